@@ -91,6 +91,7 @@ def test_they_are_told_to_those_whom_health_tells_its_details(as_role, path):
         assert status in ((200,) if role in ("developer", "owner", "admin") else (401, 403)), role
 
 
+@pytest.mark.both_databases
 def test_sizes_say_what_is_large_and_what_room_is_left(app, as_role, given, monkeypatch):
     settings = app.extensions["gatepost"].settings
     settings.backups.mkdir(exist_ok=True)

@@ -51,6 +51,7 @@ def test_a_guest_gets_an_approved_comment_only_with_a_published_article(given, a
     assert as_role("moderator").get(f"/api/comments/{comment.id}").status_code == 200
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("query", [
     "", "?q=quokka", "?status=approved", "?sort=updated_at", "?sort=status,-created_at", "?expand=article", "?page=1",
     "?fields=id", "?article_id={article.id}", "?article_id={hidden.id}"])
@@ -61,6 +62,7 @@ def test_no_list_of_a_guest_holds_a_comment_of_a_hidden_article(scene, as_role, 
     assert (scene["public"].id in listed) is ("hidden" not in query)
 
 
+@pytest.mark.both_databases
 def test_totals_of_a_guest_leave_them_out(scene, as_role):
     def total(role, article):
         answer = as_role(role).call("GET", f"/api/comments?page=1&article_id={article.id}",
@@ -71,6 +73,7 @@ def test_totals_of_a_guest_leave_them_out(scene, as_role):
     assert (total("moderator", scene["article"]), total("moderator", scene["hidden article"])) == (3, 1)
 
 
+@pytest.mark.both_databases
 def test_an_export_leaves_them_out(scene, under):
     app = under(lines={"comments.csv": "p, guest, comment.export, always, allow"})
     answer = app.test_client().get("/api/comments/export?q=quokka", buffered=True)
@@ -106,6 +109,7 @@ def test_the_etag_of_a_comment_stays_when_its_article_moves(given, as_role):
     assert answer.status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_step_that_is_undone_leaves_the_comments_as_they_were(given):
     article = given.article("published")
     comment = given.comment(article_id=article.id)
@@ -121,6 +125,7 @@ def test_a_step_that_is_undone_leaves_the_comments_as_they_were(given):
     assert stamp_of(given, comment) == "published"
 
 
+@pytest.mark.both_databases
 def test_an_import_that_moves_articles_takes_their_comments_along(given, as_role):
     article = given.article("published")
     comment = given.comment(article_id=article.id)
@@ -149,6 +154,7 @@ def test_an_imported_comment_begins_with_the_state_of_its_article(given, as_role
         assert given.found(Comment, comment["id"]).article_status == status
 
 
+@pytest.mark.both_databases
 def test_rows_that_are_stored_together_begin_with_the_states_of_their_articles(given):
     articles = [given.article(status) for status in STATES]
     rows = [Comment(id=new_id(), article_id=article.id, body="B") for article in articles]
@@ -186,6 +192,7 @@ def test_a_rule_may_ask_for_the_state_of_the_article_when_a_comment_is_made(give
         assert editor.post("/api/comments", body).status_code == answered
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("first", ["comment", "article"])
 def test_a_comment_and_a_step_of_its_article_at_the_same_time_agree_in_the_end(given, first):
     """The first has written and not committed when the second comes, which has to wait."""

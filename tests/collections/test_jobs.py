@@ -48,6 +48,7 @@ def test_its_entity_tag_changes_with_its_progress(ann, given, app):
     assert (answer.status_code, answer.json["progress"]) == (200, 5)
 
 
+@pytest.mark.both_databases
 def test_jobs_are_found_by_state_and_kind(ann, given):
     given.job(owner_id=ann.id)
     failed = given.job("failed", owner_id=ann.id, kind="orders.import")
@@ -76,6 +77,7 @@ def test_a_job_that_waits_is_cancelled_and_never_begun(ann, given, app):
     assert runner(app).run_due() == 0
 
 
+@pytest.mark.both_databases
 def test_a_job_that_runs_is_asked_to_stop(ann, given, app, monkeypatch):
     monkeypatch.setattr("blueprints.http.jobs.task.NOTED", 0)
     job = given.job(owner_id=ann.id)
@@ -97,6 +99,7 @@ def test_a_job_that_has_ended_is_removed(state, ann, given):
     assert given.found(Job, job.id) is None
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
 def test_the_last_job_of_the_clock_is_not_removed_because_its_tick_would_come_again(state, ann, as_role, given):
     owner, ticks = as_role("owner"), ("2026-11-23T05:00:00Z", "2026-11-23T06:00:00Z")

@@ -56,6 +56,7 @@ def fault(answer):
     return [(each["meta"]["line"], each["code"]) for each in body["errors"]] or body["code"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("way", WAYS)
 def test_the_last_administrator_cannot_be_unmade(way, alone, given):
     before = given.found(User, alone.id).__data__
@@ -71,6 +72,7 @@ def test_who_is_disabled_or_has_another_role_is_no_administrator(way, other, alo
     assert fault(WAYS[way](alone, alone.id)) in ("last_administrator", [(1, "last_administrator")])
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("way", WAYS)
 def test_one_of_two_can_be_unmade_though_the_other_is_of_another_tenant(way, alone, elsewhere, given):
     elsewhere.user("admin")
@@ -91,6 +93,7 @@ def test_a_disabled_administrator_can_be_deleted(alone, given):
     assert alone.delete(f"/api/users/{given.user('admin', active=False).id}").status_code == 204
 
 
+@pytest.mark.both_databases
 def test_a_file_that_demotes_all_administrators_is_refused_whole(alone, given):
     other = given.user("admin")
     lines = "\n".join(json.dumps({"id": id, "role": "user"}) for id in (other.id, alone.id))
@@ -121,6 +124,7 @@ def demote(service, token, id, imports):
     return service.call("POST", "/api/users/import", {"id": id, "role": "user"}, token, NDJSON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imports", [False, True], ids=["by PATCH", "by import"])
 def test_two_who_demote_each_other_in_two_processes_leave_one(instance, imports):
     emails = ("admin@example.org", f"second-{imports}@example.org")

@@ -152,6 +152,7 @@ def test_health_tells_readers_how_many_they_are_and_nobody_else(as_role, given, 
     assert "users_without_role" not in as_role("user").get("/api/health").json
 
 
+@pytest.mark.both_databases
 def test_the_roles_that_users_have_are_those_that_are_stored_in_any_tenant(given, elsewhere):
     given.user("first")
     elsewhere.user("zeroth", active=False)

@@ -52,6 +52,7 @@ def test_one_product_may_stand_in_several_items(as_role, given, stock):
     assert stock(pen) == 0
 
 
+@pytest.mark.both_databases
 def test_what_is_short_is_named_and_nothing_is_taken(as_role, given, stock):
     plenty, short = given.product(stock=5), given.product(stock=1)
     answer = as_role("user").post("/api/orders", order_of((plenty, 1), (short, 2)))
@@ -78,6 +79,7 @@ def test_only_active_products_of_one_currency_can_be_ordered(as_role, given):
         assert [(fault["code"], fault["pointer"]) for fault in answer.json["errors"]] == [("conflict", "/items/1")]
 
 
+@pytest.mark.both_databases
 def test_a_total_beyond_64_bits_is_refused(as_role, given, stock):
     dear = [given.product(price=10**12, stock=10**6) for _ in range(10)]
     answer = as_role("user").post("/api/orders", order_of(*((product, 10**6) for product in dear)))
@@ -172,6 +174,7 @@ def test_allowed_actions_follow_the_state_of_an_order(as_role, given):
     assert told("manager", approved) == {"share", "ship", "refund"}
 
 
+@pytest.mark.both_databases
 def test_a_product_with_orders_and_a_customer_with_orders_stay(as_role, given):
     order = given.order(owner_id=given.user().id)
     with given.database.connected():
@@ -191,6 +194,7 @@ def at_once(calls):
         return Counter(answer.status_code for answer in pool.map(lambda call: call(), calls))
 
 
+@pytest.mark.both_databases
 def test_fifty_orders_at_once_for_the_last_piece_sell_it_once(as_user, given, stock):
     last = given.product(stock=1)
     buyers = [as_user("user") for _ in range(50)]
@@ -199,6 +203,7 @@ def test_fifty_orders_at_once_for_the_last_piece_sell_it_once(as_user, given, st
     assert stock(last) == 0
 
 
+@pytest.mark.both_databases
 def test_orders_for_the_same_products_in_any_order_wait_for_one_another_and_end(as_user, given, stock):
     one, two = given.product(stock=100), given.product(stock=100)
     buyer = as_user("user")
@@ -208,6 +213,7 @@ def test_orders_for_the_same_products_in_any_order_wait_for_one_another_and_end(
     assert (stock(one), stock(two)) == (76, 76)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("end", ["cancel", "reject", "delete"])
 def test_ending_an_order_many_times_at_once_gives_its_stock_back_once(as_role, given, stock, end):
     product = given.product(stock=0)
@@ -218,6 +224,7 @@ def test_ending_an_order_many_times_at_once_gives_its_stock_back_once(as_role, g
     assert stock(product) == 2
 
 
+@pytest.mark.both_databases
 def test_cancelling_and_approving_at_once_do_one_or_the_other(as_role, given, stock):
     for _ in range(6):
         product = given.product(stock=0)
@@ -230,6 +237,7 @@ def test_cancelling_and_approving_at_once_do_one_or_the_other(as_role, given, st
         assert stock(product) == {"cancelled": 2, "approved": 0}[status]
 
 
+@pytest.mark.both_databases
 def test_taking_a_product_off_sale_and_ordering_it_are_one_after_the_other(as_role, as_user, given):
     buyer, manager = as_user("user"), as_role("manager")
     for _ in range(5):

@@ -149,6 +149,7 @@ def test_rows_tell_nothing_of_fields_that_the_caller_may_not_see(app, as_role, g
     assert counted == {"developer": [], "admin": ["page.view", "page.update"]}
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_works_a_trial_out_and_is_ended_when_it_takes_too_long(
         as_role, monkeypatch, instance_folder):
     found = attempt(as_role("admin"), {"more.csv": APPROVING})

@@ -152,6 +152,7 @@ def test_an_e_mail_is_shown_to_callers_who_may_see_it_and_found_by_them_only(per
     assert ask(developer, q=personal.bob.email)["persons"]["total"] == 0
 
 
+@pytest.mark.both_databases
 def test_persons_are_found_by_a_part_of_their_name_and_page_by_page(personal, asking):
     owner = asking("owner")
     assert [one["id"] for one in ask(owner, q="ARBOR")["persons"]["items"]] == [personal.ann.id]

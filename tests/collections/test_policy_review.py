@@ -28,6 +28,7 @@ def test_each_role_says_how_it_was_got_and_each_line_about_a_person_is_named(und
     assert (found[mia.id]["lines"], found[mia.id]["roles"][0]) == ([], {"role": "user", "how": ["stored"]})
 
 
+@pytest.mark.both_databases
 def test_it_tells_when_somebody_was_last_here_and_how_many_tokens_are_valid(as_role, given):
     ann = given.user(password="correct horse battery staple")
     given.service_token(ann)
@@ -42,6 +43,7 @@ def test_it_tells_when_somebody_was_last_here_and_how_many_tokens_are_valid(as_r
     assert start <= after["last_login"] <= after["last_use"]
 
 
+@pytest.mark.both_databases
 def test_users_are_found_by_role_and_state_page_by_page(as_role, given):
     for number in range(3):
         given.user("moderator", name=f"Moderator {number}", active=number != 1)

@@ -27,6 +27,7 @@ def admin(as_role):
     return as_role("admin")
 
 
+@pytest.mark.both_databases
 def test_it_answers_what_they_would_be_answered(admin, as_user, given):
     ann = as_user("user", name="Ann")
     rows = [given.article("draft", owner_id=ann.id), given.article("draft"), given.article("published")]

@@ -20,6 +20,7 @@ def listed(page):
     return {(one["user"] or {"id": "guests"})["id"]: one for one in page["items"]}
 
 
+@pytest.mark.both_databases
 def test_an_owner_of_a_draft_is_there_with_the_line_and_others_by_their_roles(as_role, given):
     user, editor, support = as_role("user"), as_role("editor"), as_role("support")
     article = given.article(status="draft", owner_id=user.id)
@@ -30,6 +31,7 @@ def test_an_owner_of_a_draft_is_there_with_the_line_and_others_by_their_roles(as
     assert found[editor.id]["rule"] != found[user.id]["rule"]
 
 
+@pytest.mark.both_databases
 def test_a_share_lets_a_user_in_and_a_disabled_user_is_left_out(as_role, given):
     friend, gone = given.user(), given.user(active=False)
     article = given.article(status="draft")
@@ -49,6 +51,7 @@ def test_guests_are_the_first_entry(as_role, given):
     assert "guests" not in listed(ask(as_role("admin"), "article.update"))
 
 
+@pytest.mark.both_databases
 def test_pages_walk_all_of_them_and_a_cursor_belongs_to_one_question(as_role):
     admin, seen, cursor = as_role("admin"), [], {}
     while True:
@@ -63,6 +66,7 @@ def test_pages_walk_all_of_them_and_a_cursor_belongs_to_one_question(as_role):
     assert (answer.status_code, answer.get_json()["code"]) == (400, "cursor_mismatch")
 
 
+@pytest.mark.both_databases
 def test_tokens_that_cover_it_are_counted_beside_their_owner(as_role, given):
     user = as_role("user")
     given.service_token(user.user, scopes=["read:articles"])

@@ -42,6 +42,7 @@ def about(lines, kind):
     return [line["row"] for line in lines if line["about"] == kind]
 
 
+@pytest.mark.both_databases
 def test_it_has_what_is_the_callers_and_nothing_of_others(app, given, as_user, ann):
     other = given.user("editor")
     mine, theirs = given.article(owner_id=ann.id), given.article(owner_id=other.id)
@@ -87,6 +88,7 @@ def test_it_is_an_export_in_the_trail_and_costs_like_one(app, given, as_user, an
     assert (noted.action, noted.result, noted.facts["count"]) == ("export", "allowed", len(lines) + 1)
 
 
+@pytest.mark.both_databases
 def test_it_is_read_some_rows_at_a_time(app, given, as_user, ann, monkeypatch):
     for number in range(5):
         given.article(owner_id=ann.id, slug=f"one-of-ann-{number}-{new_id()}")

@@ -66,6 +66,7 @@ def imprint(given):
             for language, status in (("en", "published"), ("de", "published"), ("fr", "draft"))}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("wishes", "language"), [
     (None, "en"),
     ("de", "de"),
@@ -108,6 +109,7 @@ def test_a_slug_that_means_something_else_in_a_path_is_refused(as_role, slug):
     assert (answer.status_code, answer.json["errors"][0]["pointer"]) == (400, "/slug")
 
 
+@pytest.mark.both_databases
 def test_a_slug_is_unique_within_a_language_only(as_role, imprint):
     editor = as_role("editor")
     page = {"slug": "imprint", "title": "T", "body": "B"}
@@ -128,6 +130,7 @@ def test_ping_says_when_it_ends_and_what_to_use_instead(as_role):
     assert document["paths"]["/api/ping"]["get"]["deprecated"] is True
 
 
+@pytest.mark.both_databases
 def test_uses_of_ping_are_counted_for_each_client(as_role):
     developer = as_role("developer")
 
@@ -150,6 +153,7 @@ def test_after_its_last_day_ping_is_gone(as_role, after_sunset):
     assert answer.headers["Link"] == '</api/health>; rel="successor-version"'
 
 
+@pytest.mark.both_databases
 def test_two_processes_add_up_what_they_counted(given):
     for uses in (deprecation.DeprecatedUses(given.database), deprecation.DeprecatedUses(given.database)):
         uses.add(given.tenant_id, "GET /api/old", "guest")
@@ -160,6 +164,7 @@ def test_two_processes_add_up_what_they_counted(given):
     assert counts == [2]
 
 
+@pytest.mark.both_databases
 def test_what_a_busy_database_cannot_take_is_stored_the_next_time(given, monkeypatch):
     uses = deprecation.DeprecatedUses(given.database)
     uses.add(given.tenant_id, "GET /api/older", "guest")

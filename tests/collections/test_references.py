@@ -11,6 +11,8 @@ from models.base import Rows
 from models.tables.category import Category
 from tests.apps import NO_ROW
 
+pytestmark = pytest.mark.both_databases
+
 
 def code(answer):
     return answer.status_code, answer.json["code"], answer.json["errors"][0].get("pointer")

@@ -110,6 +110,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
                           timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_without_comments_the_rest_goes_on(without_comments):
     command = ("-c", "from gatepost_start.command import cli; cli()")
     made = run(without_comments, *command, "init")
@@ -120,6 +121,7 @@ def test_without_comments_the_rest_goes_on(without_comments):
     assert served.stdout == "the rest goes on\n", served.stderr
 
 
+@pytest.mark.slow
 def test_the_copy_is_the_code_that_ran(without_comments):
     where = run(without_comments, "-c", "import app, blueprints; print(app.__file__, blueprints.__path__[0])")
     assert where.stdout.split() == [str(without_comments / "app.py"), str(without_comments / "blueprints")]
@@ -144,6 +146,7 @@ FOUND = """
 """
 
 
+@pytest.mark.slow
 def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
     copy_project(tmp_path)
     blueprints = tmp_path / "blueprints"
@@ -155,6 +158,7 @@ def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
     assert done.stdout == "blueprints.comments.texts /api/clock\n", done.stderr
 
 
+@pytest.mark.slow
 def test_discovery_does_not_import_pytest():
     """`blueprints.testing` imports it, and pytest need not be installed where Gatepost serves."""
     script = "import sys; from app import discover; discover(); print('pytest' in sys.modules)"

@@ -11,6 +11,8 @@ from models.tables.audit import Audit, append
 from models.tables.user import User
 from tests.apps import PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 DAY = 24 * 60 * 60
 
 

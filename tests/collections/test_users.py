@@ -87,6 +87,7 @@ def test_a_disabled_user_is_out_at_once_and_comes_back_only_by_logging_in(as_rol
     assert session.get("/api/profile").status_code == 401
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("thing", ["article", "product", "order", "comment", "category", "page"])
 def test_a_user_with_rows_stays_until_the_rows_are_gone(thing, as_role, given):
     user, admin = given.user(), as_role("admin")
@@ -96,6 +97,7 @@ def test_a_user_with_rows_stays_until_the_rows_are_gone(thing, as_role, given):
     assert given.found(type(row), row.id).owner_id == user.id
 
 
+@pytest.mark.both_databases
 def test_sessions_tokens_and_shares_go_with_their_user(as_role, given):
     user, article = given.user(), given.article()
     session, token = given.session(user), given.service_token(user)
@@ -105,6 +107,7 @@ def test_sessions_tokens_and_shares_go_with_their_user(as_role, given):
         assert given.found(type(row), row.id) is None
 
 
+@pytest.mark.both_databases
 def test_an_address_belongs_to_one_user_of_the_whole_instance_whatever_its_case(as_role, elsewhere):
     taken = elsewhere.user(email="taken@example.org")
     answer = as_role("admin").post("/api/users", new("user") | {"email": taken.email.upper()})
@@ -112,6 +115,7 @@ def test_an_address_belongs_to_one_user_of_the_whole_instance_whatever_its_case(
     assert answer.json["errors"][0]["pointer"] == "/email"
 
 
+@pytest.mark.both_databases
 def test_an_address_belongs_to_one_user_however_its_accents_are_typed(as_role, given):
     taken = given.user(email="ren\u00e9@example.org")
     answer = as_role("admin").post("/api/users", new("user") | {"email": "rene\u0301@example.org"})

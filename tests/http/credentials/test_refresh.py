@@ -68,6 +68,7 @@ def test_every_token_has_its_own_grace(login):
     assert login.exchange(second["refresh_token"])[1]["refresh_token"] == third["refresh_token"]
 
 
+@pytest.mark.both_databases
 def test_eight_exchanges_at_once_give_the_same_token(login):
     barrier = Barrier(8)
 
@@ -165,6 +166,7 @@ def test_a_session_whose_row_has_gone_is_as_invalid_as_one_that_ended(login, giv
     assert not login.works(login.first["access_token"])
 
 
+@pytest.mark.both_databases
 def test_a_login_beyond_the_most_sessions_of_a_user_ends_the_one_used_longest_ago(login, given, app, monkeypatch):
     services = app.extensions["gatepost"]
     monkeypatch.setattr(services, "settings", replace(services.settings, user_sessions=3))
@@ -246,6 +248,7 @@ def test_a_refresh_token_that_is_no_longer_good_takes_no_units_of_the_account(de
             limits.spend_of_principal(principal, 1)
 
 
+@pytest.mark.both_databases
 def test_a_token_of_a_session_that_is_over_or_that_was_made_up_keeps_no_writer_waiting(
         dead, login, app, given, monkeypatch):
     token, over = dead

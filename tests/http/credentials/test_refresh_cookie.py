@@ -129,6 +129,7 @@ def test_a_proxy_says_whether_it_is_https_where_it_is_trusted(trusted, name, tmp
         close(app)
 
 
+@pytest.mark.both_databases
 def test_a_login_that_is_repeated_in_its_transaction_sets_the_cookie_of_the_session_that_is_kept(
         app, given, monkeypatch):
     tries, open_session = [], sessions.open_session
@@ -175,6 +176,7 @@ def test_it_lasts_as_long_as_the_session(page, given):
     assert 3590 <= int(cookie_of(page.post(REFRESH))["max-age"]) <= 3600
 
 
+@pytest.mark.both_databases
 def test_tabs_that_refresh_at_once_are_given_the_same_cookie(page):
     barrier, token = Barrier(8), page.cookie
 

@@ -101,6 +101,7 @@ def test_a_login_is_decided_as_a_guests_until_it_is_committed(under, given, monk
     assert len(tries) == 2
 
 
+@pytest.mark.both_databases
 def test_an_address_is_the_same_in_any_case(app, given):
     email = given.user(password=PASSWORD).email
     assert login(app, f" {email.upper()} ").status_code == 200
@@ -391,6 +392,7 @@ def test_a_new_password_is_not_one_s_own_name_or_address(app, given):
     assert login(app, user.email).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_an_address_belongs_to_one_account(as_user):
     taken = as_user("user").user.email
     answer = as_user("user").patch("/api/profile", {"email": taken})

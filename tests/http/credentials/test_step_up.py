@@ -203,6 +203,7 @@ def test_a_password_that_changes_meanwhile_is_checked_again(way, later_on, given
     assert given.found(User, caller.id).email == caller.user.email
 
 
+@pytest.mark.both_databases
 def test_no_writer_waits_while_the_password_is_hashed(later_on, given, monkeypatch):
     caller, verify, within = later_on(), step_up.passwords.verify, []
 

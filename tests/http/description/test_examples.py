@@ -102,7 +102,7 @@ def send(app, operation, method, path, query, kind, body):
 
 
 @pytest.mark.parametrize(("operation", "method", "path", "query", "kind", "body"), REQUESTS)
-def test_an_example_succeeds_as_it_stands(demo, operation, method, path, query, kind, body):
+def test_an_example_succeeds_as_it_stands(demo, here, operation, method, path, query, kind, body):
     def work():
         if operation in BEFORE:
             first = next(one.values for one in REQUESTS if one.values[0] == BEFORE[operation])

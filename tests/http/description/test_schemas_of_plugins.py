@@ -36,12 +36,12 @@ NULL = {"3.1.0": {"type": "null"}, "3.0.3": {"type": "object", "enum": [None], "
 pytestmark = pytest.mark.filterwarnings("ignore:Multiple schemas resolved to the name:UserWarning")
 
 
-@pytest.fixture(params=NULL)
+@pytest.fixture(scope="module", params=NULL)
 def version(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def described(version):
     found = json.loads(document(discover([_Clashing]), version))
     validate(found)

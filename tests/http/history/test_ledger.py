@@ -123,6 +123,7 @@ def test_a_broken_edit_was_never_in_force(services, instance):
     assert told(services) == before
 
 
+@pytest.mark.both_databases
 def test_of_several_processes_that_see_a_change_one_writes_it_down(services, instance, url):
     others = [make_app(instance, url) for _ in range(3)]
     edit(instance, "one")
@@ -152,6 +153,7 @@ def test_the_trail_tells_what_a_change_allows(services, instance):
     assert ("product.view", "more") in {(change["permission"], change["change"]) for change in changes}
 
 
+@pytest.mark.both_databases
 def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
     edit(instance, "one", "p, guest, product.view, always, allow\n")
     services.policy.reload()
@@ -164,6 +166,7 @@ def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
         assert of_tenant(services.guest_tenant).where(Audit.action == "apply").count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its_row_comes_late(
         services, instance, monkeypatch):
     monkeypatch.setattr(ledgers, "PATIENCE", 0.2)
@@ -193,6 +196,7 @@ def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its
     assert ledger.waiting == 0
 
 
+@pytest.mark.both_databases
 def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(services, instance):
     """Two processes saw the same two changes while the database was away; a third one stores what they kept."""
     kept = []
@@ -215,6 +219,7 @@ def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(s
     assert rows[1][0] != rows[2][0]
 
 
+@pytest.mark.both_databases
 def test_a_row_that_is_stored_twice_is_there_once(services, instance):
     edit(instance, "one")
     services.policy.announce = None
@@ -226,6 +231,7 @@ def test_a_row_that_is_stored_twice_is_there_once(services, instance):
     assert len(told(services)) == 2
 
 
+@pytest.mark.both_databases
 def test_the_ledger_is_never_rewritten(services, instance):
     edit(instance, "one")
     services.policy.reload()
@@ -236,6 +242,7 @@ def test_the_ledger_is_never_rewritten(services, instance):
             services.database.transact(lambda statement=statement: services.database.execute_sql(statement))
 
 
+@pytest.mark.both_databases
 def test_a_policy_that_was_replaced_goes_with_the_audit_rows_of_its_time(services, instance):
     for comment in ("one", "two"):
         edit(instance, comment)

@@ -95,6 +95,7 @@ def use(services, policy: Policy | None = None) -> None:
     assert asked.settle(guest(services.guest_tenant), "article.view", row, None)
 
 
+@pytest.mark.both_databases
 def test_each_use_is_stored_once_though_the_database_is_away_for_a_while(services, lines, monkeypatch):
     def away(work):
         raise Unavailable("away")
@@ -140,6 +141,7 @@ def test_a_process_says_until_when_its_counts_are_stored_and_whether_it_ended(se
     assert [span.ended for span in spans(services)] == [True]
 
 
+@pytest.mark.both_databases
 def test_counts_and_processes_go_after_their_time(services):
     def work():
         note_uses("0199f3a0-0000-7000-8000-000000000001", later(-KEPT - DAY), {("l", "article.view"): 1}, ended=True)

@@ -24,6 +24,8 @@ from policies.syntax.vocabulary import Function
 from tests.apps import Given
 from tests.http.worlds import CONDITIONS, LINKS, MODELS, NAMES, WORDS, World, of_plugin, under
 
+pytestmark = pytest.mark.both_databases
+
 CHANGES, SEED = int(os.environ.get("POLICIES", "6")), int(os.environ.get("SEED", "1"))
 
 

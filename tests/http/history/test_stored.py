@@ -130,6 +130,7 @@ def put_by_newer_code(node: Node) -> str:
     return version
 
 
+@pytest.mark.both_databases
 def test_the_first_node_puts_its_files_in_force_and_the_second_follows_whatever_its_own_were(nodes):
     first, second = nodes
     file = second.policies / "products.csv"
@@ -210,6 +211,7 @@ def test_a_node_that_cannot_load_a_policy_keeps_its_last_good_one_also_over_a_re
     assert second.policy.poll().version == mended and second.policy.trouble is None
 
 
+@pytest.mark.both_databases
 def test_of_two_changes_made_for_one_policy_the_second_is_refused(first, second):
     mine, other = first.changing(), second.changing()
     candidates = [changing.candidate(first.with_line(line)) for changing, line in
@@ -220,6 +222,7 @@ def test_of_two_changes_made_for_one_policy_the_second_is_refused(first, second)
     assert ledger(first)[0].version == candidates[0].policy.version
 
 
+@pytest.mark.both_databases
 def test_a_change_is_the_newest_though_the_clock_of_its_node_is_behind(first, second, monkeypatch):
     one = first.put_in_force(first.with_line(OPEN))
     second.policy.poll()
@@ -240,7 +243,7 @@ def test_cases_belong_to_what_is_in_force_and_every_node_exports_them(first, sec
         second.put_in_force(second.with_line("p, guest, order.approve, always, allow", "orders.csv"))
 
 
-def test_administrators_change_the_policy_of_all_nodes_over_http(first, second):
+def test_administrators_change_the_policy_of_all_nodes_over_http(first, second, here):
     admin = administrator(first)
     base = first.policy.current.version
     changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
@@ -254,7 +257,7 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second):
 
 
 def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_judged(
-        first, second, monkeypatch):
+        first, second, here, monkeypatch):
     admin, base, versions = administrator(first), first.policy.current.version, []
     judged = endpoints.tried
 

@@ -25,6 +25,8 @@ from policies.holders.conditions import Asked, NotTold
 from policies.syntax.vocabulary import Function
 from tests.http.worlds import METHODS, World, of_plugin, under
 
+pytestmark = pytest.mark.both_databases
+
 POLICIES, SEED = int(os.environ.get("POLICIES", "2")), int(os.environ.get("SEED", "1"))
 BY_NAME = sort_order(Key(User.name))
 MOMENTS = [datetime.fromisoformat(text) for text in (
@@ -105,7 +107,8 @@ def keys(world: World, holders: Holders, size: int = 100) -> set[str]:
     return {*listed, *(["guest"] if holders.guests else [])}
 
 
-@pytest.mark.parametrize("seed", range(SEED, SEED + POLICIES))
+@pytest.mark.parametrize("seed", [SEED, *(pytest.param(seed, marks=pytest.mark.slow)
+                                          for seed in range(SEED + 1, SEED + POLICIES))])
 def test_those_who_are_found_are_those_whom_decide_allows_in_some_environment(world: World, seed: int) -> None:
     chance = random.Random(seed)
     with world.given.database.connected():

@@ -13,6 +13,8 @@ from policies.loading.loader import from_files
 from tests.apps import AsRole, Caller
 from tests.http.worlds import World
 
+pytestmark = pytest.mark.both_databases
+
 POLICIES, SEED = int(os.environ.get("POLICIES", "2")), int(os.environ.get("SEED", "1"))
 # What the asker needs: the permission, and to view what is asked about; a denial of the random lines may take it away.
 ASKER = "\n".join(f"p, admin, {one}, always, allow" for one in (

@@ -20,16 +20,18 @@ PUBLIC = {"public_url": "https://api.example.org/gate/"}
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Callable[..., Flask]]:
-    """Apps on one database with two articles, each with its settings; a filter of articles is deprecated."""
-    url, made = new_database("sqlite", request), list[Flask]()
+    """Apps on one database with two articles, one for each settings; a filter of articles is deprecated."""
+    url, made = new_database("sqlite", request), dict[str, Flask]()
     folder: Path = new_instance(tmp_path_factory.mktemp("base") / "instance", url, "default")
 
     def serve(**settings: Any) -> Flask:
+        if repr(settings) in made:
+            return made[repr(settings)]
         app = make_app(folder, url, **settings)
         if not made:
             for _ in range(2):
                 Given(app, "default").article(status="published", title="A kettle")
-        made.append(app)
+        made[repr(settings)] = app
         for _, _, endpoints in app.extensions["gatepost"].registry.endpoints():
             for endpoint in endpoints:
                 if (endpoint.method, endpoint.path) == ("GET", "/api/articles") and endpoint.query is not None:
@@ -38,7 +40,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         return app
 
     yield serve
-    for app in made:
+    for app in made.values():
         close(app)
 
 
@@ -89,3 +91,4 @@ def test_the_setting_is_live(served):
         assert client.get("/api/nowhere").json["type"].startswith("https://new.example.org/docs/errors#")
     finally:
         file.unlink()
+        live.reload()

@@ -118,12 +118,14 @@ def test_a_stranger_learns_nothing_from_preconditions(article, as_role):
         check_problem(as_role("user").patch(f"/api/articles/{article['id']}", {}, headers=headers), 404, "not_found")
 
 
+@pytest.mark.both_databases
 def test_of_writers_who_read_the_same_version_only_one_writes(editor, article):
     answers = at_once(8, lambda number: editor_patch(editor, article, f"Mine {number}", {"If-Match": '"3"'}))
     assert sorted(answers) == [200] + 7 * [412]
     assert editor.get(f"/api/articles/{article['id']}").get_json()["version"] == 4
 
 
+@pytest.mark.both_databases
 def test_without_if_match_the_last_wins_and_every_write_counts(editor, article):
     assert at_once(8, lambda number: editor_patch(editor, article, f"Mine {number}", {})) == 8 * [200]
     found = editor.get(f"/api/articles/{article['id']}").get_json()

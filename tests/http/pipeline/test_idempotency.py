@@ -30,6 +30,7 @@ def key(text):
     return {"Idempotency-Key": text}
 
 
+@pytest.mark.both_databases
 def test_a_repeated_create_makes_one_row_and_gets_the_same_answer(editor, given):
     body = {"title": "Once", "slug": "once", "body": "b"}
     first = editor.post("/api/articles", body, headers=key("create-once"))
@@ -102,6 +103,7 @@ def test_a_patch_and_an_action_are_done_once(editor, given):
     assert editor.get(path).get_json()["version"] == 3
 
 
+@pytest.mark.both_databases
 def test_an_import_is_done_once(editor):
     line, headers = b'{"title": "t", "slug": "imported-once", "body": "b"}', {"Content-Type": "application/x-ndjson"}
     answers = [editor.post("/api/articles/import", data=line, headers={**headers, **key("import")}) for _ in range(2)]
@@ -126,6 +128,7 @@ def test_another_body_under_the_same_key_is_a_mismatch(editor):
     assert (answer.status_code, answer.get_json()["code"]) == (422, "idempotency_mismatch")
 
 
+@pytest.mark.both_databases
 def test_a_request_without_effect_may_be_sent_again_with_its_key(editor, given):
     taken = given.article(slug="taken-for-now")
     body = {"title": "t", "slug": "taken-for-now", "body": "b"}
@@ -134,6 +137,7 @@ def test_a_request_without_effect_may_be_sent_again_with_its_key(editor, given):
     assert editor.post("/api/articles", body, headers=key("again")).status_code == 201
 
 
+@pytest.mark.both_databases
 def test_an_expired_key_is_free_again(editor, given):
     body = {"title": "t", "slug": "expired", "body": "b"}
     assert editor.post("/api/articles", body, headers=key("old")).status_code == 201
@@ -185,6 +189,7 @@ def test_answers_that_are_secret_are_never_kept(as_role, method, path, body):
     assert (answer.status_code, answer.get_json()["code"]) == (400, "idempotency_unsupported")
 
 
+@pytest.mark.both_databases
 def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effect_each(app, editor, given):
     """Every key is sent four times, every fourth key with another body once; all in a mixed order."""
     def body(number, other=False):
@@ -221,6 +226,7 @@ def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effec
         assert (f"key-{number}" in slugs, f"other-{number}" in slugs) == (not winner, winner)
 
 
+@pytest.mark.both_databases
 def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url, monkeypatch):
     """The first request holds the key, in a transaction that does not end in time."""
     from tests.apps import Caller, Given
@@ -261,6 +267,7 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         close(app)
 
 
+@pytest.mark.both_databases
 def test_keys_are_thrown_away_in_batches_once_they_have_expired(editor, given):
     from blueprints.http.operations.housekeeping import delete_expired
 

@@ -247,6 +247,7 @@ def test_an_import_is_answered_again_though_its_rows_are_gone_and_not_to_who_may
     assert caller.post("/api/articles/import", data=lines, headers=headers).status_code == 403
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("change", "status"), [(nothing, 200), (move, 404)])
 def test_a_twin_that_waited_is_asked_the_same(change, status, world, monkeypatch):
     """The first of two comes between the twin's look at the kept answers and its claim."""
@@ -269,6 +270,7 @@ def test_a_twin_that_waited_is_asked_the_same(change, status, world, monkeypatch
     assert (outcome[0].status_code, again.status_code) == (200, status), again.get_data(as_text=True)
 
 
+@pytest.mark.both_databases
 def test_an_expired_answer_is_not_asked_about(world):
     caller, method, path, body, row = changing(world)
     assert caller.call(method, path, body, KEY).get_json()["version"] == 2

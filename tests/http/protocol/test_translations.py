@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -19,6 +20,7 @@ from blueprints.http.resources.plugins.discovery import discover
 from tests import texts
 from tests.running import ROOT
 
+in_the_code = cache(texts.in_the_code)
 each_file = pytest.mark.parametrize("file", texts.FILES, ids=lambda file: file.stem)
 MODULES = [path for path in sorted((ROOT / "blueprints").rglob("*.py"))
            if not set(path.relative_to(ROOT / "blueprints").parts) & set(texts.OUTSIDE)]
@@ -41,7 +43,7 @@ def placeholders(text: str) -> set[tuple[str, str | None]]:
 
 @each_file
 def test_a_translation_has_the_texts_of_the_code_and_no_others(file):
-    kept, wanted = texts.translated(file), texts.in_the_code()
+    kept, wanted = texts.translated(file), in_the_code()
     assert {message.id for message in kept if message.id} == {message.id for message in wanted if message.id}, (
         "run: make messages")
     assert not kept.obsolete
@@ -79,15 +81,18 @@ def test_bringing_a_translation_up_to_date_twice_changes_nothing(file, tmp_path)
 # The code
 
 
-def literals() -> Iterator[tuple[str, ast.AST]]:
+@cache
+def literals() -> list[tuple[str, ast.AST]]:
     """Every literal that stands where a text belongs, with its place."""
+    found = []
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
                 given = [node.args[place - 1] for place in texts.KEYWORDS.get(name, ()) if place <= len(node.args)]
                 given += [keyword.value for keyword in node.keywords if keyword.arg in ("detail", "error")]
-                yield from ((f"{path.name}:{node.lineno}", one) for one in given)
+                found += [(f"{path.name}:{node.lineno}", one) for one in given]
+    return found
 
 
 def test_no_text_is_put_together_before_its_language_is_known():
@@ -96,7 +101,7 @@ def test_no_text_is_put_together_before_its_language_is_known():
 
 
 def test_every_text_that_is_written_is_collected():
-    known = {text for message in texts.in_the_code() for text in one_or_more(message.id)}
+    known = {text for message in in_the_code() for text in one_or_more(message.id)}
     written = [(where, given.value) for where, given in literals()
                if isinstance(given, ast.Constant) and isinstance(given.value, str)]
     assert len(written) > 100
@@ -104,7 +109,7 @@ def test_every_text_that_is_written_is_collected():
 
 
 def test_every_title_is_collected():
-    known = {message.id for message in texts.in_the_code()}
+    known = {message.id for message in in_the_code()}
     assert {title for _, title in CATALOGUE.values()} <= known
 
 
@@ -128,7 +133,7 @@ def _described(where: str, schema: Schema) -> Iterator[tuple[str, fields.Field]]
 
 
 def test_what_marshmallow_says_of_our_fields_is_collected_too():
-    known = {message.id for message in texts.in_the_code()}
+    known = {message.id for message in in_the_code()}
     said = [(where, text) for where, field in described()
             for text in (*field.error_messages.values(),
                          *(getattr(check, "error", "") or type(check).__name__ for check in field.validators

@@ -159,6 +159,7 @@ def test_filters_may_be_written_in_another_order(client):
     assert [row["title"] for row in again.get_json()["items"]] == ["Post 4"]
 
 
+@pytest.mark.both_databases
 def test_one_token_works_in_both_directions(client, cursor):
     before = client.get("/api/articles", query_string={"before": cursor, "limit": 5}).get_json()
     assert [row["title"] for row in before["items"]] == ["Post 5"]
@@ -169,6 +170,7 @@ def test_the_same_page_has_the_same_cursor_for_a_while(client, cursor):
     assert client.get("/api/articles?limit=2").get_json()["next_cursor"] == cursor
 
 
+@pytest.mark.both_databases
 def test_a_snapshot_lasts_for_the_whole_walk(client, given):
     first = client.get("/api/articles?snapshot=true&limit=2&sort=-title").get_json()
     given.article(title="Post 00 came later")

@@ -42,6 +42,7 @@ def export(caller, collection, query="", accept=None):
 IMPORTED = ("articles", "products", "comments", "categories", "pages", "users")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("collection", IMPORTED)
 @pytest.mark.parametrize("type", TYPES)
 def test_an_export_can_be_imported_again_and_changes_nothing(rows, as_role, collection, type):
@@ -68,6 +69,7 @@ def test_what_was_changed_comes_back_as_it_was(given, as_role, type):
     assert export(editor, "pages", query, type).get_data() == before
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("collection", [*IMPORTED, "orders"])
 def test_an_export_holds_what_the_list_shows(rows, as_role, collection):
     owner = as_role("owner")
@@ -127,6 +129,7 @@ def memory(name):
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.both_databases
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure the peak of memory")
 def test_memory_stays_flat_however_many_rows_are_exported(elsewhere, as_role):
     """In the other tenant, so that no other test has to walk past so many rows."""

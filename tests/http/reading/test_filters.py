@@ -32,6 +32,7 @@ def names(client, shop):
     return ask
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("query", "found"), [
     ({"price": "100"}, [1]),
     ({"price__lt": "200"}, [0, 1]),
@@ -64,6 +65,7 @@ def test_each_operator_means_what_it_says(names, query, found):
     assert names(**query) == [NAMES[number] for number in found]
 
 
+@pytest.mark.both_databases
 def test_ids_and_slugs_lead_to_a_category_alike(names, shop):
     inside = [NAMES[number] for number in (1, 3, 5, 7)]
     category = shop["category"]
@@ -93,6 +95,7 @@ def test_whatever_has_a_status_is_filtered_by_it(as_role, collection):
     assert as_role("admin").get(f"/api/{collection}?status=nowhere").get_json()["items"] == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["%", "_", "100%", "l_mp", "%%", "\\", "\\%", "'", "\"", "' OR '1'='1", "*",
                                   "Lam*", "--",
                                   "a\\", "[L]amp", "Ä", "ä", "\u2028", "🪑", ";", "$1", "%s", "%(x)s", "?", ":x",
@@ -148,6 +151,7 @@ def test_a_filter_never_shows_what_the_policy_hides(names, shop, as_role):
     assert names(as_role("manager"), name="Secret") == ["Secret"]
 
 
+@pytest.mark.both_databases
 def test_emails_are_compared_whatever_their_case(as_role, given):
     given.user(email="someone@example.org")
     rows = as_role("admin").get("/api/users?email=SomeOne@Example.org").get_json()["items"]

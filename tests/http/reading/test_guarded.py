@@ -62,6 +62,7 @@ def test_a_user_cannot_sort_by_a_field_that_they_do_not_see(people, as_role, sor
     assert as_role("admin").get(f"/api/users?sort={sort}").status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_cursor_of_an_administrator_shows_a_user_nothing_more(people, as_role):
     admin, me = as_role("admin"), people["me"]
     sorted_by_email = admin.get("/api/users?sort=email&limit=1").get_json()["next_cursor"]
@@ -139,6 +140,7 @@ def test_a_hidden_row_answers_like_an_absent_one(client, as_role, hidden, query)
         0 if "no-such" in query else 1)
 
 
+@pytest.mark.both_databases
 def test_a_hidden_row_leaves_no_gap(client, hidden):
     first = client.get("/api/articles?category=attic&sort=title&limit=1").get_json()
     second = client.get(f"/api/articles?category=attic&sort=title&limit=1&cursor={first['next_cursor']}").get_json()
@@ -148,6 +150,7 @@ def test_a_hidden_row_leaves_no_gap(client, hidden):
     assert ([row["title"] for row in paged["items"]], paged["total"], paged["has_next"]) == (["Middle c"], 2, False)
 
 
+@pytest.mark.both_databases
 def test_a_cursor_at_a_hidden_row_shows_only_what_is_visible(client, as_role, hidden):
     at_draft = as_role("editor").get("/api/articles?category=attic&sort=title&limit=2").get_json()
     assert at_draft["items"][1]["id"] == hidden.id

@@ -71,6 +71,7 @@ def test_asking_for_a_guarded_field_by_name_answers_nothing_of_it(as_role, eve, 
     assert {"id": eve.id} in stranger.get(f"/api/users?name=Eve+Guarded&fields=id,{field}").get_json()["items"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("role", STRANGERS)
 @pytest.mark.parametrize(("right", "wrong"), [
     ("email=eve.guarded@example.org", "email=eve.guarded@example.com"),
@@ -175,6 +176,7 @@ def test_an_export_leaves_out_what_a_list_does(generous, as_user, eve, media_typ
     assert user.get("/api/users/export?sort=email").status_code == 400
 
 
+@pytest.mark.both_databases
 def test_a_manager_of_some_users_sees_filters_and_counts_those(generous, as_user, given, eve):
     sue = as_user("support", department="secret service")
     sue.client = generous.test_client()

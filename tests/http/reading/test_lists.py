@@ -57,6 +57,7 @@ def test_with_page_the_answer_is_the_page_envelope(client):
     assert (answer["page"], answer["page_size"], answer["total"], answer["has_next"]) == (2, 3, TOTAL, True)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("offset", "page", "shown"), [
     (0, 1, (6, 5, 4)), (1, 1, (5, 4, 3)), (2, 1, (4, 3, 2)), (3, 2, (3, 2, 1)), (5, 2, (1, 0)), (6, 3, (0,)),
 ])
@@ -66,12 +67,14 @@ def test_with_offset_page_says_on_which_page_it_begins(client, offset, page, sho
     assert answer.get_json()["page"] == page
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("place", ["page=9&page_size=3", "offset=7", "offset=10000", "page=501&limit=20"])
 def test_past_the_end_is_an_empty_page(client, place):
     answer = client.get(f"/api/articles?{place}").get_json()
     assert (answer["items"], answer["has_next"], answer["total"]) == ([], False, TOTAL)
 
 
+@pytest.mark.both_databases
 def test_a_walk_ends_with_null_cursors_on_both_sides(client):
     first = client.get("/api/articles?limit=4").get_json()
     last = client.get(f"/api/articles?limit=4&cursor={first['next_cursor']}").get_json()
@@ -88,6 +91,7 @@ def test_synonyms_lead_to_the_same_page(client, after):
     assert titles(client.get(f"/api/articles?{after.format(c=cursor)}")) == numbers(3, 2, 1)
 
 
+@pytest.mark.both_databases
 def test_last_goes_with_before_and_keeps_the_order(client):
     cursor = client.get("/api/articles?limit=3&cursor=" + client.get("/api/articles?limit=3").get_json()["next_cursor"])
     before = client.get(f"/api/articles?last=2&before={cursor.get_json()['prev_cursor']}")
@@ -221,6 +225,7 @@ def test_an_unknown_parameter_is_named(client, name):
 # Totals
 
 
+@pytest.mark.both_databases
 def test_above_the_bound_the_total_is_an_estimate(client, monkeypatch):
     monkeypatch.setattr(envelopes, "EXACT_UP_TO", TOTAL - 1)
     answer = client.get("/api/articles?page=1").get_json()
@@ -230,6 +235,7 @@ def test_above_the_bound_the_total_is_an_estimate(client, monkeypatch):
     assert client.get("/api/articles?page=1").get_json()["total"] == TOTAL
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("prefer", ["count=exact", "Count=Exact", 'count="exact"', "respond-async, count=exact",
                                     "count=exact; strict=yes", "count=exact, count=none"])
 def test_a_client_that_prefers_it_gets_the_exact_total(client, monkeypatch, prefer):
@@ -260,6 +266,7 @@ def test_a_page_with_a_total_varies_with_the_preference(client):
 # Links
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("prefix", ["/api", "/api/v1"])
 @pytest.mark.parametrize("query", ["limit=2", "first=2", "page_size=2", "page=1&limit=2", "offset=0&page_size=2",
                                    "first=2&sort=title", "limit=2&fields=id,title&title__contains=post%20",
@@ -369,6 +376,7 @@ def test_a_caller_without_permission_to_list_is_refused(as_role):
     assert as_role("editor").get("/api/contact").status_code == 403
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("sort", ["created_at", "-created_at", "title", "-title", "published_at", "-published_at"])
 def test_a_sort_and_its_reverse_are_each_other_backwards(client, sort):
     shown = titles(client.get(f"/api/articles?sort={sort}"))

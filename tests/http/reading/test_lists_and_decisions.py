@@ -19,6 +19,8 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.loading.loader import from_files
 from policies.loading.oracle import Oracle
 
+pytestmark = pytest.mark.both_databases
+
 NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
 # Parts of careless or hostile queries; {me} is one caller's id, {row} one row's.
 BRANCHES = {

@@ -69,6 +69,7 @@ def wait_for_slot(service: Served, **who: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_two_at_a_time_for_one_caller_and_half_of_the_threads_for_all(service):
     token = service.log_in()
     with ExitStack() as unread:
@@ -83,12 +84,14 @@ def test_two_at_a_time_for_one_caller_and_half_of_the_threads_for_all(service):
     wait_for_slot(service, address="127.0.0.2")
 
 
+@pytest.mark.slow
 def test_what_fails_before_the_first_byte_holds_no_slot(service):
     for _ in range(THREADS):
         assert service.call("GET", f"{EXPORT}?sort=nonsense")[0] == 400
     assert status(service) == 200
 
 
+@pytest.mark.slow
 def test_what_was_read_to_its_end_holds_no_slot(service):
     for _ in range(THREADS):
         with begun(service) as (found, connection):

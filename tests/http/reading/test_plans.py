@@ -13,6 +13,8 @@ from models.tables.share import grant
 from models.tables.user import User
 from tests.apps import NO_ROW
 
+pytestmark = pytest.mark.both_databases
+
 ROWS = 3_000
 START = "2026-01-01T00:00:00.000000Z"
 ORDERS = {

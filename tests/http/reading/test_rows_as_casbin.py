@@ -28,6 +28,8 @@ from policies.syntax.expression import columns
 from policies.syntax.model import read_model
 from tests.policies.generated import FILES, GROWN_CONDITIONS, GROWN_MODEL
 
+pytestmark = pytest.mark.both_databases
+
 POLICIES, SEED = int(os.environ.get("POLICIES", "5")), int(os.environ.get("SEED", "1"))
 NOW = FixedEnvironment(hour=12, now=TIMES[2], device="other")
 LATER = "2026-11-21T10:00:00.000002Z"

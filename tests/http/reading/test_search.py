@@ -13,6 +13,8 @@ from models.engine.words import split
 from models.records import bulk, search
 from models.tables.article import Article
 
+pytestmark = pytest.mark.both_databases
+
 TEXTS = {
     "harbour": ("The harbour at night", "Boats come and go, said Ödön. See https://example.org/boats/list.html."),
     "kitchen": ("A small kitchen", "Knives, pans and a well-kept stove; write to cook@example.org or not."),

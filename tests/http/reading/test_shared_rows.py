@@ -9,6 +9,8 @@ import pytest
 from models.base import Rows
 from models.tables.share import Share
 
+pytestmark = pytest.mark.both_databases
+
 PUSHED = 100
 
 

@@ -13,6 +13,8 @@ from models.base import Rows, later, new_id
 from models.tables.article import Article
 from models.tables.share import Share
 
+pytestmark = pytest.mark.both_databases
+
 START = "2026-01-01T00:00:00.000000Z"
 SORTS = ("created_at", "updated_at", "title", "published_at", "status,-created_at")
 FILTERS: dict[str, Any] = {

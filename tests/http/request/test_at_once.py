@@ -87,6 +87,7 @@ def test_a_revoked_service_token(editor):
     assert (answer.status_code, answer.get_json()["code"]) == (401, "invalid_token")
 
 
+@pytest.mark.slow
 def test_in_another_process_too(tmp_path):
     instance = Instance(tmp_path / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
     with instance.served() as here, instance.served() as there:

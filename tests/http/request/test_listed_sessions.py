@@ -67,6 +67,7 @@ def test_of_several_sessions_that_of_the_request_is_the_current_one(app, given):
     assert seen == [[False, False, True], [False, True, False], [True, False, False]], "the newest comes first"
 
 
+@pytest.mark.both_databases
 def test_only_sessions_that_are_in_force_are_listed_counted_and_walked_through(as_user, given):
     caller = as_user()
     live = [given.session(caller.user) for _ in range(2)]

@@ -13,6 +13,8 @@ from policies.questions.recorded import COLUMNS, Entry, decisions
 from policies.questions.replay import replay
 from tests.apps import NO_ROW, PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 

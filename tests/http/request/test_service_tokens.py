@@ -134,6 +134,7 @@ def test_a_token_without_end_of_before_keeps_working(as_user, given):
     assert user.get("/api/tokens").json["items"][0]["expires_at"] is None
 
 
+@pytest.mark.both_databases
 def test_its_use_is_stored_by_a_background_job_and_not_again_within_a_minute(app, as_user, given):
     user, trail = as_user("user"), app.extensions["gatepost"].trail
     made = issue(user, "read:articles")
@@ -170,6 +171,7 @@ def test_a_program_gets_the_long_pages_of_services(as_user):
     assert as_user("user").get("/api/articles?limit=200").status_code == 400
 
 
+@pytest.mark.slow
 def test_an_operator_makes_lists_and_revokes_them(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     made = instance.run("token", "add", "admin@example.org", "--name", "ci", "--scope", "read:articles", "--days", "9")

@@ -204,6 +204,7 @@ def flooded(services, given, monkeypatch):
     return flood
 
 
+@pytest.mark.both_databases
 def test_a_repeated_refusal_has_its_own_row_at_once_and_one_for_the_rest_of_the_minute(given, flooded):
     own, rest = flooded(*[refusal(given, resource_id=NO_ROW)] * 10_000)
     assert (own["count"], own["resource_id"], own["reason"]) == (1, NO_ROW, "unauthenticated")
@@ -271,6 +272,7 @@ def test_tenants_and_results_are_never_merged(given, elsewhere, flooded):
         assert [row["result"] for row in found if row["resource_id"] is None] == ["failed", "refused"]
 
 
+@pytest.mark.both_databases
 def test_what_waits_while_the_database_is_away_is_bounded_and_nothing_goes_uncounted(services, given, monkeypatch):
     moment = 1000.0
     monkeypatch.setattr(refusals, "monotonic", lambda: moment)
@@ -310,6 +312,7 @@ def test_a_stop_stores_what_would_wait_for_the_end_of_the_minute(database_url, t
     database.close_all()
 
 
+@pytest.mark.both_databases
 def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, given, monkeypatch):
     trail = Trail(services.database, services.keys)
     trail.refuse(refusal(given, resource="outage"), "r")
@@ -327,6 +330,7 @@ def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, giv
     assert row["count"] == 2
 
 
+@pytest.mark.both_databases
 def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, monkeypatch):
     trail, transact = Trail(services.database, services.keys), services.database.transact
     trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
@@ -347,6 +351,7 @@ def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, 
     assert [row["count"] for row in rows(given, Audit.resource == "halfway")] == [1, 1, 1]
 
 
+@pytest.mark.both_databases
 def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services, given, caplog):
     trail = Trail(services.database, services.keys)
     for _ in range(3):
@@ -360,6 +365,7 @@ def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services
 # Reading it
 
 
+@pytest.mark.both_databases
 def test_the_trail_is_read_page_by_page_newest_first(as_role, given):
     for _ in range(3):
         as_role("editor").patch("/api/profile", {})
@@ -383,6 +389,7 @@ def test_it_is_filtered(filters, column, as_role):
     assert items and {row[column] for row in items} == {wanted.partition("=")[2]}
 
 
+@pytest.mark.both_databases
 def test_it_is_filtered_by_time(as_role):
     moment = now()
     as_role("editor").patch("/api/profile", {"name": "Newer"})
@@ -515,6 +522,7 @@ def test_a_trail_that_was_cut_off_is_found_by_the_heads_that_were_exported(seale
     disarmed(sealed.database, f"INSERT INTO audit_seals ({columns}) VALUES ({values})")
 
 
+@pytest.mark.both_databases
 def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):
     as_role("editor").patch("/api/profile", {"name": "Old"})
     sealed.trail.seal()
@@ -532,6 +540,7 @@ def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):
     assert end_retention(sealed.settings, sealed.database) == 0
 
 
+@pytest.mark.both_databases
 def test_several_sealers_at_once_make_one_chain(sealed, as_role):
     for number in range(20):
         as_role("editor").patch("/api/profile", {"name": f"N{number}"})
@@ -541,6 +550,7 @@ def test_several_sealers_at_once_make_one_chain(sealed, as_role):
     assert verify(sealed).findings == []
 
 
+@pytest.mark.both_databases
 def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
     """On Postgres a row gets its number before it is committed, and others may overtake it."""
     written, go_on = Event(), Event()

@@ -213,6 +213,7 @@ def test_other_limits_are_no_guesses(database_url, tmp_path, noted):
 # Exports
 
 
+@pytest.mark.both_databases
 def test_an_export_is_noted_with_its_filters_and_the_number_of_rows(as_user, given, noted):
     editor = as_user("editor")
     for _ in range(3):
@@ -280,6 +281,7 @@ def test_an_export_that_is_refused_is_a_refusal(as_user, noted):
 # Looks at the trail
 
 
+@pytest.mark.both_databases
 def test_looks_at_the_trail_are_one_row_of_a_principal_and_hour_whichever_process_answers(
         as_user, services, given, noted):
     owner, other = as_user("owner"), as_user("owner")
@@ -325,6 +327,7 @@ def test_facts_are_neither_searched_nor_sorted(query, as_role):
 # Seals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", [(), ("--workers", "2")], ids=["waitress", "granian"])
 def test_every_server_and_process_notes_what_is_no_write(server, tmp_path):
     instance = Instance(tmp_path / "instance").made()

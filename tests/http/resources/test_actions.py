@@ -179,6 +179,7 @@ def test_the_document_describes_the_body_of_an_action(app, user):
 TAGS = ["red", 'a"b', "it's", "100%", "a\\b", "ünïcode", "', 1) OR 1=1 --", "[]", "$.x", "\U0001f4d6", "red wine"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("tag", TAGS)
 def test_has_finds_the_rows_whose_list_has_the_entry(app, tag):
     caller = log_in(app, "user")
@@ -190,6 +191,7 @@ def test_has_finds_the_rows_whose_list_has_the_entry(app, tag):
     assert bare["id"] not in [row["id"] for row in caller.get("/api/books?tags__has=other").get_json()["items"]]
 
 
+@pytest.mark.both_databases
 def test_has_counts_pages_and_exports_like_every_filter(app):
     caller = log_in(app, "user")
     mine = {book(caller, tags=["counted"])["id"] for _ in range(5)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from blueprints.articles import Articles
 from blueprints.categories import Categories
 from blueprints.comments import Comments
@@ -11,6 +13,8 @@ from blueprints.pages import Pages
 from blueprints.products import Products
 from blueprints.users import Users
 from gatepost.testing import Example, contract
+
+pytestmark = pytest.mark.both_databases
 
 
 def an_article(admin, n):

@@ -133,6 +133,7 @@ for work in (lambda: verify("a long walk", _DUMMY), lambda: verify("x", None), l
 """
 
 
+@pytest.mark.slow
 def test_without_memory_a_password_is_neither_right_nor_wrong():
     done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["cannot hash"] * 3, done.stderr

@@ -18,6 +18,8 @@ from models.tables.audit import Audit
 from tests.apps import PASSWORD
 from tests.running import wait_until
 
+pytestmark = pytest.mark.both_databases
+
 WRITERS, TURNS = 8, 12
 
 

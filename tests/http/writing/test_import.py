@@ -54,6 +54,7 @@ EXPECTED = [(100, "malformed_json", None), (MANY // 2 + 1, "missing_field", "/ti
             (MANY, "already_exists", "/slug")]
 
 
+@pytest.mark.both_databases
 def test_three_bad_lines_of_many_are_named_and_nothing_is_imported(editor, flawed):
     answer = send(editor, flawed)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_body")
@@ -61,6 +62,7 @@ def test_three_bad_lines_of_many_are_named_and_nothing_is_imported(editor, flawe
     assert stored(editor, "many-0") is None
 
 
+@pytest.mark.both_databases
 def test_three_bad_lines_of_many_can_be_left_out(editor, flawed):
     answer = send(editor, flawed, query="?on_error=skip")
     assert answer.status_code == 200
@@ -124,6 +126,7 @@ def test_a_thousand_faults_end_an_import_wherever_they_are_found(editor, looked_
     assert stored(editor, "before-many-faults") is None
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("query", ["", "?on_error=skip"])
 def test_a_thousand_faults_that_only_the_database_finds_end_an_import(editor, monkeypatch, query):
     drafted, draft = [], LineWriter.draft
@@ -141,6 +144,7 @@ def test_lines_may_be_skipped_as_long_as_they_have_fewer_than_a_thousand_faults(
     assert stored(editor, "beside-many-faults") is not None
 
 
+@pytest.mark.both_databases
 def test_a_line_whose_id_exists_changes_that_row(editor, given):
     id = given.article("draft").id
     answer = send(editor, [{"id": id, "title": "Changed"}, {"id": id, "body": "Too."}])
@@ -149,6 +153,7 @@ def test_a_line_whose_id_exists_changes_that_row(editor, given):
     assert (found["title"], found["body"], found["version"]) == ("Changed", "Too.", 3)
 
 
+@pytest.mark.both_databases
 def test_a_key_finds_the_row_that_a_line_means(editor, given):
     old = given.article("draft", slug="known-key")
     rows = [{"slug": "known-key", "title": "Changed"}, article("new-key"), {"slug": "new-key", "title": "Again"},
@@ -159,6 +164,7 @@ def test_a_key_finds_the_row_that_a_line_means(editor, given):
     assert stored(editor, "new-key")["title"] == "Again"
 
 
+@pytest.mark.both_databases
 def test_a_line_finds_rows_as_the_lines_before_it_left_them(editor, given):
     id = given.article("draft", slug="old-slug").id
     rows = [{"id": id, "slug": "moved-slug"}, article("old-slug"), {"slug": "moved-slug", "title": "Moved"}]
@@ -168,6 +174,7 @@ def test_a_line_finds_rows_as_the_lines_before_it_left_them(editor, given):
     assert stored(editor, "old-slug")["id"] != id
 
 
+@pytest.mark.both_databases
 def test_a_line_that_failed_leaves_its_row_as_it_was_for_the_next(editor, given):
     given.article(slug="in-the-way")
     id = given.article("draft").id
@@ -178,6 +185,7 @@ def test_a_line_that_failed_leaves_its_row_as_it_was_for_the_next(editor, given)
     assert (found["title"] != "Lost", found["body"], found["version"]) == (True, "Kept.", 2)
 
 
+@pytest.mark.both_databases
 def test_a_key_does_not_move_a_row_to_another_id(editor, given):
     given.article("draft", slug="stays")
     answer = send(editor, [{"id": NO_ROW, "slug": "stays", "title": "t"}], query="?key=slug")
@@ -202,6 +210,7 @@ def test_a_manager_brings_read_only_columns_along(editor, given):
     assert found == {**found, **row, "created_at": "2020-01-01T00:00:00.000000Z"}
 
 
+@pytest.mark.both_databases
 def test_a_manager_sets_read_only_columns_of_rows_that_are_there_and_versions_still_count(editor, given):
     id = given.article("draft").id
     assert send(editor, [{"id": id, "status": "archived", "version": 40}]).get_json()["updated"] == 1

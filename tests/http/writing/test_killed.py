@@ -31,6 +31,7 @@ def create(served, token):
         return answer.status, answer.read()
 
 
+@pytest.mark.slow
 def test_the_answer_to_what_was_committed_is_there_after_a_kill(instance, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(running, "GATEPOST", [sys.executable, "-m", "tests.http.writing.dying"])

@@ -74,6 +74,7 @@ def test_what_is_shared_with_a_group_or_a_role_stays(given, bob, draft, as_role)
     assert [one["grantee"] for one in shares] == ["group:press", "role:user"]
 
 
+@pytest.mark.both_databases
 def test_whom_the_leaving_one_invited_leaves_too(ann, bob, as_user, draft):
     cy = as_user("user")
     for by, to, right in ((ann, bob, "manage"), (bob, cy, "read")):

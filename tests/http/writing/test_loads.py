@@ -23,6 +23,8 @@ from models.tables.user import User
 from tests.apps import NO_ROW, PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
 
+pytestmark = pytest.mark.both_databases
+
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 

@@ -14,6 +14,8 @@ from models.base import Rows
 from models.tables.share import Share
 from tests.running import wait_until
 
+pytestmark = pytest.mark.both_databases
+
 # (who grants, to whom, which right), in this order
 Grants = tuple[tuple[str, str, str], ...]
 

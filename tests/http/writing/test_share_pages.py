@@ -38,6 +38,7 @@ def test_the_first_page_has_twenty_and_says_where_to_go_on(editor, many):
     assert f'<{path(many)}?cursor={page["next_cursor"]}>; rel="next"' in answer.headers["Link"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("limit", [1, 7, 45, 100])
 def test_a_walk_meets_each_once_in_either_direction(editor, many, limit):
     found, query, page = [], "", {}
@@ -76,6 +77,7 @@ def test_what_a_list_refuses_is_refused_here(editor, many, query):
     assert editor.get(f"{path(many)}?{query}").status_code == 400
 
 
+@pytest.mark.both_databases
 def test_an_object_has_so_many_shares_and_no_more(editor, given, monkeypatch):
     monkeypatch.setattr(sharing, "MOST_SHARES", 3)
     row = given.article("draft")

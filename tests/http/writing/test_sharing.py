@@ -63,6 +63,7 @@ def test_a_share_is_made_changed_listed_and_withdrawn(ann, bob, draft):
     assert unshare(ann, draft, grantee).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_share_that_is_made_twice_is_one(ann, bob, draft):
     for _ in range(2):
         assert ann.put(shares(draft), {"grantee": f"user:{bob.id}", "right": "read"}).status_code == 200
@@ -172,6 +173,7 @@ def test_a_share_opens_to_the_grantee_and_to_every_role_that_inherits(given, as_
             assert listed(caller, order, "orders") is expected, name
 
 
+@pytest.mark.both_databases
 def test_a_user_with_two_ways_to_an_object_finds_it_once_and_counts_it_once(given, as_user):
     bob = as_user("user", groups=["a", "b"])
     order = given.order(owner_id=bob.id)
@@ -181,6 +183,7 @@ def test_a_user_with_two_ways_to_an_object_finds_it_once_and_counts_it_once(give
     assert ([item["id"] for item in page["items"]], page["total"]) == ([order.id], 1)
 
 
+@pytest.mark.both_databases
 def test_a_list_through_shares_is_walked_without_gap_or_repetition(given, as_user):
     bob = as_user("user")
     rows = [given.order(owner_id=bob.id if number % 3 == 0 else None) for number in range(12)]
@@ -233,6 +236,7 @@ def test_a_user_who_leaves_a_group_loses_what_was_shared_with_it(given, as_role,
     assert bob.get(f"/api/articles/{draft.id}").status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_shares_of_a_deleted_object_are_gone(ann, bob, draft, given, app):
     from models.base import Rows
     from models.tables.share import Share
