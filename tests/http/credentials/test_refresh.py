@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 
+from blueprints.http.operations import counters
 from blueprints.http.operations.limits import Limits
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.request.identity import principal_of
@@ -179,6 +180,7 @@ def test_a_login_beyond_the_most_sessions_of_a_user_ends_the_one_used_longest_ag
 
 def test_logins_and_refreshes_take_units_of_the_account(login, app, given, monkeypatch):
     services = app.extensions["gatepost"]
+    monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=45)))
     assert login.exchange(login.first["refresh_token"])[0] == 200
     again = [app.test_client().post("/api/login", json={"email": login.user.email, "password": PASSWORD})
@@ -206,6 +208,7 @@ def test_a_login_after_the_clock_was_set_back_is_not_ended_by_itself(login, give
 def limited(app, monkeypatch):
     """`limited(15)`: from now on a user has so many units in a minute."""
     services = app.extensions["gatepost"]
+    monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     return lambda units: monkeypatch.setattr(
         services, "limits", Limits(replace(services.settings, rate_limits=True, principal_units=units)))
 

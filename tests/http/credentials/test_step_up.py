@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 
 from blueprints.http.credentials import step_up
+from blueprints.http.operations import counters
 from blueprints.http.operations.limits import Limits
 from blueprints.http.request.identity import service_token
 from models.base import later
@@ -223,6 +224,7 @@ def test_no_writer_waits_while_the_password_is_hashed(later_on, given, monkeypat
 def limited(app, monkeypatch):
     """The app, counting from nothing; three guesses a minute."""
     services = app.extensions["gatepost"]
+    monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, login_attempts=3)))
     return app
 

@@ -178,12 +178,12 @@ def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its
             if services.database.dialect == "postgres":
                 services.database.execute_sql("LOCK TABLE policy_versions IN EXCLUSIVE MODE")
             begun.set()
-            free.wait(20)
+            free.wait(60)
         services.database.transact(work)
 
     writer = Thread(target=hold)
     writer.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     edit(instance, "one", "p, guest, product.view, always, allow\n")
     version = services.policy.reload().version
     assert services.policy.current.version == version

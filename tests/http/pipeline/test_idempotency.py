@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from blueprints.http.operations import limits
@@ -16,7 +17,8 @@ from models.base import Rows, later, now
 from models.tables.article import Article
 from models.tables.category import Category
 from models.tables.idempotency import IdempotencyKey
-from tests.apps import close, make_app, new_instance
+from tests.apps import Caller, Given, close, make_app, new_instance
+from tests.running import wait_until
 
 KEYS, THREADS, TIMES = 300, 8, 4
 
@@ -226,12 +228,20 @@ def test_hundreds_of_keys_from_eight_threads_each_sent_four_times_have_one_effec
         assert (f"key-{number}" in slugs, f"other-{number}" in slugs) == (not winner, winner)
 
 
+def cancel_what_waits(database_url):
+    """Cancel the statements that wait for a lock, as their timeout does; the number of them."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        return len(connection.execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = "
+                                      "'Lock' AND datname = current_database()").fetchall())
+
+
 @pytest.mark.both_databases
 def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url, monkeypatch):
-    """The first request holds the key, in a transaction that does not end in time."""
-    from tests.apps import Caller, Given
+    """The first request holds the key, in a transaction that does not end in time.
 
-    app = make_app(new_instance(tmp_path / "i", database_url, "default"), database_url, statement_timeout="0.3")
+    SQLite: its turn to write. Postgres: its row, for which the twin waits until the server cancels its statement.
+    """
+    app = make_app(new_instance(tmp_path / "i", database_url, "default"), database_url)
     services = app.extensions["gatepost"]
     try:
         there = Given(app, "default")
@@ -239,8 +249,6 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         with app.app_context():
             token = services.access_tokens.issue(user, there.session(user).id, [], "*")
         editor = Caller(app.test_client(), user, token)
-        if services.database.dialect == "sqlite":
-            services.database.places.timeout = 0.3
         held, done = threading.Event(), threading.Event()
         body = {"title": "t", "slug": "slow-twin", "body": "b"}
         claim = idempotency.claim
@@ -248,7 +256,7 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         def hold(call):
             claim(call)
             held.set()
-            done.wait(30)
+            assert done.wait(60)
 
         def send():
             Caller(app.test_client(), user, token).post("/api/articles", body, headers=key("slow"))
@@ -256,9 +264,15 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
         monkeypatch.setattr(idempotency, "claim", hold)
         first = threading.Thread(target=send)
         first.start()
-        held.wait(30)
+        assert held.wait(60)
         monkeypatch.undo()
-        answer = editor.post("/api/articles", body, headers=key("slow"))
+        if services.database.dialect == "sqlite":
+            services.database.places.timeout = 0.3
+        with ThreadPoolExecutor(1) as threads:
+            twin = threads.submit(editor.post, "/api/articles", body, headers=key("slow"))
+            if services.database.dialect == "postgres":
+                wait_until(lambda: cancel_what_waits(database_url))
+            answer = twin.result()
         assert (answer.status_code, answer.get_json()["code"]) == (409, "idempotency_in_progress")
         assert answer.headers["Retry-After"] == "1"
         done.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPResponse
@@ -15,7 +14,7 @@ import pytest
 from blueprints.http.operations.slots import Slots
 from blueprints.http.pipeline import responses
 from blueprints.http.protocol.problems import Problem
-from tests.running import Instance, Served
+from tests.running import Instance, Served, wait_until
 
 SERVERS = {"waitress": (), "granian": ("--workers", "1")}
 THREADS = 6
@@ -45,7 +44,7 @@ def begun(service: Served, address: str = "127.0.0.1", token: str = "") -> Itera
     credentials = f"Authorization: Bearer {token}\r\n" if token else ""
     with closing(socket.socket()) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.settimeout(30)
+        connection.settimeout(60)
         connection.bind((address, 0))
         connection.connect((where.hostname, where.port))
         connection.sendall(f"GET {EXPORT} HTTP/1.1\r\nHost: x\r\n{credentials}\r\n".encode())
@@ -63,10 +62,7 @@ def status(service: Served, **who: str) -> int:
 
 
 def wait_for_slot(service: Served, **who: str) -> None:
-    deadline = time.monotonic() + 30
-    while status(service, **who) != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: status(service, **who) == 200)
 
 
 @pytest.mark.slow

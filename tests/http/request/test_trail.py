@@ -558,11 +558,11 @@ def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
     def slow():
         append([Audit(**refusal(given, resource="slow")._asdict())])
         written.set()
-        assert go_on.wait(30)
+        assert go_on.wait(60)
 
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(sealed.database.transact, slow)
-        assert written.wait(30)
+        assert written.wait(60)
         if sealed.database.dialect == "postgres":
             sealed.database.transact(lambda: append([Audit(**refusal(given, resource="quick")._asdict())]))
         assert sealed.trail.seal() == 0, "the rows between may not be committed yet"

@@ -27,7 +27,7 @@ def create(served, token):
     """Status and bytes of the one request of this test."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}", "Idempotency-Key": "the-key"}
     request = urllib.request.Request(f"{served.url}/api/articles", json.dumps(BODY).encode(), headers)
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return answer.status, answer.read()
 
 
@@ -39,7 +39,7 @@ def test_the_answer_to_what_was_committed_is_there_after_a_kill(instance, monkey
             token = served.log_in()
             with pytest.raises((http.client.HTTPException, OSError)):
                 create(served, token)
-            assert served.process.wait(30) == -signal.SIGKILL
+            assert served.process.wait(60) == -signal.SIGKILL
     with instance.served() as served:
         status, first = create(served, token)
         assert (status, json.loads(first)["version"]) == (201, 1)
