@@ -55,7 +55,7 @@ def test_a_minimal_answer_is_the_answer_without_its_body(callers, app, world):
                 check(endpoints[row.method, row.path], granted[name], *answers)
             except AssertionError as error:
                 wrong.append(f"{row.method} {row.path} {row.about}, {name}: {error}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     assert asked == {*ROUTES}
 
 

@@ -66,7 +66,7 @@ def test_a_repeated_request_is_answered_alike(callers, app, world):
                 wrong.append(f"{row.method} {row.path} {row.about}, {name}: {first.status}, then {again.headers}")
             if first.status_code < 300:
                 replayed.add((row.method, row.path))
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     taking = {(view.endpoint.method, view.endpoint.path) for view in app.view_functions.values()
               if isinstance(view.endpoint, Endpoint) and view.endpoint.writes and not view.endpoint.secret}
     assert replayed == taking & {*ROUTES}

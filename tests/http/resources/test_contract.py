@@ -21,18 +21,18 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 JSON = "application/json"
 
 
-def faults(check, chosen=lambda endpoint: True):
-    """What `check(endpoint)` finds wrong with the chosen endpoints, by method and path."""
+def on_every_route(check, chosen=lambda endpoint: True):
+    """Call `check(endpoint)` for the chosen endpoints, and fail with the method and path of each that it refuses."""
     asked = [endpoint for endpoint in ENDPOINTS if chosen(endpoint)]
     assert asked
-    wrong = {}
+    wrong = []
     for endpoint in asked:
         try:
             check(endpoint)
         except AssertionError as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
-            wrong[f"{endpoint.method} {endpoint.path}"] = f"{place.line}: {error}"
-    return wrong
+            wrong.append(f"{endpoint.method} {endpoint.path}: {place.line}: {error}")
+    assert not wrong, "\n".join(wrong)
 
 
 def url(endpoint, value=NO_ROW):
@@ -78,7 +78,7 @@ def test_every_route_answers_what_the_document_says(as_user, as_role, descriptio
         assert answer.status_code < 500
         assert answer.mimetype != "text/html" or endpoint.path.startswith("/docs")
 
-    assert faults(check) == {}
+    on_every_route(check)
 
 
 def test_bad_credentials_are_refused_on_every_route(as_role):
@@ -87,7 +87,7 @@ def test_bad_credentials_are_refused_on_every_route(as_role):
         check_problem(answer, 401, "invalid_token")
         assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
-    assert faults(check, lambda endpoint: not endpoint.anonymous) == {}
+    on_every_route(check, lambda endpoint: not endpoint.anonymous)
 
 
 def test_no_route_takes_a_parameter_that_it_does_not_know(admin):
@@ -96,7 +96,7 @@ def test_no_route_takes_a_parameter_that_it_does_not_know(admin):
         assert {"code": "unknown_parameter", "detail": "There is no parameter 'surprise' here.",
                 "parameter": "surprise"} in problem["errors"]
 
-    assert faults(check, lambda endpoint: endpoint.query is None or not endpoint.query.fields.get("surprise")) == {}
+    on_every_route(check, lambda endpoint: endpoint.query is None or not endpoint.query.fields.get("surprise"))
 
 
 def test_every_route_takes_lang_and_says_errors_in_it(admin):
@@ -108,7 +108,7 @@ def test_every_route_takes_lang_and_says_errors_in_it(admin):
         assert answer.headers["Content-Language"] == "de"
         assert "Accept-Language" in answer.headers["Vary"].split(", ")
 
-    assert faults(check) == {}
+    on_every_route(check)
 
 
 def test_a_request_id_comes_back_and_an_unusable_one_is_replaced_on_every_route(as_role):
@@ -121,7 +121,7 @@ def test_a_request_id_comes_back_and_an_unusable_one_is_replaced_on_every_route(
             check_headers(answer)
             assert answer.headers["X-Request-ID"] != unusable
 
-    assert faults(check) == {}
+    on_every_route(check)
 
 
 def test_version_one_by_path_is_the_same_on_every_route(as_user):
@@ -134,7 +134,7 @@ def test_version_one_by_path_is_the_same_on_every_route(as_user):
             ignored = {"request_id": None}
             assert versioned.get_json() | ignored == plain.get_json() | ignored
 
-    assert faults(check, lambda endpoint: endpoint.path.startswith("/api/")) == {}
+    on_every_route(check, lambda endpoint: endpoint.path.startswith("/api/"))
 
 
 def test_no_other_version_is_served_on_any_route(as_role):
@@ -143,7 +143,7 @@ def test_no_other_version_is_served_on_any_route(as_role):
             answer = ask(as_role("guest"), endpoint, url(endpoint).replace("/api/", prefix, 1))
             check_problem(answer, 400, "unsupported_version")
 
-    assert faults(check, lambda endpoint: endpoint.path.startswith("/api/")) == {}
+    on_every_route(check, lambda endpoint: endpoint.path.startswith("/api/"))
 
 
 def test_head_is_get_without_its_body_on_every_route(admin):
@@ -157,7 +157,7 @@ def test_head_is_get_without_its_body_on_every_route(admin):
         assert {k: v for k, v in head.headers if k not in varying} == {
             k: v for k, v in get.headers if k not in varying}
 
-    assert faults(check, lambda endpoint: endpoint.method == "GET") == {}
+    on_every_route(check, lambda endpoint: endpoint.method == "GET")
 
 
 def methods(path):
@@ -173,7 +173,7 @@ def test_a_method_that_a_path_lacks_is_405_with_those_it_has(as_role):
             check_problem(answer, 405, "method_not_allowed")
             assert set(answer.headers["Allow"].split(", ")) == methods(endpoint.path)
 
-    assert faults(check, is_first_of_its_path) == {}
+    on_every_route(check, is_first_of_its_path)
 
 
 def test_options_tells_the_methods_of_a_path(as_role):
@@ -183,7 +183,7 @@ def test_options_tells_the_methods_of_a_path(as_role):
         assert "Content-Type" not in answer.headers
         assert set(answer.headers["Allow"].split(", ")) == methods(endpoint.path)
 
-    assert faults(check, is_first_of_its_path) == {}
+    on_every_route(check, is_first_of_its_path)
 
 
 def is_first_of_its_path(endpoint):
@@ -249,7 +249,7 @@ def test_a_body_that_cannot_be_read_is_a_problem_document_on_every_route(admin):
             assert answer.status_code == 400, f"{name}: {answer.status}"
             check_problem(answer)
 
-    assert faults(check, lambda endpoint: endpoint.body is not None) == {}
+    on_every_route(check, lambda endpoint: endpoint.body is not None)
 
 
 CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/html",
@@ -265,7 +265,7 @@ def test_a_body_of_another_type_is_415_with_the_types_there_are_on_every_route(a
             header = "Accept-Patch" if endpoint.method == "PATCH" else "Accept"
             assert answer.headers[header] == ", ".join(endpoint.accepts), content_type
 
-    assert faults(check, lambda endpoint: endpoint.body is not None and ANY not in endpoint.accepts) == {}
+    on_every_route(check, lambda endpoint: endpoint.body is not None and ANY not in endpoint.accepts)
 
 
 def test_an_empty_body_is_a_problem_document_on_every_route(admin):
@@ -274,7 +274,7 @@ def test_an_empty_body_is_a_problem_document_on_every_route(admin):
         other = (400, "malformed_json") if ANY in endpoint.accepts else (415, "unsupported_media_type")
         check_problem(ask(admin(), endpoint, data=b""), *other)
 
-    assert faults(check, lambda endpoint: endpoint.body is not None and endpoint.body_required) == {}
+    on_every_route(check, lambda endpoint: endpoint.body is not None and endpoint.body_required)
 
 
 def test_a_body_beyond_the_limit_is_413_on_every_route(admin):
@@ -282,7 +282,7 @@ def test_a_body_beyond_the_limit_is_413_on_every_route(admin):
         sent = b" " * (max(2**20, endpoint.largest_body) + 1)
         check_problem(ask(admin(), endpoint, data=sent, content_type=JSON), 413, "body_too_large")
 
-    assert faults(check, lambda endpoint: endpoint.body is not None) == {}
+    on_every_route(check, lambda endpoint: endpoint.body is not None)
 
 
 def test_what_is_not_an_id_is_a_problem_document_on_every_route(admin):
@@ -296,7 +296,7 @@ def test_what_is_not_an_id_is_a_problem_document_on_every_route(admin):
             check_problem(answer, 400, "invalid_parameter")
             assert {fault["parameter"] for fault in answer.get_json()["errors"]} == {"id"}, id
 
-    assert faults(check, lambda endpoint: "<id>" in endpoint.path and not endpoint.by_slug) == {}
+    on_every_route(check, lambda endpoint: "<id>" in endpoint.path and not endpoint.by_slug)
 
 
 @pytest.mark.parametrize("query", [
