@@ -1,29 +1,41 @@
-"""Gatepost as an operator runs it: commands, and an instance served by a process of its own."""
+"""Gatepost as an operator runs it: commands, and an instance that answers in this process or in one of its own."""
 
 from __future__ import annotations
 
+import atexit
+import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import psycopg
 from click.testing import CliRunner
+from flask import Flask
+from flask.testing import FlaskClient
 
+from app import create_app
+from blueprints.http.request.call import Services
 from gatepost_start.command import cli
 
 ROOT = Path(__file__).parent.parent
 GATEPOST = [sys.executable, "-c", "from gatepost_start.command import cli; cli()"]
 PASSWORD = "a long walk along the shore"
+
+_copies = itertools.count(1)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -61,12 +73,46 @@ class Instance:
         result = CliRunner().invoke(cli, arguments, input=input, env={**others, **environ}, catch_exceptions=False)
         return Done(result.exit_code, result.stdout, result.stderr)
 
-    def made(self, *arguments: str) -> Instance:
-        """The same, after `gatepost init` with these arguments and the administrator's `PASSWORD`."""
+    def made(self) -> Instance:
+        """The same, after `gatepost init` without demo data and with the administrator's `PASSWORD`.
+
+        On SQLite it is a copy of an instance that this process made once, with the same keys and ids.
+        """
+        if "GATEPOST_DATABASE_URL" in self.environment or self.folder.exists():
+            return self.initialised()
+        return _template(tuple(self.environment.items())).copied(self.folder)
+
+    def copied(self, folder: Path) -> Instance:
+        """A copy in another folder, on a database of its own. Nothing may use this one meanwhile."""
+        shutil.copytree(self.folder, folder)
+        environment = dict(self.environment)
+        if (url := environment.get("GATEPOST_DATABASE_URL")) is not None:
+            server, _, name = url.rpartition("/")
+            copy = f"{name}_{next(_copies)}"
+            with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {copy} TEMPLATE {name}")
+            environment["GATEPOST_DATABASE_URL"] = f"{server}/{copy}"
+        return Instance(folder, environment)
+
+    def initialised(self) -> Instance:
+        """The same, made by the command itself: with keys and ids that no other instance has."""
         done = self.run("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-",
-                        *arguments, input=PASSWORD)
+                        input=PASSWORD)
         assert done.returncode == 0, done.stderr
         return self
+
+    @contextmanager
+    def answering(self) -> Iterator[Answering]:
+        """The same service in this process, without a server: a request is a call. Stopped at the end."""
+        said = {name.removeprefix("GATEPOST_").lower(): value for name, value in self.environment.items()
+                if name.startswith("GATEPOST_")}
+        app = create_app({**said, "instance": self.folder})
+        services: Services = app.extensions["gatepost"]
+        services.ensure_running()
+        try:
+            yield Answering(app)
+        finally:
+            services.stop()
 
     @contextmanager
     def served(self, *arguments: str, python: Path = Path(sys.executable)) -> Iterator[Served]:
@@ -85,28 +131,68 @@ class Instance:
             process.communicate(timeout=60)
 
 
-@dataclass(frozen=True)
-class Served:
-    url: str
-    process: subprocess.Popen[str]
+@cache
+def _template(environment: tuple[tuple[str, str], ...]) -> Instance:
+    """An instance on SQLite that was made in this environment, from which others are copied."""
+    folder = Path(tempfile.mkdtemp(prefix="gatepost-instance-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Instance(folder / "instance", dict(environment)).initialised()
+
+
+class Service:
+    """An instance that answers requests."""
 
     def call(self, method: str, path: str, body: Any = None, token: str | None = None,
              headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         """Status and JSON of one request; `body` goes as JSON."""
+        status, answer, _ = self.exchange(method, path, body, token, headers)
+        return status, json.loads(answer or b"null")
+
+    def exchange(self, method: str, path: str, body: Any = None, token: str | None = None,
+                 headers: Mapping[str, str] | None = None) -> tuple[int, bytes, Mapping[str, str]]:
+        """Status, body and headers of the answer."""
         headers = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, json.loads(error.read() or b"null")
+        return self.send(method, path, None if body is None else json.dumps(body).encode(), headers)
+
+    def send(self, method: str, path: str, data: bytes | None,
+             headers: Mapping[str, str]) -> tuple[int, bytes, Mapping[str, str]]:
+        raise NotImplementedError
 
     def log_in(self, email: str = "admin@example.org", password: str = PASSWORD) -> str:
         """An access token."""
         status, answer = self.call("POST", "/api/login", {"email": email, "password": password})
         assert status == 200, answer
         return answer["access_token"]
+
+
+@dataclass(frozen=True)
+class Answering(Service):
+    """One that answers in this process."""
+
+    app: Flask
+
+    def send(self, method: str, path: str, data: bytes | None,
+             headers: Mapping[str, str]) -> tuple[int, bytes, Mapping[str, str]]:
+        client = FlaskClient(self.app, self.app.response_class, use_cookies=False)
+        answer = client.open(path, method=method, data=data, headers=dict(headers), buffered=True)
+        return answer.status_code, answer.data, answer.headers
+
+
+@dataclass(frozen=True)
+class Served(Service):
+    """One that is served by a process of its own."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def send(self, method: str, path: str, data: bytes | None,
+             headers: Mapping[str, str]) -> tuple[int, bytes, Mapping[str, str]]:
+        request = urllib.request.Request(self.url + path, data, dict(headers), method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read(), answer.headers
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read(), error.headers

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from tests.running import PASSWORD, Instance, Served
+from tests.running import PASSWORD, Answering, Instance
 
 
 @pytest.fixture(scope="module")
 def service(instance: Instance):
-    with instance.served() as served:
+    with instance.answering() as served:
         yield served
 
 
@@ -20,7 +20,7 @@ def add(instance: Instance, email: str, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def may_log_in(service: Served, email: str, password: str = PASSWORD) -> bool:
+def may_log_in(service: Answering, email: str, password: str = PASSWORD) -> bool:
     return service.call("POST", "/api/login", {"email": email, "password": password})[0] == 200
 
 

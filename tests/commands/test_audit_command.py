@@ -15,7 +15,7 @@ from tests.running import Instance
 def instance(tmp_path_factory):
     """An instance whose audit log has a login, a write and a refusal."""
     made = Instance(tmp_path_factory.mktemp("audited") / "instance").made()
-    with made.served() as served:
+    with made.answering() as served:
         token = served.log_in()
         assert served.call("POST", "/api/articles", {"title": "T", "slug": "t", "body": "b"}, token)[0] == 201
         assert served.call("GET", "/api/profile")[0] == 401
@@ -75,7 +75,7 @@ def test_what_an_operator_does_is_recorded_too(command, action, instance):
 @pytest.fixture
 def looked_at(instance):
     """The same, after somebody has read the trail over HTTP and exported articles both ways."""
-    with instance.served() as served:
+    with instance.answering() as served:
         token = served.log_in()
         assert served.call("GET", "/api/audit", token=token)[0] == 200
     assert instance.run("export", "articles", "-").returncode == 0

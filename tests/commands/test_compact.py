@@ -37,7 +37,7 @@ def filled(instance):
 def test_a_file_becomes_as_small_as_its_rows_while_it_is_served(instance, dialect):
     filled(instance)
     before = instance.run("doctor").stdout
-    with instance.served() as served:
+    with instance.answering() as served:
         token = served.log_in()
         done = instance.run("compact", "--yes")
         assert done.returncode == 0, done.stderr

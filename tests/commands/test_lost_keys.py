@@ -6,18 +6,21 @@ import pytest
 
 from blueprints.http.security.keys import create_key_file
 from models.engine.connect import open_database
-from tests.databases import new_database
 from tests.running import Instance
 
 
-@pytest.fixture
-def instance(dialect, request, tmp_path) -> Instance:
-    environment = {} if dialect == "sqlite" else {
-        "GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False)}
-    made = Instance(tmp_path / "instance", environment).made()
-    with made.served() as served:
-        assert served.log_in()
+@pytest.fixture(scope="module")
+def used(tmp_path_factory) -> Instance:
+    """An instance whose keys have sealed a login."""
+    made = Instance(tmp_path_factory.mktemp("used") / "instance").made()
+    with made.answering() as service:
+        assert service.log_in()
     return made
+
+
+@pytest.fixture
+def instance(used, tmp_path) -> Instance:
+    return used.copied(tmp_path / "instance")
 
 
 def lose(instance):
@@ -51,16 +54,15 @@ def test_an_operator_can_go_on_with_new_keys(instance, happened):
     happened(instance)
     done = instance.run("init", "--no-demo", "--new-key")
     assert done.returncode == 0 and "keys for the database" in done.stdout
-    with instance.served() as served:
-        assert served.log_in()
+    with instance.answering() as service:
+        assert service.log_in()
     # What the lost key has sealed cannot be proved, and that is said.
     assert "rows 1 to 1 are not those that were sealed" in instance.run("audit", "verify").stdout
 
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["migrate"], ["user", "list"], ["backup"]], ids=" ".join)
 def test_a_database_of_newer_code_is_refused(instance, command):
-    database = open_database(instance.environment.get("GATEPOST_DATABASE_URL")
-                             or f"sqlite:///{instance.folder / 'gatepost.db'}", pool_size=4)
+    database = open_database(f"sqlite:///{instance.folder / 'gatepost.db'}", pool_size=4)
     with database.connected():
         database.execute_sql("INSERT INTO migrations_gatepost (id, name, applied) "
                              "VALUES (9999, '9999_future', '2030-01-01')")

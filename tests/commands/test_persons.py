@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
-import signal
+import logging
 import subprocess
 import tarfile
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
+from dataclasses import dataclass, replace
+from io import BytesIO, StringIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
+from blueprints.http.operations.logs import JsonFormatter
 from models.base import Rows, now
 from models.engine.connect import open_database
 from models.engine.errors import Erased
@@ -31,7 +33,7 @@ from models.tables.session import Session
 from models.tables.share import Share
 from models.tables.user import User
 from tests.databases import new_database
-from tests.running import PASSWORD, Instance, Served, wait_until
+from tests.running import PASSWORD, Instance, Service, wait_until
 
 NAME, EMAIL, ADDRESS = "Zephyrine Quillfeather", "zephyrine@sentinel.example", "203.0.113.77"
 NOTE, TOKEN, MESSAGE = "leave it with xylographer", "quinquereme token", "please call vexillologist"
@@ -93,18 +95,38 @@ def erase(instance: Instance, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.fixture
-def life(instance: Instance) -> Life:
+@pytest.fixture(scope="module")
+def lived(dialect, request, tmp_path_factory) -> Life:
+    """A life that no test changes."""
+    instance = made(dialect, request, tmp_path_factory.mktemp("lived") / "instance")
     add(instance, "heir@example.org", "--role", "editor", "--name", "Heir")
-    with instance.served() as served:
-        found = live(instance, served)
-        served.process.send_signal(signal.SIGTERM)
-        said = served.process.communicate(timeout=60)
-    found.log = "".join(filter(None, said))
-    return found
+    with logged() as log, instance.answering() as service:
+        life = live(instance, service)
+    return replace(life, log=log.getvalue())
 
 
-def live(instance: Instance, served: Served) -> Life:
+@pytest.fixture
+def life(lived: Life, tmp_path: Path) -> Life:
+    """A copy for one test, which erases the person."""
+    return replace(lived, instance=lived.instance.copied(tmp_path / "instance"))
+
+
+@contextmanager
+def logged() -> Iterator[StringIO]:
+    """Lines as a server that runs meanwhile writes them."""
+    lines, root = StringIO(), logging.getLogger()
+    handler, level = logging.StreamHandler(lines), root.level
+    handler.setFormatter(JsonFormatter())
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def live(instance: Instance, served: Service) -> Life:
     """What a person leaves behind, by HTTP as far as it goes."""
     admin, there = served.log_in(), {"X-Forwarded-For": ADDRESS, "User-Agent": AGENT}
 
@@ -147,7 +169,7 @@ def live(instance: Instance, served: Served) -> Life:
     return Life(instance, person, heir, article, comment, order, others)
 
 
-def served_id(served: Served, token: str) -> str:
+def served_id(served: Service, token: str) -> str:
     return served.call("GET", "/api/profile", token=token)[1]["id"]
 
 
@@ -199,10 +221,13 @@ def bytes_in(archive: Path, request) -> dict[str, bytes]:
     return parts
 
 
-def test_a_person_is_found_before_and_nowhere_after(life, request, tmp_path):
+@pytest.mark.both_databases
+@pytest.mark.parametrize("where", ["answering", pytest.param("served", marks=pytest.mark.slow)])
+def test_a_person_is_found_before_and_nowhere_after(life, request, tmp_path, where):
+    """Nor while the instance is served, by this process or by another."""
     before = found_in(bytes_of(life.instance, request))
     assert {one for some in before.values() for one in some} == set(SENTINELS)
-    with life.instance.served() as served:
+    with getattr(life.instance, where)() as served:
         served.call("POST", "/api/login", {"email": EMAIL, "password": "wrong again"},
                     headers={"X-Forwarded-For": ADDRESS})
         wait = served.log_in(EMAIL)
@@ -220,9 +245,9 @@ def test_a_person_is_found_before_and_nowhere_after(life, request, tmp_path):
     assert life.instance.run("doctor").returncode == 0
 
 
-def test_no_line_of_the_log_holds_a_name_or_an_address_of_mail(life):
-    assert "/api/orders" in life.log
-    assert set(*found_in({"log": life.log.encode()}).values()) <= {ADDRESS.encode()}
+def test_no_line_of_the_log_holds_a_name_or_an_address_of_mail(lived):
+    assert "/api/orders" in lived.log
+    assert set(*found_in({"log": lived.log.encode()}).values()) <= {ADDRESS.encode()}
 
 
 def test_what_others_refer_to_stays_whole(life):
@@ -253,7 +278,7 @@ def test_without_an_heir_rows_belong_to_a_tombstone(life):
 
 def test_a_tombstone_is_seen_nowhere(life, tmp_path):
     erase(life.instance, EMAIL)
-    with life.instance.served() as served:
+    with life.instance.answering() as served:
         admin = served.log_in()
 
         def asked(path, body=None, method="GET"):
@@ -298,7 +323,7 @@ def test_a_tombstone_is_seen_nowhere(life, tmp_path):
 def test_the_address_registers_anew_and_is_somebody_else(life):
     erase(life.instance, EMAIL)
     add(life.instance, EMAIL, "--name", "Somebody")
-    with life.instance.served() as served:
+    with life.instance.answering() as served:
         token = served.log_in(EMAIL)
         assert served_id(served, token) != life.person
         assert served.call("GET", "/api/orders", token=token)[1]["items"] == []
@@ -435,7 +460,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
             life.instance.run("user", "erase", EMAIL, "--yes")
     found = life.instance.run("doctor").stdout
     assert (f"gatepost user erase {life.person}" in found) is (step == "erase_rows")
-    with life.instance.served() as served:
+    with life.instance.answering() as served:
         assert served.call("POST", "/api/login", {"email": EMAIL, "password": PASSWORD})[0] == 401
     erase(life.instance, EMAIL if step == "erase_rows" else life.person)
     # That login was tried after the rows had gone: what came later is not theirs any more, but it is told of.
@@ -445,6 +470,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
         assert erasure.erasures(database)[0].erased_at is not None
 
 
+@pytest.mark.both_databases
 def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
     """It was let in before, and its transaction writes after."""
     begun, go, refused = threading.Event(), threading.Event(), []
@@ -472,6 +498,7 @@ def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
     assert found_in(bytes_of(life.instance, request)) == {}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("dialect", ["postgres"], indirect=True)
 def test_an_erasure_waits_for_what_its_person_has_begun_to_write(life, request):
     begun, go, refused = threading.Event(), threading.Event(), []

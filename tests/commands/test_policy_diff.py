@@ -144,7 +144,7 @@ def test_without_an_instance_the_roles_of_persons_cannot_be_asked_for(empty: Ins
 @pytest.fixture(scope="module")
 def recorded(instance: Instance) -> None:
     """A guest has registered, and was refused an article."""
-    with instance.served() as served:
+    with instance.answering() as served:
         assert served.call("POST", "/api/register", {
             "name": "Ann", "email": "ann@example.org", "password": PASSWORD})[0] == 201
         assert served.call("POST", "/api/articles", {"title": "T", "slug": "t", "body": "b"})[0] == 401

@@ -19,7 +19,7 @@ def trail(instance: Instance) -> list[dict[str, object]]:
     """What the trail says of Ann, a user, who made an article, changed it and could not publish it, and of Olga, an
     owner, who could not make an administrator."""
     instance.run("user", "add", "olga@example.org", "--role", "owner", "--password-file", "-", input=PASSWORD)
-    with instance.served() as served:
+    with instance.answering() as served:
         served.call("POST", "/api/register", {"name": "Ann", "email": "ann@example.org", "password": PASSWORD})
         ann = served.log_in("ann@example.org", PASSWORD)
         made = served.call("POST", "/api/articles", {"title": "T", "slug": "t", "body": "b"}, ann)[1]

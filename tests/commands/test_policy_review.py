@@ -70,7 +70,7 @@ def test_lines_that_name_nobody_or_a_disabled_user_are_named(instance, ids, poli
 
 
 def test_it_says_when_somebody_logged_in_last_and_was_seen_last(instance, ids):
-    with instance.served() as served:
+    with instance.answering() as served:
         served.call("GET", "/api/profile", token=served.log_in("zoe@example.org", PASSWORD))
     found = rows(instance, "used", 1)
     zoe = next(row for row in found if row["email"] == "zoe@example.org")

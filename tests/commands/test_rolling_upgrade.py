@@ -48,12 +48,12 @@ def test_a_node_of_an_older_version_serves_on_and_starts_again(instance, newer_c
         body = {"name": slug, "slug": slug}
         return served.call("POST", "/api/categories", body, token)[0]
 
-    with instance.served() as served:
+    with instance.answering() as served:
         token = served.log_in()
         newer_code(rolling=True)
         assert served.call("GET", "/api/health", token=token)[1]["checks"]["migrations"] == "ok"
         assert write(served, token, "while-it-served") == 201
-    with instance.served() as served:
+    with instance.answering() as served:
         assert write(served, served.log_in(), "after-a-restart") == 201
         assert served.call("GET", "/api/health")[1]["status"] == "ok"
     for command, said in ((["migrate", "--check"], "Nothing to do.\n"), (["migrate"], "Nothing to do.\n")):
@@ -67,7 +67,7 @@ def test_a_node_of_an_older_version_serves_on_and_starts_again(instance, newer_c
 
 
 def test_a_node_of_an_older_version_refuses_what_is_no_rolling_migration(instance, newer_code):
-    with instance.served() as served:
+    with instance.answering() as served:
         newer_code(rolling=False)
         status, health = served.call("GET", "/api/health")
         assert (status, health["checks"]["migrations"]) == (503, "down")

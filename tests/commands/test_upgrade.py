@@ -164,7 +164,7 @@ def served(migrated, request):
     if request.param == "adopted":
         done = instance.run("policy", "adopt", "--new", "--yes")
         assert done.returncode == 0, done.stdout + done.stderr
-    with instance.served() as server:
+    with instance.answering() as server:
         yield server
 
 
