@@ -28,6 +28,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from blueprints.commands.plugins import Commands
 from blueprints.http.request.call import Services
 from gatepost_start.command import cli
 
@@ -44,6 +45,11 @@ def wait_until(holds: Callable[[], object]) -> None:
     while not holds():
         assert monotonic() < deadline, "it did not happen"
         sleep(0.005)
+
+
+def just_started() -> Commands:
+    """The command line of a process that has just started: it has not looked up yet which plugins there are."""
+    return Commands("gatepost", commands=cli.commands, context_settings=cli.context_settings)
 
 
 @dataclass(frozen=True)

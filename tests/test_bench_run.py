@@ -12,6 +12,7 @@ from benchmarks.policy import ME, NOON, files_of
 from blueprints.commands.policy.folders import policy_in
 from gatepost_start.command import cli
 from policies import SHIPPED, Principal
+from tests.running import cli
 
 CALLER = Principal(ME, f"user:{ME}", "user", "t", None)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,7 +14,7 @@ import pytest
 from blueprints.commands.policy import folders
 from gatepost_start.command import cli
 from tests.databases import new_database
-from tests.running import PASSWORD, ROOT, Done, Instance, Served, wait_until
+from tests.running import PASSWORD, ROOT, Done, Instance, Served, cli, wait_until
 
 PLUGIN = ROOT / "tests" / "parcels_plugin"
 SERVERS = {"waitress": (), "granian": ("--workers", "2")}

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprints.commands.plugins import Commands
-from gatepost_start.command import cli
-from tests.running import Instance
+from tests.running import Instance, cli, just_started
 
 COMMAND = """
 import click
@@ -56,8 +55,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
 def typed(*arguments: str) -> Result:
     """What a process prints that has just started: which plugins there are, it looks up once."""
-    fresh = Commands("gatepost", commands=cli.commands, context_settings=cli.context_settings)
-    return CliRunner().invoke(fresh, arguments)
+    return CliRunner().invoke(just_started(), arguments)
 
 
 def test_a_command_is_listed_without_being_imported(installed):

@@ -13,10 +13,8 @@ from click.testing import CliRunner, Result
 
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
-from blueprints.commands.plugins import Commands
 from blueprints.commands.policy import folders
-from gatepost_start.command import cli
-from tests.running import Instance
+from tests.running import Instance, just_started
 
 EVERYTHING = '''
 import click
@@ -84,8 +82,7 @@ def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Resu
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
 
     def run() -> Result:
-        fresh = Commands("gatepost", commands=cli.commands, context_settings=cli.context_settings)
-        return CliRunner().invoke(fresh, ["plugin", "list"])
+        return CliRunner().invoke(just_started(), ["plugin", "list"])
 
     return run
 
