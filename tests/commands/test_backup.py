@@ -75,6 +75,7 @@ def state(instance):
         return files, tenants(instance), InstanceRow.get_by_id(1).epoch
 
 
+@pytest.mark.both_databases
 def test_a_backup_becomes_an_instance_elsewhere(instance, dialect, request, tmp_path):
     add_tenant(instance, "kept")
     (instance.folder / "settings.toml").write_text('language = "de"\n', encoding="utf-8")
@@ -87,7 +88,7 @@ def test_a_backup_becomes_an_instance_elsewhere(instance, dialect, request, tmp_
     for name in ("secret.key", "settings.toml", "policies/articles.csv"):
         assert (other.folder / name).read_bytes() == (instance.folder / name).read_bytes()
     assert other.folder.stat().st_mode & 0o777 == 0o700
-    with other.served() as served:
+    with other.answering() as served:
         assert served.log_in()
     assert other.run("audit", "verify").returncode == 0
 
@@ -124,6 +125,7 @@ def test_an_instance_is_not_replaced_by_the_way(instance, tmp_path):
     assert state(instance) == before
 
 
+@pytest.mark.both_databases
 def test_replacing_brings_back_rows_policies_and_keys_and_keeps_what_was_there(instance, tmp_path):
     keys = (instance.folder / "secret.key").read_bytes()
     rules = (instance.folder / "policies/articles.csv").read_bytes()
@@ -159,7 +161,7 @@ def test_the_doctor_names_a_backup_that_a_migration_made(instance):
 
 
 def test_what_was_under_way_has_ended(instance, tmp_path):
-    with instance.served() as served:
+    with instance.answering() as served:
         token = served.log_in()
         status, made = served.call("POST", "/api/articles", ARTICLE, token, {"Idempotency-Key": "once"})
         assert status == 201
@@ -172,7 +174,7 @@ def test_what_was_under_way_has_ended(instance, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     assert instance.run("restore", "--replace", "--yes", str(archive)).returncode == 0
     path = f"/api/articles/{made['id']}"
-    with instance.served() as served:
+    with instance.answering() as served:
         assert served.call("GET", "/api/profile", token=token)[0] == 401
         assert served.call("GET", path, token=program)[0] == 401
         token = served.log_in()
@@ -190,13 +192,14 @@ def test_tokens_and_jobs_can_go_on(instance, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     done = instance.run("restore", "--replace", "--yes", "--keep-tokens", "--resume-jobs", str(archive))
     assert done.returncode == 0 and "held" not in done.stdout
-    with instance.served() as served:
+    with instance.answering() as served:
         assert served.call("GET", "/api/articles", token=program)[0] == 200
 
 
+@pytest.mark.both_databases
 def test_a_served_instance_follows_on_sqlite_and_is_left_alone_on_postgres(instance, dialect, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
-    with instance.served() as served:
+    with instance.answering() as served:
         token = served.log_in()
         add_tenant(instance, "later")
         done = instance.run("restore", "--replace", "--yes", str(archive))
@@ -235,6 +238,7 @@ def test_a_database_that_cannot_be_read_is_moved_aside(tmp_path, damage):
     assert aside == ([found[damage]] if found.get(damage) else [])
 
 
+@pytest.mark.slow
 def test_a_database_beside_a_foreign_log_is_replaced(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
@@ -257,6 +261,7 @@ def test_a_database_beside_a_foreign_log_is_replaced(tmp_path):
     assert kept.read_bytes() == log
 
 
+@pytest.mark.slow
 def test_a_damaged_database_that_is_served_is_replaced_after_a_stop(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
@@ -270,6 +275,7 @@ def test_a_damaged_database_that_is_served_is_replaced_after_a_stop(tmp_path):
     assert tenants(instance) == ["default"]
 
 
+@pytest.mark.both_databases
 def test_a_backup_of_the_other_database_is_refused(instance, dialect, request, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     other = Instance(tmp_path / "other", _environment("sqlite" if dialect == "postgres" else "postgres", request))
@@ -359,6 +365,7 @@ def test_the_schedule_makes_proves_and_sends(tmp_path, command, error):
     assert [each.name for each in elsewhere.iterdir()] == ([] if error else [file.name])
 
 
+@pytest.mark.slow
 def test_a_server_makes_the_backups_of_its_schedule(tmp_path):
     instance = replace(Instance(tmp_path / "instance").made(), environment={"GATEPOST_BACKUP_HOURS": "24"})
     with instance.served():
