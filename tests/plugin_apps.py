@@ -1,18 +1,50 @@
-"""Apps that serve the plugins which are installed while a test runs, on each database."""
+"""Plugins that are installed while a test runs: for commands in its process, and for apps on each database."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from blueprints.commands.policy import folders
 from blueprints.http.resources.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
+
+SAMPLE = Path(__file__).parent / "sample_plugin" / "sample_notes"
+
+
+def write_sample(site: Path) -> Path:
+    """Write the sample plugin into a folder as pip would install it. Returns the folder of its package."""
+    made = shutil.copytree(SAMPLE, site / "sample_notes", ignore=shutil.ignore_patterns("__pycache__"))
+    written = site / "sample_notes-1.0.dist-info"
+    written.mkdir()
+    (written / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-notes\nVersion: 1.0\n")
+    (written / "entry_points.txt").write_text("[gatepost.collections]\nnotes = sample_notes.notes:Notes\n")
+    return made
+
+
+@contextmanager
+def installed(site: Path, *packages: str) -> Iterator[None]:
+    """This process finds what is installed in the folder, and forgets these packages at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        invalidate_caches()
+        folders.registry.cache_clear()  # a command looks up once what is installed
+        try:
+            yield
+        finally:
+            folders.registry.cache_clear()
+            for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+                del sys.modules[name]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -86,7 +86,7 @@ class Instance:
         """
         if "GATEPOST_DATABASE_URL" in self.environment or self.folder.exists():
             return self.initialised()
-        return _template(tuple(self.environment.items())).copied(self.folder)
+        return _template(tuple(self.environment.items()), tuple(sys.path)).copied(self.folder)
 
     def copied(self, folder: Path) -> Instance:
         """A copy in another folder, on a database of its own. Nothing may use this one meanwhile."""
@@ -138,8 +138,8 @@ class Instance:
 
 
 @cache
-def _template(environment: tuple[tuple[str, str], ...]) -> Instance:
-    """An instance on SQLite that was made in this environment, from which others are copied."""
+def _template(environment: tuple[tuple[str, str], ...], path: tuple[str, ...]) -> Instance:
+    """An instance on SQLite, made in this environment and with the plugins on this path, for copies."""
     folder = Path(tempfile.mkdtemp(prefix="gatepost-instance-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Instance(folder / "instance", dict(environment)).initialised()

@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks import pages
 
+pytestmark = pytest.mark.slow
+
 WAYS = {(caller, way) for caller in pages.CALLERS for way in ("forward", "backward")}
 
 

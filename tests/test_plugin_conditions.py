@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
-from importlib import import_module, invalidate_caches
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -29,10 +29,10 @@ from policies.loading.loader import from_files
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
+from tests.plugin_apps import SAMPLE, installed, write_sample
 from tests.policies.editing import add_line
 from tests.running import ROOT, Instance
 
-PLUGIN = ROOT / "tests" / "sample_plugin" / "sample_notes"
 BRANCH = "    p.when == 'for_all' && begins(r.sub, r.obj, r.env, 'For all') || \\"
 LINE = "p, user, note.view, for_all, allow"
 WORD_IS_UNKNOWN = "`for_all` is no condition yet; add this line to the matcher of model.conf"
@@ -42,29 +42,21 @@ WORD_IS_UNKNOWN = "`for_all` is no condition yet; add this line to the matcher o
 def site(tmp_path_factory) -> Path:
     """A folder with the sample plugin, as pip would have installed it."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(PLUGIN, folder / "sample_notes", ignore=shutil.ignore_patterns("__pycache__"))
-    written = folder / "sample_notes-1.0.dist-info"
-    written.mkdir()
-    (written / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-notes\nVersion: 1.0\n")
-    (written / "entry_points.txt").write_text("[gatepost.collections]\nnotes = sample_notes.notes:Notes\n")
+    write_sample(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def notes(site) -> ModuleType:
     """The plugin's module, in this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(site)
-        invalidate_caches()
+    with installed(site, "sample_notes"):
         yield import_module("sample_notes.notes")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sample_notes"]:
-        del sys.modules[name]
 
 
 def with_condition(policies: Path) -> None:
     """What an administrator adds: the word's branch, and a line that uses it."""
     add_line(policies / "model.conf", BRANCH)
-    shutil.copyfile(PLUGIN / "notes.csv", policies / "notes.csv")
+    shutil.copyfile(SAMPLE / "notes.csv", policies / "notes.csv")
     add_line(policies / "notes.csv", LINE)
 
 
@@ -98,6 +90,7 @@ def test_each_object_is_shown_as_the_function_answers(app, written):
         text: 200 if text in OPEN else 404 for text in TEXTS}
 
 
+@pytest.mark.both_databases
 def test_a_list_and_its_total_hold_the_rows_that_the_function_answers(app, written):
     reader = log_in(app, "user")
     own = reader.post("/api/notes", {"text": "Mine alone"}).get_json()
@@ -236,7 +229,7 @@ cases:
 
 
 def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
-    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    shutil.copyfile(SAMPLE / "notes.csv", instance.folder / "policies" / "notes.csv")
     add_line(instance.folder / "policies" / "notes.csv", LINE)
     done = instance.run("policy", "check")
     assert (done.returncode, WORD_IS_UNKNOWN in done.stdout + done.stderr) == (1, True)
@@ -246,7 +239,7 @@ def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
 @pytest.mark.parametrize(("more", "said"), [
     (0, "|| \\\n"), (1, "|| \\ (1 more line)\n"), (3, "|| \\ (3 more lines)\n")])
 def test_a_word_whose_branch_is_missing_is_told_once(instance, more, said):
-    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    shutil.copyfile(SAMPLE / "notes.csv", instance.folder / "policies" / "notes.csv")
     for permission in ("view", "update", "delete", "finish")[:more + 1]:
         add_line(instance.folder / "policies" / "notes.csv", f"p, user, note.{permission}, for_all, allow")
     done = instance.run("policy", "check")
@@ -278,7 +271,7 @@ def test_the_commands_know_the_condition(instance):
 ])
 def test_a_comparison_as_a_word_of_a_plugin_is_proposed_and_then_used(instance, notes, monkeypatch, matcher, branch):
     monkeypatch.setattr(notes, "mine", Condition("mine", matcher), raising=False)
-    shutil.copyfile(PLUGIN / "notes.csv", instance.folder / "policies" / "notes.csv")
+    shutil.copyfile(SAMPLE / "notes.csv", instance.folder / "policies" / "notes.csv")
     add_line(instance.folder / "policies" / "notes.csv", "p, user, note.view, mine, allow")
     line = f"p.when == 'mine' && {branch} || \\"
     refused = instance.run("policy", "check")
@@ -291,7 +284,7 @@ def test_a_comparison_as_a_word_of_a_plugin_is_proposed_and_then_used(instance, 
 def test_the_shipped_policy_is_compared_with_the_words_of_plugins(instance, monkeypatch, tmp_path):
     found = replace(folders.registry(), plugin_policies={"notes.csv": tmp_path / "notes.csv"})
     monkeypatch.setattr(folders, "registry", cache(lambda: found))
-    shutil.copyfile(PLUGIN / "notes.csv", tmp_path / "notes.csv")
+    shutil.copyfile(SAMPLE / "notes.csv", tmp_path / "notes.csv")
     add_line(tmp_path / "notes.csv", LINE)
     add_line(instance.folder / "policies" / "model.conf", BRANCH)
     same = instance.run("policy", "diff", "shipped", str(instance.folder / "policies"))
@@ -326,7 +319,7 @@ FORGOTTEN = "notes.csv: warning: nobody has note.finish but who may do everythin
     ("# note.finished is another word\n", True),
 ])
 def test_an_action_that_no_line_of_a_plugin_grants_is_a_warning_unless_it_is_named(instance, line, told):
-    rules = (PLUGIN / "notes.csv").read_text().replace("p, user, note.finish, own,    allow\n", line)
+    rules = (SAMPLE / "notes.csv").read_text().replace("p, user, note.finish, own,    allow\n", line)
     (instance.folder / "policies" / "notes.csv").write_text(rules)
     done = instance.run("policy", "check")
     assert (done.returncode, FORGOTTEN in done.stdout + done.stderr) == (0, told), done.stdout + done.stderr
@@ -341,10 +334,11 @@ def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch
     assert (done.returncode, "`begins` is a function of no installed plugin" in done.stdout + done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_contract_serves_a_plugin_whose_own_rules_use_its_word(site, tmp_path):
     shutil.copytree(site, tmp_path / "site")
     add_line(tmp_path / "site" / "sample_notes" / "notes.csv", LINE)
-    shutil.copy(PLUGIN.parent / "tests" / "test_notes.py", tmp_path)
+    shutil.copy(SAMPLE.parent / "tests" / "test_notes.py", tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "deleted or begins", tmp_path],
         env=Instance(tmp_path / "unused", {"PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"}).environ(), cwd=tmp_path,

@@ -16,6 +16,8 @@ from gatepost_start.command import cli
 from tests.databases import new_database
 from tests.running import PASSWORD, ROOT, Done, Instance, Served, cli, wait_until
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = ROOT / "tests" / "parcels_plugin"
 SERVERS = {"waitress": (), "granian": ("--workers", "2")}
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 
@@ -19,95 +20,94 @@ from models.migrate import upgrade
 from policies import PolicyError
 from tests.apps import ROLES, Given, close, make_app, new_instance
 from tests.databases import new_database
-from tests.running import GATEPOST, ROOT, Instance
+from tests.plugin_apps import installed, write_sample
+from tests.running import ROOT, Instance
 
 PLUGIN = ROOT / "tests" / "sample_plugin"
 NO_RULES = "# no role may do anything yet\n# end\n"
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory) -> dict[str, str]:
-    """What makes a process see the sample plugin, installed by pip into a folder of its own."""
-    source, target = tmp_path_factory.mktemp("source") / "plugin", tmp_path_factory.mktemp("installed")
+@pytest.fixture
+def sample(tmp_path) -> Iterator[Path]:
+    """The folder of the sample plugin's package, which this process finds as pip would have installed it."""
+    folder = write_sample(tmp_path / "sample")
+    with installed(tmp_path / "sample", "sample_notes"):
+        yield folder
+
+
+@pytest.fixture
+def instance(tmp_path) -> Instance:
+    return Instance(tmp_path / "instance").made()
+
+
+@pytest.mark.slow
+def test_an_installed_plugin_passes_the_contract_with_its_one_test(tmp_path):
+    source, target = tmp_path / "source", tmp_path / "installed"
     shutil.copytree(PLUGIN, source, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
     done = subprocess.run([*command, target, source], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    return {"PYTHONPATH": f"{target}:{ROOT}"}
-
-
-def gatepost(environment: dict[str, str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `gatepost` in a process that sees the plugin."""
-    return subprocess.run([*GATEPOST, *arguments], env=Instance(folder, environment).environ(), text=True,
-                          capture_output=True, timeout=60, check=False)
-
-
-def test_an_installed_plugin_passes_the_contract_with_its_one_test(environment, tmp_path):
-    shutil.copy(PLUGIN / "tests" / "test_notes.py", tmp_path)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", tmp_path]
-    environ = Instance(tmp_path / "unused", environment).environ()
-    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    shutil.copy(PLUGIN / "tests" / "test_notes.py", tests)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", tests]
+    environ = Instance(tmp_path / "unused", {"PYTHONPATH": f"{target}:{ROOT}"}).environ()
+    done = subprocess.run(command, env=environ, cwd=tests, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout
     assert "16 passed" in done.stdout
 
 
-def test_an_installed_plugin_is_migrated_by_command_and_served(environment, tmp_path):
-    instance = Instance(tmp_path / "instance").made()
-    refused = gatepost(environment, instance.folder, "serve", "--port", "0")
+def test_an_installed_plugin_is_migrated_by_command_and_served(instance, sample):
+    refused = instance.run("serve", "--port", "0")
     assert (refused.returncode, "gatepost migrate" in refused.stderr) == (1, True)
-    waiting = gatepost(environment, instance.folder, "migrate", "--check")
+    waiting = instance.run("migrate", "--check")
     assert (waiting.returncode, waiting.stdout) == (
         1, "sample_notes/0001_notes: stop every node of an older version first\n")
-    assert "Applied sample_notes/0001_notes" in gatepost(environment, instance.folder, "migrate").stdout
-    assert gatepost(environment, instance.folder, "migrate", "--check").stdout == "Nothing to do.\n"
-    with Instance(instance.folder, environment).served() as server:
-        token = server.log_in()
-        status, note = server.call("POST", "/api/notes", {"text": "Buy milk"}, token)
+    assert "Applied sample_notes/0001_notes" in instance.run("migrate").stdout
+    assert instance.run("migrate", "--check").stdout == "Nothing to do.\n"
+    with instance.answering() as service:
+        token = service.log_in()
+        status, note = service.call("POST", "/api/notes", {"text": "Buy milk"}, token)
         assert (status, note["status"]) == (201, "open")
-        assert server.call("GET", "/api/notes")[0] == 401
-        assert "/api/notes/{id}/finish" in server.call("GET", "/api/openapi.json")[1]["paths"]
+        assert service.call("GET", "/api/notes")[0] == 401
+        assert "/api/notes/{id}/finish" in service.call("GET", "/api/openapi.json")[1]["paths"]
 
 
-def test_a_broken_plugin_stops_the_command_with_a_sentence(environment, tmp_path):
-    target = tmp_path / "target"
-    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
-    (target / "sample_notes" / "notes.csv").unlink()
-    broken = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, tmp_path / "instance", "init", "--no-demo")
+def test_a_broken_plugin_stops_the_command_with_a_sentence(tmp_path, sample):
+    (sample / "notes.csv").unlink()
+    broken = Instance(tmp_path / "none").run("init", "--no-demo")
     assert broken.returncode == 1
     assert broken.stderr == ("Error: plugin notes (sample_notes.notes:Notes): notes.csv is missing; a collection "
                              "ships its rules beside its module\n")
 
 
-def test_the_doctor_says_once_what_is_wrong_with_a_plugin(environment, tmp_path):
-    target = tmp_path / "target"
-    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
-    (target / "sample_notes" / "notes.csv").unlink()
-    instance = Instance(tmp_path / "instance").made()
-    found = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, instance.folder, "doctor")
+def test_the_doctor_says_once_what_is_wrong_with_a_plugin(instance, sample):
+    (sample / "notes.csv").unlink()
+    found = instance.run("doctor")
     failing = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("FAIL")]
     assert (found.returncode, failing, found.stdout.count("notes.csv is missing")) == (1, ["plugins"], 1)
 
 
-def test_the_doctor_and_the_start_say_what_the_table_of_a_plugin_lacks(environment, tmp_path):
-    instance = Instance(tmp_path / "instance").made()
-    assert gatepost(environment, instance.folder, "migrate").returncode == 0
+def test_the_doctor_and_the_start_say_what_the_table_of_a_plugin_lacks(instance, sample):
+    assert instance.run("migrate").returncode == 0
     with sqlite3.connect(instance.folder / "gatepost.db") as database:
         database.execute("DROP INDEX notes_updated_at")
     database.close()
     sentence = ("/sample_notes/notes.py:28: Notes can be sorted by 'updated_at', and no index serves that; "
                 'a migration makes one with ddl.index(db, "notes", "updated_at")')
-    found = gatepost(environment, instance.folder, "doctor")
+    found = instance.run("doctor")
     failing = [line.split()[1] for line in found.stdout.splitlines() if line.startswith("FAIL")]
     assert (found.returncode, failing, found.stdout.count(sentence)) == (1, ["plugins"], 1)
-    refused = gatepost(environment, instance.folder, "serve", "--port", "0")
+    refused = instance.run("serve", "--port", "0")
     assert (refused.returncode, refused.stderr.count(sentence), "Traceback" in refused.stderr) == (1, 1, False)
 
 
-def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(environment, tmp_path):
-    instance = Instance(tmp_path / "instance", environment).made()
-    assert gatepost(environment, instance.folder, "policy", "adopt", "notes").returncode == 0
+def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(instance, tmp_path):
+    write_sample(tmp_path / "sample")
+    with installed(tmp_path / "sample", "sample_notes"):
+        assert instance.run("policy", "adopt", "notes").returncode == 0
     (instance.folder / "policy.last-good.json").unlink(missing_ok=True)
-    without = Instance(instance.folder).run("serve", "--port", "0")
+    without = instance.run("serve", "--port", "0")
     assert without.returncode == 1
     assert "notes.csv: no installed collection has these rules; if a plugin that had them" in without.stderr
 
@@ -183,13 +183,16 @@ def test_a_plugin_that_cannot_be_used_is_named_with_the_reason(plugin, edit, ent
         discover()
 
 
-def test_a_migrate_that_fails_says_where_and_which_backup_it_has_made(environment, tmp_path):
-    target = tmp_path / "target"
-    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
-    file = target / "sample_notes" / "migrations" / "0002_more.py"
+def break_migrations(sample: Path) -> Path:
+    """Add a migration whose statement is wrong."""
+    file = sample / "migrations" / "0002_more.py"
     file.write_text("from gatepost import ddl\n\n\ndef up(migrator, db):\n    ddl.run(db, 'ALTER TABEL notes')\n")
-    instance = Instance(tmp_path / "instance").made()
-    failed = gatepost({"PYTHONPATH": f"{target}:{ROOT}"}, instance.folder, "migrate")
+    return file
+
+
+def test_a_migrate_that_fails_says_where_and_which_backup_it_has_made(instance, sample):
+    file = break_migrations(sample)
+    failed = instance.run("migrate")
     saved, = (instance.folder / "backups").glob("*.tar*")
     first, _, last = failed.stderr.strip().partition("\n")
     assert (failed.returncode, first.partition(":5: ")[0], saved.name in last, "Traceback" in failed.stderr) == (
@@ -209,15 +212,13 @@ def test_it(app):
 """
 
 
-def test_a_migration_that_fails_in_a_test_is_told_by_its_file(environment, tmp_path):
-    target = tmp_path / "target"
-    shutil.copytree(environment["PYTHONPATH"].partition(":")[0], target)
-    file = target / "sample_notes" / "migrations" / "0002_more.py"
-    file.write_text("from gatepost import ddl\n\n\ndef up(migrator, db):\n    ddl.run(db, 'ALTER TABEL notes')\n")
+@pytest.mark.slow
+def test_a_migration_that_fails_in_a_test_is_told_by_its_file(tmp_path):
+    file = break_migrations(write_sample(tmp_path / "sample"))
     (tmp_path / "test_broken.py").write_text(BROKEN)
-    environ = Instance(tmp_path / "unused", {"PYTHONPATH": f"{target}:{ROOT}"}).environ()
+    environ = Instance(tmp_path / "unused", {"PYTHONPATH": f"{tmp_path / 'sample'}:{ROOT}"}).environ()
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "test_broken.py"],
-                          env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+                          env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert f"MigrationError: {file}:5: " in done.stdout, done.stdout
 
 
@@ -281,6 +282,7 @@ def up(migrator, db):
 """
 
 
+@pytest.mark.both_databases
 def test_a_clash_of_several_columns_blames_what_the_client_has_sent(plugin, serving):
     from gatepost.testing import log_in
 
@@ -324,6 +326,7 @@ def test_the_guide_s_own_test_passes(plugin, serving):
     found["test_a_pinned_note_stays_open"](serving())
 
 
+@pytest.mark.both_databases
 def test_notes_can_be_searched_as_the_guide_says(plugin, serving):
     from gatepost.testing import log_in
 
@@ -359,6 +362,7 @@ def up(migrator, db):
 """
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 @pytest.mark.parametrize("made", [{}, {"migrations/0002_search.py": SHARED}], ids=["none", "one for all tenants"])
 def test_a_search_without_an_index_by_tenant_stops_the_start_until_a_migration_makes_one(

@@ -50,6 +50,7 @@ CREATE = '''
     @action('''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("edit", "sentences"), [
     (("\n    @action(", UPDATE), ["after a PATCH: version is 1, not 2; text is 'Note ", ", not 'Another'"]),
     (("\n    @action(", CREATE), ["what is read after it was created: pinned is False, not True"]),
@@ -60,6 +61,7 @@ def test_a_contract_that_is_broken_names_the_field_and_both_values(tmp_path, edi
         assert sentence in printed
 
 
+@pytest.mark.slow
 def test_halves_that_differ_name_the_sample_and_what_each_says(tmp_path):
     printed = said(tmp_path, ("== start,", "!= start,"))
     assert "begins with 'For all', r.obj.text is 'For all': `holds` says True, `where` False" in printed
@@ -74,6 +76,7 @@ SHOW = """
     @action("""
 
 
+@pytest.mark.slow
 def test_the_assertions_of_the_contract_say_what_they_have_compared(tmp_path):
     assert "assert (200, 'of another kind') == (200, '\"1\"')" in said(tmp_path, ("\n    @action(", SHOW))
 

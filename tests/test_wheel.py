@@ -19,6 +19,8 @@ import pytest
 from tests.docs.documents import blocks
 from tests.running import PASSWORD, ROOT
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings")
 SOURCES = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 

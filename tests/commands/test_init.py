@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import stat
 import subprocess
 
@@ -23,6 +24,7 @@ def snapshot(instance: Instance) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.both_databases
 def test_init_makes_everything_and_shows_the_password_once(empty):
     first = empty.run("init", "--no-demo")
     assert first.returncode == 0, first.stderr
@@ -41,14 +43,14 @@ def test_init_makes_everything_and_shows_the_password_once(empty):
 
 
 def test_other_users_of_the_system_cannot_read_the_instance(empty):
-    empty.made()
+    empty.initialised()
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in [empty.folder, *empty.folder.iterdir()]}
     assert [name for name, mode in modes.items() if mode & 0o077] == []
     assert modes["secret.key"] == 0o600
 
 
 def test_the_shipped_policies_are_copied_without_their_tests(empty):
-    empty.made()
+    empty.initialised()
     names = {file.name for file in (empty.folder / "policies").iterdir()}
     assert {"model.conf", "roles.csv", "articles.csv", "README.md"} <= names
     assert "tests.yaml" not in names
@@ -56,7 +58,7 @@ def test_the_shipped_policies_are_copied_without_their_tests(empty):
 
 def test_init_adds_something_to_look_at_unless_told_otherwise(empty):
     assert empty.run("init").returncode == 0
-    with empty.served() as service:
+    with empty.answering() as service:
         status, page = service.call("GET", "/api/articles?page=1")
         assert status == 200
         assert page["total"] > 20
@@ -89,15 +91,16 @@ def test_a_weak_password_makes_nothing(tmp_path, weak):
 
 @pytest.mark.parametrize("missing", ["policies", "gatepost.db"])
 def test_an_init_that_was_stopped_halfway_is_completed_by_the_next(tmp_path, missing):
-    instance = Instance(tmp_path / "instance").made()
+    instance = Instance(tmp_path / "instance").initialised()
     for file in [instance.folder / missing, *instance.folder.glob(f"{missing}-*")]:
-        subprocess.run(["rm", "-r", str(file)], check=True)
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
     done = instance.run("init", "--no-demo")
     assert done.returncode == 0, done.stderr
     assert "nothing was changed" not in done.stdout
     assert instance.run("doctor").returncode == 0
 
 
+@pytest.mark.slow
 def test_of_two_inits_at_once_one_makes_the_instance_and_the_other_says_so(empty):
     command = [*GATEPOST, "init", "--no-demo"]
     both = [

@@ -108,6 +108,7 @@ def test_the_doctor_counts_jobs_and_says_when_nobody_runs_them(instance, databas
     assert "1 wait, one of them for 3 hours: no process runs jobs" in instance.run("doctor").stdout
 
 
+@pytest.mark.slow
 def test_a_worker_runs_jobs_without_serving_and_stops_in_order(instance, database):
     id = add(database, kind="gone.plugin")
     worker = subprocess.Popen([*GATEPOST, "worker"], env={**instance.environ(), "GATEPOST_RUN_JOBS": "off"},
@@ -125,7 +126,7 @@ def test_a_worker_runs_jobs_without_serving_and_stops_in_order(instance, databas
 def test_a_server_runs_jobs_unless_the_setting_says_otherwise(run_jobs, instance, database):
     id = add(database, kind="gone.plugin")
     served = Instance(instance.folder, {"GATEPOST_RUN_JOBS": run_jobs})
-    with served.served() as service:
+    with served.answering() as service:
         assert service.call("GET", "/api/health")[0] == 200
         if run_jobs == "on":
             wait_until(lambda: state(database, id) == "failed")

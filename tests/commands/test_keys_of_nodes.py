@@ -14,11 +14,13 @@ from blueprints.http.security.keys import Keys
 from tests.databases import new_database
 from tests.running import PASSWORD, Instance, wait_until
 
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("dialect", ["postgres"])]
+
 
 @pytest.fixture
-def nodes(request, tmp_path):
+def nodes(dialect, request, tmp_path):
     """Two instances with the same keys on one database."""
-    environment = {"GATEPOST_DATABASE_URL": new_database("postgres", request, migrated=False),
+    environment = {"GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False),
                    "GATEPOST_RATE_LIMITS": "off"}
     one = Instance(tmp_path / "one", environment).made()
     two = Instance(tmp_path / "two", environment)

@@ -48,6 +48,7 @@ def run(python: Path, folder: Path, *arguments: object, **variables: str) -> sub
                           check=False)
 
 
+@pytest.mark.slow
 def test_a_new_plugin_that_is_installed_passes_its_own_tests_unchanged(environment):
     folder = environment.parents[2]
     done = run(environment, folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "gatepost-price-lists")
@@ -55,6 +56,7 @@ def test_a_new_plugin_that_is_installed_passes_its_own_tests_unchanged(environme
     assert "17 passed" in done.stdout  # the contract's, and two of its own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("price-lists",), (LONGEST,), ("people", "--singular", "person")], ids=" ".join)
 def test_a_new_plugin_passes_its_tests_and_ruff_before_it_is_installed(tmp_path, arguments):
     name, *others = arguments
@@ -78,6 +80,7 @@ def test_its_rules_have_the_scopes_of_what_it_serves():
                       "write:price_lists": [*reading, "create", "update", "delete", "finish"]}
 
 
+@pytest.mark.slow
 def test_it_is_listed_migrated_and_set_as_its_readme_says(environment):
     folder = environment.parents[2]
     brings = ("gatepost-price-lists 0.1.0\n"
@@ -102,6 +105,7 @@ def test_it_is_listed_migrated_and_set_as_its_readme_says(environment):
     assert explained.stdout.startswith("user may price_list.finish, depending on the object")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 def test_its_migration_makes_what_its_collection_declares(dialect, request, tmp_path, monkeypatch):
     name = f"{dialect}-things"

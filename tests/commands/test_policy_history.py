@@ -37,6 +37,7 @@ class Health:
         return self._server.call("GET", "/api/health", token=self._token)[1][name]
 
 
+@pytest.mark.slow
 def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, tmp_path):
     """Beside two workers: by an edit, a new file, a file that goes, `accept`, `apply`, `revert`, a broken edit that is
     mended, and an edit while nothing is served."""
@@ -93,7 +94,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
 @pytest.fixture(scope="module", autouse=True)
 def started(instance):
     """Whatever test runs first, the ledger has the policy of the first start."""
-    with instance.served():
+    with instance.answering():
         pass
 
 

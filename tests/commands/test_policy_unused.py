@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
+
 from blueprints.commands.policy import unused
 from models.base import later
 from tests.running import wait_until
@@ -24,6 +26,7 @@ PUBLIC, OF_ADMIN = "p, guest, category.view, always, allow", "p, admin, *, alway
 HEALTH = "p, guest, health.view, always, allow"
 
 
+@pytest.mark.slow
 def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_said(instance, monkeypatch):
     first = asked(instance)
     assert (first["gaps"], first["lines"]) == ([

@@ -38,7 +38,7 @@ def service(instance) -> Iterator[Served]:
 def raw(service: Served, message: bytes) -> bytes:
     """Everything that the server answers to these bytes until it closes the connection."""
     where = urlsplit(service.url)
-    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         connection.sendall(message)
         answer = b""
         while chunk := connection.recv(65536):
@@ -51,10 +51,11 @@ def test_it_serves_health_and_stops_on_sigterm_with_success(instance):
         status, health = service.call("GET", "/api/health")
         assert (status, health["status"]) == (200, "ok")
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=30) == 0
+        assert service.process.wait(timeout=60) == 0
         assert "Traceback" not in service.process.stderr.read()
 
 
+@pytest.mark.slow
 def test_ctrl_c_under_load_loses_no_request_that_was_begun(instance):
     """Every write that the database holds was answered, and no answer is cut short, as after SIGTERM."""
     with instance.served() as service, Load(service, service.log_in()) as load:
@@ -66,15 +67,17 @@ def test_ctrl_c_under_load_loses_no_request_that_was_begun(instance):
         assert kept(service, service.log_in(), "load") == set(load.created)
 
 
+@pytest.mark.slow
 def test_an_idle_connection_does_not_hold_up_a_stop(instance):
     with instance.served() as service:
         where = urlsplit(service.url)
         with socket.create_connection((where.hostname, where.port)) as idle:
             idle.sendall(b"GET /api/health HTTP/1.1\r\nHost: x\r\n")
             service.process.send_signal(signal.SIGTERM)
-            assert service.process.wait(timeout=20) == 0
+            assert service.process.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "headers"),
     [
@@ -91,6 +94,7 @@ def test_a_message_of_ambiguous_length_is_refused_and_the_connection_closed(serv
     assert answer.count(b"HTTP/1.1") == 1
 
 
+@pytest.mark.slow
 def test_the_server_does_not_name_its_software(service):
     answer = raw(service, b"GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")

@@ -13,6 +13,8 @@ import pytest
 from tests import running
 from tests.databases import new_database
 
+pytestmark = pytest.mark.slow
+
 BODY = {"title": "Survives", "slug": "survives", "body": "Written once."}
 
 
