@@ -92,7 +92,12 @@ class Instance:
         """A copy in another folder, on a database of its own. Nothing may use this one meanwhile."""
         shutil.copytree(self.folder, folder)
         environment = dict(self.environment)
-        if (url := environment.get("GATEPOST_DATABASE_URL")) is not None:
+        url = environment.get("GATEPOST_DATABASE_URL")
+        if url is not None and url.startswith("sqlite:///"):
+            file = Path(url.removeprefix("sqlite:///"))
+            shutil.copy(file, folder.parent)
+            environment["GATEPOST_DATABASE_URL"] = f"sqlite:///{folder.parent / file.name}"
+        elif url is not None:
             server, _, name = url.rpartition("/")
             copy = f"{name}_{next(_copies)}"
             with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:

@@ -14,6 +14,7 @@ from gatepost_start import NAMES, foreign
 from tests.running import ROOT
 
 # Ways to start, each with the name that it imports itself: of that one, no line of Gatepost's runs first.
+SLOW = pytest.mark.slow
 COMMAND = ("-c", "from gatepost_start.command import cli; cli(['--version'])")  # what the script of a wheel says
 STARTS = {
     "command": (COMMAND, None),
@@ -43,7 +44,7 @@ def decoy(folder: Path, name: str, kind: str) -> Path:
 
 
 @pytest.mark.parametrize(("arguments", "name"), [
-    pytest.param(arguments, name, id=f"{way}, {name}")
+    pytest.param(arguments, name, id=f"{way}, {name}", marks=[] if arguments == COMMAND and name == "app" else SLOW)
     for way, (arguments, imported_first) in STARTS.items() for name in NAMES if name != imported_first
 ])
 def test_a_start_names_the_foreign_module_in_front(arguments, name, tmp_path):
@@ -54,17 +55,20 @@ def test_a_start_names_the_foreign_module_in_front(arguments, name, tmp_path):
                            "Rename it, or start in another folder and without it in PYTHONPATH.\n")
 
 
+@pytest.mark.slow
 def test_the_command_is_also_a_module_to_run(tmp_path):
     done = start(tmp_path, "-m", "gatepost", "--version")
     assert (done.returncode, done.stdout.partition(" ")[0]) == (0, "gatepost,")
 
 
+@pytest.mark.slow
 def test_a_foreign_package_is_named_by_its_folder(tmp_path):
     made = decoy(tmp_path, "models", "package")
     done = start(tmp_path, *COMMAND)
     assert (done.returncode, done.stderr.startswith(f"Error: {made} stands in front")) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_folder_without_python_in_it_is_no_foreign_package(tmp_path):
     decoy(tmp_path, "policies", "folder")
     done = start(tmp_path, *COMMAND)
@@ -77,6 +81,15 @@ def look_only_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "meta_path", [PathFinder])
     for name in NAMES:
         monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.mark.parametrize("kind", ["module", "package"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_foreign_module_is_found_under_each_name(name, kind, tmp_path, monkeypatch):
+    made = decoy(tmp_path, name, kind)
+    look_only_in(tmp_path, monkeypatch)
+    found = foreign(ROOT)
+    assert found in (made, made / "__init__.py")
 
 
 def test_a_folder_that_is_imported_in_place_of_a_package_is_named(tmp_path, monkeypatch):

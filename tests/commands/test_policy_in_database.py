@@ -15,23 +15,28 @@ from tests.running import Instance
 OPEN = "p, guest, product.view, always, allow"
 
 
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Instance, Instance]:
+    """Two nodes whose rules are in their database. No test changes them."""
+    folder = tmp_path_factory.mktemp("nodes")
+    stored = {"GATEPOST_DATABASE_URL": f"sqlite:///{folder}/shared.sqlite", "GATEPOST_POLICY_SOURCE": "database"}
+    first, second = Instance(folder / "a", stored).made(), Instance(folder / "b", stored)
+    assert first.run("doctor").returncode == 0
+    second.folder.mkdir(mode=0o700)
+    shutil.copy(first.folder / "secret.key", second.folder)
+    assert second.run("init", "--no-demo").returncode == 0
+    return first, second
+
+
 @pytest.fixture
-def first(tmp_path: Path) -> Instance:
+def first(nodes: tuple[Instance, Instance], tmp_path: Path) -> Instance:
     """A node whose rules are in the database."""
-    stored = {"GATEPOST_DATABASE_URL": f"sqlite:///{tmp_path}/shared.sqlite", "GATEPOST_POLICY_SOURCE": "database"}
-    node = Instance(tmp_path / "a", stored).made()
-    assert node.run("doctor").returncode == 0
-    return node
+    return nodes[0].copied(tmp_path / "a")
 
 
 @pytest.fixture
-def second(first: Instance, tmp_path: Path) -> Instance:
-    folder = tmp_path / "b"
-    folder.mkdir(mode=0o700)
-    shutil.copy(first.folder / "secret.key", folder)
-    node = Instance(folder, first.environment)
-    assert node.run("init", "--no-demo").returncode == 0
-    return node
+def second(nodes: tuple[Instance, Instance], first: Instance, tmp_path: Path) -> Instance:
+    return Instance(shutil.copytree(nodes[1].folder, tmp_path / "b"), first.environment)
 
 
 def in_files(node: Instance) -> Instance:

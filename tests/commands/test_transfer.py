@@ -42,12 +42,14 @@ def lines(instance, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.both_databases
 def test_rows_are_imported_as_they_are_and_have_no_owner(instance, imported):
     found = {row["slug"]: row for row in lines(instance)}
     assert set(found) == set(SLUGS)
     assert {(row["owner_id"], row["status"], row["version"]) for row in found.values()} == {(None, "published", 1)}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", ["again.csv", "again.ndjson"])
 def test_an_exported_file_is_imported_again_without_a_change(instance, imported, tmp_path, name):
     before, path = lines(instance), tmp_path / name
