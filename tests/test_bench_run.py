@@ -10,7 +10,6 @@ from benchmarks import bars, policy_size
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import ME, NOON, files_of
 from blueprints.commands.policy.folders import policy_in
-from gatepost_start.command import cli
 from policies import SHIPPED, Principal
 from tests.running import cli
 

@@ -12,7 +12,6 @@ from importlib import invalidate_caches
 import pytest
 
 from blueprints.commands.policy import folders
-from gatepost_start.command import cli
 from tests.databases import new_database
 from tests.running import PASSWORD, ROOT, Done, Instance, Served, cli, wait_until
 

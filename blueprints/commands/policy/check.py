@@ -14,7 +14,7 @@ from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
 from policies.loading.loader import CASES_FILE, unread
-from policies.loading.oracle import sampled
+from policies.loading.oracle import SAMPLE, sampled
 
 
 @click.command()
@@ -40,7 +40,7 @@ def check(directory: Path | None, strict: bool, as_json: bool) -> None:
     else:
         version = found.version
         # What a service asks before it starts on the rules: it refuses them where the two differ.
-        findings = [*warnings(found), *unread(folder), *sampled(found, seconds=0.5),
+        findings = [*warnings(found), *unread(folder), *sampled(found, seconds=SAMPLE),
                     *ungranted(folders.registry(), found)]
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]

@@ -12,6 +12,7 @@ from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
 from policies.loading.folder import Folder, Source
 from policies.loading.loader import CASES_FILE
+from policies.loading.oracle import SAMPLE
 from policies.loading.snapshot import LastGood
 from policies.questions.diff import decide_alike
 from settings import Settings
@@ -19,7 +20,6 @@ from settings import Settings
 from .change import STRAY, Changing, InDatabase, InFiles, Installed
 from .exported import Export, is_policy_file, packaged_of, texts_of, unknown_file
 
-_SAMPLE = 0.1  # seconds for which Casbin is asked at each load
 _EMPTY = "the database has no policy yet"
 
 
@@ -71,7 +71,7 @@ def source_of(settings: Settings, installed: Installed, database: Database, tena
     if isinstance(changing, InFiles):
         if changing.is_stray:
             raise PolicyError([Finding("policy_source", 0, STRAY)])
-        return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=_SAMPLE,
+        return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=SAMPLE,
                       required=installed.required_policies, cases=failures, alike=decide_alike)
     assert isinstance(changing, InDatabase)
     if changing.in_force() is None:
@@ -92,4 +92,4 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary) -> Policy:
         if row.cases is not None:
             (Path(scratch) / CASES_FILE).write_bytes(row.cases.encode())
         # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
-        return Folder(Path(scratch), vocabulary, cases=failures, sample=_SAMPLE).load(None)
+        return Folder(Path(scratch), vocabulary, cases=failures, sample=SAMPLE).load(None)
