@@ -4,14 +4,19 @@
 VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := .venv-newest
-# A file stays in one process, since its tests share servers and databases; the order of the names leaves short files
+# Tests of one file share servers and databases, so they stay in one process; the order of the names leaves short files
 # for the end. What needs a browser is `make test-console`, what needs tools of others `make test-clients`.
-IN_PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients --ignore tests/console
+TESTS = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --ignore tests/clients \
+  --ignore tests/console
+# A sample for the newest libraries, where a library that changes shows first.
+NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources tests/http/servers/test_servers_private.py \
+  tests/http/test_story.py tests/models/engine/test_peewee_private.py tests/models/engine/postgres/test_psycopg.py \
+  tests/models/lists tests/policies/evaluation
 SHELL := /bin/sh
 # Otherwise each process that the tests start compiles every module.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-newest test-clients test-console coverage lint types messages bench bench-start bench-pages bench-search bench-policy bench-login \
+.PHONY: help serve check test test-slow test-all test-newest test-clients test-console coverage lint types messages bench bench-start bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover contracts growth \
   ledger kills soak proofs campaigns profile picture pictures wheel constraints sbom clean
 
@@ -23,11 +28,24 @@ serve: $(VENV)/gatepost.stamp ## install, make an instance if there is none, ser
 	@$(BIN)/gatepost init
 	@exec $(BIN)/gatepost serve
 
-test: lint types ## lint, types, then every test on SQLite and Postgres
-	$(BIN)/python -m pytest $(IN_PARALLEL) $(PYTEST_ARGS)
+check: lint types ## two minutes: style, types, and the tests on SQLite that find most mistakes (tests/check.txt)
+	$(TESTS) --sqlite -m "not slow" $$(grep -v '^\#' tests/check.txt) $(PYTEST_ARGS)
 
-test-newest: $(NEWEST)/test.stamp ## every test, with the newest libraries that setup.cfg allows
-	$(NEWEST)/bin/python -m pytest $(IN_PARALLEL) $(PYTEST_ARGS)
+test: lint types ## five minutes: all that needs neither waiting nor foreign programs, but for Postgres
+	$(TESTS) -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
+	$(TESTS) -m slow $(PYTEST_ARGS)
+
+test-all: ## everything, in about twenty-five minutes: test, test-slow, test-newest, test-clients, test-console
+	$(MAKE) test
+	$(MAKE) test-slow
+	$(MAKE) test-newest
+	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp
+	$(MAKE) --jobs 2 --output-sync=target test-clients test-console
+
+test-newest: $(NEWEST)/test.stamp ## a sample of the tests, with the newest libraries that setup.cfg allows
+	$(NEWEST)/bin/python $(wordlist 2,99,$(TESTS)) -m "not slow" $(NEWEST_TESTS) $(PYTEST_ARGS)
 
 test-clients: $(VENV)/clients.stamp ## linters, generated clients and a tester of APIs, of others, against both OpenAPI documents
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/clients
@@ -38,8 +56,8 @@ test-console: $(VENV)/console.stamp ## the tests of the pages in a browser (need
 pictures: $(VENV)/console.stamp ## photographs of the console for the documents (needs chromium)
 	$(BIN)/python -m tests.console.pictures
 
-coverage: $(VENV)/test.stamp ## every test, and which lines none of them runs; fails below the floor in pyproject.toml
-	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+coverage: $(VENV)/test.stamp ## test and test-slow together, and which lines none runs; fails below the floor in pyproject.toml
+	$(TESTS) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 lint: $(VENV)/test.stamp ## style and likely mistakes, by ruff
 	$(BIN)/ruff check .
@@ -132,7 +150,7 @@ soak: $(VENV)/test.stamp ## a quarter of an hour of everything at once on both d
 bench-jobs: $(VENV)/test.stamp ## jobs lost and effects done twice while processes are killed; BENCH_ARGS="--kills 200"
 	$(BIN)/python -m benchmarks.job_kills $(BENCH_ARGS)
 
-campaigns: attacks faults restarts failover growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs contracts proofs ## all of these, which take too long for `make test`
+campaigns: attacks faults restarts failover growth ledger kills bench-backup soak bench-imports bench-kill bench-jobs contracts proofs ## all of these, which take too long for `make test-all`
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
