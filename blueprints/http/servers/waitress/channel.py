@@ -163,7 +163,13 @@ class Channel(HTTPChannel):
         return True
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        sent: int = super().send(data, do_close)
+        """Send bytes to the client, and return how many the kernel has taken. Close nothing, whatever `do_close` says.
+
+        A thread sends too, and one that asks for a body does it with `do_close`. Only the loop closes connections. A
+        thread removes them from the loop's map by their descriptor, which the loop may have given to a new connection.
+        The loop learns from the kernel that the client is gone.
+        """
+        sent: int = super().send(data, do_close=False)
         self._sent += sent
         return sent
 

@@ -41,9 +41,8 @@ def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100,
     finally:
         stop.set()
         thread.join()
-        for each in [*sockets.values()]:
-            if each is not listener and hasattr(each, "handle_close"):
-                each.handle_close()  # lets a thread go that waits for a client
+        for each in list(listener.active_channels.values()):
+            each.handle_close()  # lets a thread go that waits for a client
         listener.task_dispatcher.shutdown(timeout=PATIENCE)
         wasyncore.close_all(sockets)
 

@@ -1,10 +1,14 @@
 """One turn of waitress's loop: an event reaches the connection that it was asked for, or none.
 
-A connection that is closed in a turn leaves its descriptor to the next one that is accepted in the same turn.
+A connection that is closed in a turn leaves its descriptor to the next one that is accepted in the same turn. Only the
+loop closes connections.
 """
 
 from __future__ import annotations
 
+import socket
+import struct
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,12 +17,13 @@ from wsgiref.types import WSGIApplication
 import pytest
 from waitress import wasyncore
 
+from blueprints.http.protocol.expectation import ASKED, ENVIRON_KEY
 from blueprints.http.servers.waitress import listener as waitress_listener
 from blueprints.http.servers.waitress.bodies import BodyBudget
 from blueprints.http.servers.waitress.listener import Listener
 from blueprints.http.servers.waitress.server import listen
 from blueprints.http.servers.waitress.turns import turn
-from tests.http.servers.waitress.connections import LIMIT, address_of, connect, get
+from tests.http.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, address_of, connect, get, post
 from tests.running import wait_until
 
 LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
@@ -34,7 +39,7 @@ def by_hand(app: WSGIApplication, connections: int) -> Iterator[tuple[Listener, 
     """A listener whose turns the test takes itself."""
     sockets: dict[int, Any] = {}
     [listener] = listen(app, sockets, host="127.0.0.1", port=0, threads=1, connections=connections + 2,
-                        bodies=BodyBudget(limit=LIMIT, import_limit=LIMIT))
+                        bodies=BodyBudget(limit=LIMIT, import_limit=IMPORT_LIMIT))
     try:
         yield listener, sockets
     finally:
@@ -91,3 +96,30 @@ def test_a_new_connection_does_not_end_with_the_slow_one_whose_descriptor_it_has
                 monkeypatch.setattr(waitress_listener, "UNREAD", LARGE)
                 assert list(listener.active_channels) == [descriptor]
                 assert answered(new, sockets) == b"HTTP/1.1 200 OK"
+
+
+def test_a_thread_that_asks_a_lost_client_for_its_body_leaves_the_closing_to_the_loop():
+    """Otherwise the thread could remove a new connection from the loop's map, which has the same descriptor."""
+    asked, lost = threading.Event(), threading.Event()
+
+    def importing(environ: Any, start_response: Any) -> list[bytes]:
+        if environ.get(ENVIRON_KEY) != ASKED:
+            return application(environ, start_response)
+        asked.set()
+        assert lost.wait(PATIENCE)
+        start_response("100 Continue", [])
+        return []
+
+    sent = post("/api/things/import", "Expect: 100-continue", length=2 * LIMIT)
+    with by_hand(importing, connections=1) as (listener, sockets):
+        with connect(address_of(listener), sent) as gone:
+            wait_until(lambda: turn(sockets, 0.01) or asked.is_set())
+            [(descriptor, channel)] = listener.active_channels.items()
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the kernel tells the server
+        lost.set()
+        wait_until(lambda: channel.sent_continue and listener.task_dispatcher.active_count == 0)
+        assert listener.active_channels == {descriptor: channel} and sockets[descriptor] is channel
+        with connect(address_of(listener), get("/new")) as new:
+            wait_until(lambda: turn(sockets, 0.01) or channel not in sockets.values())
+            assert not channel.connected
+            assert answered(new, sockets) == b"HTTP/1.1 200 OK"
