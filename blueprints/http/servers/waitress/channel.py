@@ -95,7 +95,7 @@ class Channel(HTTPChannel):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._unparsed = b""
-        self._arrived = self._sent = 0  # bytes
+        self._arrived = self._sent = self._read = 0  # bytes; the last ones have reached the client
         self._unread = False  # whether the request under way is answered before it has ended
         self._swallow = 0  # bytes that a connection may still send that lingers
         self._does: tuple[Doing, object] = Doing.IDLING, 0
@@ -213,7 +213,11 @@ class Channel(HTTPChannel):
 
     def _progress(self, doing: Doing) -> int:
         """Bytes that a transfer has moved since the connection began."""
-        return self._arrived if doing is Doing.SENDING_BODY else self._sent - unacknowledged(self.socket)
+        if doing is Doing.SENDING_BODY:
+            return self._arrived
+        # A thread may have given bytes to the kernel that are not counted yet: they take nothing from those before.
+        self._read = max(self._read, self._sent - unacknowledged(self.socket))
+        return self._read
 
     def _advance(self) -> None:
         with self.requests_lock:

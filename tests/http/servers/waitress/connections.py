@@ -15,11 +15,39 @@ from blueprints.http.servers.waitress.bodies import BodyBudget
 from blueprints.http.servers.waitress.listener import Listener
 from blueprints.http.servers.waitress.server import listen
 from blueprints.http.servers.waitress.turns import turn
+from tests.running import wait_until
 
 LIMIT, IMPORT_LIMIT = 2**20, 2**23
-PATIENCE = 20  # seconds that a test waits for what has to happen
+PATIENCE = 60  # seconds that a test waits for what has to happen
 
 Address = tuple[str, int]
+
+
+class Clock:
+    """A replacement of `monotonic` that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def forward(self, listener: Listener, seconds: float, steps: int = 10) -> None:
+        """Let time pass, in equal steps, and let the listener look at its connections after each of them.
+
+        It looks before the first step, too, to note what each connection does.
+        """
+        self._look(listener)
+        for _ in range(steps):
+            self.now += seconds / steps
+            self._look(listener)
+
+    def _look(self, listener: Listener) -> None:
+        """Wait until one look has begun and ended."""
+        for _ in range(2):
+            listener._next_sweep = 0.0
+            listener.pull_trigger()
+            wait_until(lambda: listener._next_sweep)
 
 
 @contextmanager
@@ -59,6 +87,14 @@ def connect(address: Address, sent: bytes = b"", *, receive_buffer: int = 0) -> 
     connection.connect(address)
     connection.sendall(sent)
     return connection
+
+
+def receive(connection: socket.socket, size: int) -> None:
+    """Read so many bytes, and drop them."""
+    while size:
+        data = connection.recv(min(size, 2**20))
+        assert data, "closed"
+        size -= len(data)
 
 
 def read_all(connection: socket.socket) -> bytes:

@@ -55,7 +55,7 @@ def app(instance_folder, database_url):
 
 
 @pytest.fixture
-def listener(app):
+def listener(app, clock):
     with listening(app) as listener:
         yield listener
 
@@ -125,10 +125,11 @@ def test_a_client_that_goes_on_sending_is_closed(address, monkeypatch):
             connection.sendall(b" " * 2**16)
 
 
-def test_a_client_that_neither_sends_nor_closes_is_closed(address, listener, monkeypatch):
-    monkeypatch.setattr(channel, "LINGER", 0.2)
+def test_a_client_that_neither_sends_nor_closes_is_closed(address, listener, clock):
     with connect(address, post("/api/login", JSON, length=2**40)) as connection:
         assert read_all(connection)  # the server has closed its half
+        assert listener.active_channels
+        clock.forward(listener, channel.LINGER + 1)
         wait_until(lambda: not listener.active_channels)
 
 

@@ -7,16 +7,18 @@ import logging
 import resource
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 
 import pytest
 
 from blueprints.http.servers import pace
-from blueprints.http.servers.waitress import channel, dispatcher
+from blueprints.http.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
+from blueprints.http.servers.waitress import dispatcher
 from blueprints.http.servers.waitress import listener as waitress_listener
+from blueprints.http.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
+from blueprints.http.servers.waitress.listener import PAUSE, Listener
 from tests.http.servers.waitress.connections import (
     PATIENCE,
     address_of,
@@ -27,6 +29,7 @@ from tests.http.servers.waitress.connections import (
     listening,
     post,
     read_all,
+    receive,
 )
 from tests.running import wait_until
 
@@ -63,16 +66,6 @@ def service():
     return Service()
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    """Seconds become tenths."""
-    for module, name in ((channel, "IDLE"), (channel, "HEAD_SECONDS"), (pace, "WINDOW")):
-        monkeypatch.setattr(module, name, 1.0)
-    monkeypatch.setattr(pace, "CREDIT", 10.0)
-    monkeypatch.setattr(channel, "LINGER", 0.2)
-    monkeypatch.setattr(waitress_listener, "SWEEP", 0.02)
-
-
 def closed(connection: socket.socket) -> bool:
     """Whether the server closes this connection; what it still sends is dropped."""
     try:
@@ -83,6 +76,13 @@ def closed(connection: socket.socket) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def only(listener: Listener) -> Channel:
+    """The server's side of the only connection."""
+    wait_until(lambda: len(listener.active_channels) == 1)
+    [channel] = listener.active_channels.copy().values()
+    return channel
 
 
 # Pipelining
@@ -109,10 +109,10 @@ def test_the_next_pipelined_request_starts_when_the_answer_before_it_has_left(se
 
 
 def test_a_client_that_reads_at_last_gets_everything(service):
-    sent = get("/large", close=False) * 3 + get("/b")
-    with listening(service, threads=1) as listener, connect(address_of(listener), sent, receive_buffer=65_536) as late:
+    sent = get("/large", close=False) * 2 + get("/b")
+    with listening(service, threads=1) as listener, connect(address_of(listener), sent) as late:
         wait_until(lambda: service.asked == ["/large"])
-        assert len(read_all(late)) > 3 * LARGE
+        assert len(read_all(late)) > 2 * LARGE
 
 
 # More requests than threads
@@ -126,8 +126,7 @@ def answered_live(address, enough: threading.Event) -> list[bytes]:
     return answers
 
 
-def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_whether_it_lives(service, monkeypatch):
-    monkeypatch.setattr(dispatcher, "PATIENCE", 0.2)
+def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_whether_it_lives(service, clock):
     enough = threading.Event()
     with listening(service, threads=1) as listener, ThreadPoolExecutor(3) as pool:
         address = address_of(listener)
@@ -136,6 +135,9 @@ def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_wheth
             probes = [pool.submit(answered_live, address, enough) for _ in range(3)]
             with connect(address, get("/late")) as late:
                 try:
+                    wait_until(lambda: listener.task_dispatcher.queue)
+                    assert "/late" not in service.asked
+                    clock.forward(listener, dispatcher.PATIENCE + 1)
                     wait_until(lambda: "/late" in service.asked)  # `Service` knows no refusals
                     assert read_all(late)
                 finally:
@@ -145,12 +147,25 @@ def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_wheth
         assert all(answer.endswith(b"read 0") for probe in probes for answer in probe.result())
 
 
-def test_a_head_that_cannot_be_read_is_400_also_while_every_thread_is_busy(service, monkeypatch):
-    monkeypatch.setattr(dispatcher, "PATIENCE", 0.2)
+def test_what_waits_for_a_moment_is_answered(service, clock):
+    with listening(service, threads=1) as listener, connect(address_of(listener), get("/wait")) as busy:
+        wait_until(lambda: service.asked)
+        with connect(address_of(listener), get("/soon")) as waiting:
+            wait_until(lambda: listener.task_dispatcher.queue)
+            clock.forward(listener, dispatcher.PATIENCE - 1, steps=1)
+            service.released.set()
+            assert read_all(busy).endswith(b"read 0")
+            assert read_all(waiting).endswith(b"read 0")
+
+
+def test_a_head_that_cannot_be_read_is_400_also_while_every_thread_is_busy(service, clock):
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/wait")) as busy:
         wait_until(lambda: service.asked)
         for head in (b"GET / HTTP/1.1\r\nBad Header: x\r\n\r\n", b"nonsense\r\n\r\n"):
-            assert ask(address_of(listener), head).split()[1] == b"400"
+            with connect(address_of(listener), head) as wrong:
+                wait_until(lambda: listener.task_dispatcher.queue)
+                clock.forward(listener, dispatcher.PATIENCE + 1)
+                assert read_all(wrong).split()[1] == b"400"
         service.released.set()
         assert read_all(busy).endswith(b"read 0")
 
@@ -158,93 +173,139 @@ def test_a_head_that_cannot_be_read_is_400_also_while_every_thread_is_busy(servi
 # Slow clients
 
 
-def test_a_client_that_reads_nothing_is_closed_and_its_thread_is_free(service, impatient):
+def test_a_client_that_reads_nothing_is_closed_and_its_thread_is_free(service, clock):
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/stream"), receive_buffer=4096):
+        wait_until(lambda: service.asked and only(listener).total_outbufs_len)
+        clock.forward(listener, WINDOW + CREDIT)
         wait_until(lambda: service.ended)
         assert ask(address_of(listener), get("/honest")).endswith(b"read 0")
 
 
-def test_an_answer_that_is_whole_is_not_kept_for_a_client_that_reads_nothing(service, impatient):
+def test_an_answer_that_is_whole_is_not_kept_for_a_client_that_reads_nothing(service, clock):
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=4096):
-        wait_until(lambda: service.asked and not listener.active_channels)
+        wait_until(lambda: only(listener).close_when_flushed)
+        clock.forward(listener, WINDOW + CREDIT)
+        wait_until(lambda: not listener.active_channels)
 
 
-def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_the_end(service, impatient, monkeypatch):
+def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_the_end(service, clock):
     """What the kernel has taken is not what the client has read: the last megabyte goes to it at once."""
-    monkeypatch.setattr(pace, "RATE", 50_000)
+    step = 2**16  # bytes
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=65_536) as slow:
-        received, start = 0, time.monotonic()
-        while (data := slow.recv(16_384)):
-            received += len(data)
-            if time.monotonic() - start < 3:  # several windows long
-                time.sleep(0.05)
-        assert received > LARGE
+        channel = only(listener)
+        wait_until(lambda: channel.close_when_flushed)
+        for received in range(step, LARGE // 4, step):
+            receive(slow, step)
+            wait_until(lambda received=received: channel._sent - unacknowledged(channel.socket) >= received)
+            clock.forward(listener, 0.9 * step / RATE, steps=1)
+        assert clock.now > 20 * WINDOW
+        assert received + len(read_all(slow)) > LARGE
 
 
-def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service, impatient, monkeypatch):
+def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service, clock):
     """A receive window that has grown opens late: the kernel of an honest client is silent for minutes."""
-    monkeypatch.setattr(pace, "CREDIT", 4.0)
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/stream")) as eager:
-        received = 0
-        while received < 2**25:
-            received += len(eager.recv(2**18))
-        time.sleep(2.5)
-        assert service.ended == []
+        for _ in range(32):
+            receive(eager, 2**20)
+            clock.forward(listener, 1, steps=1)
+        clock.forward(listener, 0.9 * CREDIT)
+        assert service.ended == [] and listener.active_channels
+        clock.forward(listener, 2 * CREDIT)
         wait_until(lambda: service.ended)
 
 
+def test_bytes_that_the_kernel_has_and_that_are_not_counted_yet_close_no_connection(service, clock):
+    """A thread gives bytes to the kernel first, and counts them then."""
+    with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=4096):
+        channel = only(listener)
+        wait_until(lambda: channel.close_when_flushed)
+        clock.forward(listener, 1, steps=1)
+        channel._sent -= 2**20
+        clock.forward(listener, 1, steps=1)
+        assert channel.connected
+
+
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET"], ids=["headers", "line"])
-def test_a_head_has_to_come_in_time_however_often_a_byte_comes(service, impatient, sent):
+def test_a_head_has_to_come_in_time_however_often_a_byte_comes(service, clock, sent):
     with listening(service) as listener, connect(address_of(listener), sent) as dripping:
-        dripping.settimeout(0.05)
-        deadline = time.monotonic() + PATIENCE
-        while not closed(dripping):
-            assert time.monotonic() < deadline
-            try:
+        channel = only(listener)
+        wait_until(lambda: channel.request is not None)
+        for _ in range(int(HEAD_SECONDS) - 3):
+            dripping.sendall(b"x")
+            clock.forward(listener, 1, steps=1)
+        assert listener.active_channels
+        with suppress(ConnectionError):
+            for _ in range(5):
+                clock.forward(listener, 1, steps=1)
                 dripping.sendall(b"x")
-            except ConnectionError:
-                break
-    assert service.asked == []
-
-
-@pytest.mark.parametrize("request_head", [post("/", length=100_000), post("/")], ids=["length", "chunked"])
-def test_a_body_that_hardly_comes_is_given_up(service, impatient, request_head):
-    with listening(service) as listener, connect(address_of(listener), request_head + b"1\r\n") as dripping:
         assert closed(dripping)
     assert service.asked == []
 
 
-def test_a_body_that_comes_slowly_but_steadily_is_read(service, impatient):
-    with listening(service) as listener, connect(address_of(listener), post("/", "Connection: close")) as slow:
-        for _ in range(30):
-            slow.sendall(chunk(b"x" * 1000))
-            time.sleep(0.1)
+@pytest.mark.parametrize("request_head", [post("/", length=100_000), post("/")], ids=["length", "chunked"])
+def test_a_body_that_hardly_comes_is_given_up(service, clock, request_head):
+    with listening(service) as listener, connect(address_of(listener), request_head + b"1\r\n") as dripping:
+        channel = only(listener)
+        wait_until(lambda: channel.request is not None)
+        clock.forward(listener, 2 * WINDOW)
+        assert closed(dripping)
+    assert service.asked == []
+
+
+def test_a_body_that_comes_slowly_but_steadily_is_read(service, clock):
+    sent = post("/", "Connection: close")
+    with listening(service) as listener, connect(address_of(listener), sent) as slow:
+        channel, piece = only(listener), chunk(b"x" * 5000)
+        for number in range(1, 31):
+            slow.sendall(piece)
+            wait_until(lambda number=number: channel._arrived >= len(sent) + number * len(piece))
+            clock.forward(listener, 5000 / RATE - 1, steps=1)
+        assert clock.now > 4 * WINDOW
         slow.sendall(chunk(b""))
-        assert read_all(slow).endswith(b"read 30000")
+        assert read_all(slow).endswith(b"read 150000")
 
 
-def test_a_connection_that_is_kept_alive_ends_when_nothing_is_asked(service, impatient):
+def test_a_connection_that_is_kept_alive_ends_when_nothing_is_asked(service, clock):
     with listening(service) as listener, connect(address_of(listener), get("/a", close=False)) as idle:
+        assert idle.recv(65536)
+        wait_until(lambda: only(listener).idle)
+        clock.forward(listener, IDLE - 5)
+        assert listener.active_channels
+        clock.forward(listener, 10)
         assert closed(idle)
 
 
-def test_a_handler_may_take_its_time(service, impatient):
+def test_a_handler_may_take_its_time(service, clock):
     with listening(service) as listener, connect(address_of(listener), get("/wait")) as patient:
-        time.sleep(1.5)
+        wait_until(lambda: service.asked)
+        clock.forward(listener, 10 * (IDLE + CREDIT))
         service.released.set()
         assert read_all(patient).endswith(b"read 0")
 
 
-def test_unread_answers_are_bounded_for_the_process(service, monkeypatch):
+def test_unread_answers_are_bounded_for_the_process(service, clock, monkeypatch):
     """The connections that have kept theirs for longest make room."""
     monkeypatch.setattr(waitress_listener, "UNREAD", 2 * LARGE)
-    monkeypatch.setattr(waitress_listener, "SWEEP", 0.02)
+    monkeypatch.setattr(pace, "RATE", 10**9)  # bytes a second: what the kernel takes for a client earns no time
+    channels: list[Channel] = []
+
+    def new() -> list[Channel]:
+        return [each for each in listener.active_channels.copy().values() if each not in channels]
+
+    def whole() -> bool:
+        """True if the newest connection has the whole answer."""
+        return channels[-1].close_when_flushed
+
     with listening(service) as listener, ExitStack() as unread:
-        for number in range(1, 6):
+        for _ in range(5):
             unread.enter_context(connect(address_of(listener), get("/large"), receive_buffer=4096))
-            wait_until(lambda number=number: len(service.asked) == number)
-        wait_until(lambda: 0 < sum(each.total_outbufs_len for each in listener.active_channels.copy().values())
-                   <= 2 * LARGE and len(listener.active_channels) < 5)
+            wait_until(new)
+            channels += new()
+            wait_until(whole)
+            clock.forward(listener, 1, steps=1)
+        remaining = [each for each in channels if each.connected]
+        assert 0 < len(remaining) < 5 and remaining == channels[-len(remaining):]
+        assert sum(each.total_outbufs_len for each in remaining) <= 2 * LARGE
 
 
 # Many connections
@@ -265,7 +326,7 @@ def test_the_connection_that_was_idle_longest_makes_room_for_a_new_one(service):
         assert read_all(busy).endswith(b"read 0")
 
 
-def test_a_connection_whose_request_is_under_way_makes_no_room(service):
+def test_a_connection_whose_request_is_under_way_makes_no_room(service, clock):
     with listening(service, connections=1) as listener, connect(address_of(listener), get("/wait")) as busy:
         wait_until(lambda: service.asked)
         with connect(address_of(listener), get("/b")) as waiting:
@@ -273,6 +334,7 @@ def test_a_connection_whose_request_is_under_way_makes_no_room(service):
             assert service.asked == ["/wait"]
             service.released.set()
             assert read_all(busy).endswith(b"read 0")
+            clock.forward(listener, PAUSE, steps=1)
             assert read_all(waiting).endswith(b"read 0")
 
 
@@ -285,22 +347,27 @@ def test_dripping_connections_make_room_for_honest_ones(service):
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
-def test_without_descriptors_it_pauses_and_says_so_once(service, monkeypatch, caplog, code):
+def test_without_descriptors_it_pauses_and_says_so_once(service, monkeypatch, caplog, clock, code):
     failures = []
 
     def accept(self):
-        failures.append(time.monotonic())
+        failures.append(clock.now)
         raise OSError(code, "no more")
 
-    monkeypatch.setattr(waitress_listener, "PAUSE", 0.05)
     with listening(service) as listener, caplog.at_level(logging.INFO), monkeypatch.context() as exhausted:
         exhausted.setattr(waitress_listener.TcpWSGIServer, "accept", accept)
         with connect(address_of(listener), get("/a")) as waiting:
-            wait_until(lambda: len(failures) >= 5)
-            assert all(later - earlier >= 0.05 for earlier, later in pairwise(failures))
+            for number in range(1, 6):
+                wait_until(lambda number=number: len(failures) == number)
+                listener.pull_trigger()
+                clock.now += 0.9 * PAUSE
+                listener.pull_trigger()
+                clock.now += 0.1 * PAUSE + 0.001
+            assert all(later - earlier >= PAUSE for earlier, later in pairwise(failures))
             assert [record.message for record in caplog.records if "No connection" in record.message] == [
                 "No connection can be accepted: no more. Waiting for some to end."]
             exhausted.undo()
+            clock.now += PAUSE
             assert read_all(waiting).endswith(b"read 0")
 
 

@@ -111,7 +111,7 @@ def test_a_thread_that_asks_a_lost_client_for_its_body_leaves_the_closing_to_the
         return []
 
     sent = post("/api/things/import", "Expect: 100-continue", length=2 * LIMIT)
-    with by_hand(importing, connections=1) as (listener, sockets):
+    with by_hand(importing, connections=2) as (listener, sockets):
         with connect(address_of(listener), sent) as gone:
             wait_until(lambda: turn(sockets, 0.01) or asked.is_set())
             [(descriptor, channel)] = listener.active_channels.items()
