@@ -131,7 +131,7 @@ def _certify(folder: Path) -> None:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

@@ -11,6 +11,8 @@ from benchmarks.hostile.attacks import ATTACKS, Attack
 from benchmarks.hostile.honest import Honest, asking
 from benchmarks.hostile.server import ROOT, SERVERS, Checkout, Served
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 0.3
 ARTICLES = 15_000  # an export of them is more than a server buffers for one client
 

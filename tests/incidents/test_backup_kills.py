@@ -6,6 +6,8 @@ import pytest
 
 from tests.incidents.backup_kills import kill_backup, kill_restore, run, staged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 def test_a_restore_that_is_killed_leaves_the_old_instance_or_the_new_one(dialect, request, tmp_path):

@@ -109,11 +109,13 @@ def health(port: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, *arguments[1:]], capture_output=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_the_health_check_is_answered_by_a_service_and_fails_without_one(service):
     assert health(service.url.rpartition(":")[2]).returncode == 0
     assert health("1").returncode != 0
 
 
+@pytest.mark.slow
 def test_hadolint_has_nothing_to_say():
     done = subprocess.run([program("hadolint"), DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -121,6 +123,7 @@ def test_hadolint_has_nothing_to_say():
 
 # A root filesystem that cannot be written to
 
+@pytest.mark.slow
 def test_an_instance_is_made_and_served_where_nothing_else_can_be_written(tmp_path):
     """As compose.yaml says: the instance is a volume, /tmp is in memory."""
     places = [ROOT, Path(sys.prefix), Path(sys.base_prefix)]
@@ -209,6 +212,7 @@ def test_every_volume_is_declared_and_every_file_that_is_mounted_is_there():
     assert [name for name in mounted if name.startswith(".") and not (DEPLOY / name).is_file()] == []
 
 
+@pytest.mark.slow
 def test_caddy_takes_the_name_and_the_place_of_the_service_from_its_environment():
     environment = SERVICES["caddy"]["environment"]
     assert set(environment) == {"SITE", "UPSTREAM"} and environment["SITE"].startswith("${SITE:?")
@@ -235,6 +239,7 @@ def test_a_service_waits_for_what_it_needs():
     assert said("HEALTHCHECK")
 
 
+@pytest.mark.slow
 def test_the_first_start_makes_an_instance_and_the_next_one_changes_nothing(tmp_path):
     password = tmp_path / "admin_password"
     password.write_text(PASSWORD + "\n", "utf-8")

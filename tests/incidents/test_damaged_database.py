@@ -174,6 +174,7 @@ def test_a_part_of_the_schema_that_went_is_no_mistake_of_ours(instance, column):
         assert outcome(caller.get("/api/articles")) == UNAVAILABLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["log", "file"])
 def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_traceback(instance, place):
     """A bounded sample of `make faults`: sixteen places of each, from a seed; six bytes at a time."""
@@ -204,6 +205,20 @@ def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_trace
 # Commands
 
 
+@pytest.fixture(scope="module")
+def undamaged_with_an_article(undamaged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an instance whose administrator has created an article."""
+    instance = Instance(Path(shutil.copytree(undamaged, tmp_path_factory.mktemp("article") / "instance")))
+    with serving(instance) as (app, administrator):
+        log_in(app, administrator).post("/api/articles", {"title": "T", "slug": "t", "body": "B"})
+    return instance.folder
+
+
+@pytest.fixture
+def instance_with_an_article(undamaged_with_an_article: Path, tmp_path: Path) -> Instance:
+    return Instance(Path(shutil.copytree(undamaged_with_an_article, tmp_path / "instance")))
+
+
 def test_a_damaged_trail_is_a_finding_that_says_where(instance):
     with serving(instance) as (app, administrator):
         for number in range(3):
@@ -216,10 +231,10 @@ def test_a_damaged_trail_is_a_finding_that_says_where(instance):
     assert "are too new to have a seal" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["rows", "previous", "last_seq"])
-def test_a_damaged_seal_is_a_finding(instance, column):
-    with serving(instance) as (app, administrator):
-        log_in(app, administrator).post("/api/articles", {"title": "T", "slug": "t", "body": "B"})
+def test_a_damaged_seal_is_a_finding(instance_with_an_article, column):
+    instance = instance_with_an_article
     assert instance.run("audit", "verify").returncode == 0
     spoil(instance, column, None if column == "previous" else b"x", table="audit_seals")
     done = instance.run("audit", "verify")
@@ -227,19 +242,18 @@ def test_a_damaged_seal_is_a_finding(instance, column):
     assert "damaged" in done.stdout + done.stderr or "cannot be read" in done.stdout
 
 
-@pytest.mark.parametrize(("table", "column", "arguments"), [
-    ("articles", "body", ["export", "articles"]), ("users", "name", ["user", "list"]),
-    ("users", "email", ["user", "list"]), ("audit", "reason", ["audit", "tail"]),
-    ("audit", "reason", ["audit", "export"])])
-def test_a_command_ends_with_a_sentence(instance, table, column, arguments):
-    with serving(instance) as (app, administrator):
-        log_in(app, administrator).post("/api/articles", {"title": "T", "slug": "t", "body": "B"})
-    unreadable(instance, table, column)
-    done = instance.run(*arguments)
-    assert done.returncode == 1
-    assert "Error: the database is damaged: " in done.stderr and "restore a backup" in done.stderr
+@pytest.mark.parametrize(("table", "column", "commands"), [
+    ("articles", "body", ["export articles"]), ("users", "name", ["user list"]), ("users", "email", ["user list"]),
+    ("audit", "reason", ["audit tail", "audit export"])])
+def test_a_command_ends_with_a_sentence(instance_with_an_article, table, column, commands):
+    unreadable(instance_with_an_article, table, column)
+    for command in commands:
+        done = instance_with_an_article.run(*command.split())
+        assert done.returncode == 1
+        assert "Error: the database is damaged: " in done.stderr and "restore a backup" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_doctor_finds_what_no_request_has_read(instance):
     assert instance.run("doctor").returncode == 0
     spoil(instance, "name", b"\xff", table="tenants")

@@ -11,6 +11,8 @@ from tests.incidents.failover.cluster import Cluster, running_cluster
 from tests.incidents.failover.nodes import Nodes, running_nodes
 from tests.incidents.failover.play import play
 
+pytestmark = pytest.mark.slow
+
 PLAYED = 30
 
 

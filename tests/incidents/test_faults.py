@@ -20,6 +20,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
         yield Ground(tmp_path_factory.mktemp("faults"), stack)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "server"), SAMPLE)
 def test_a_bounded_sample_of_the_campaign(
         ground: Ground, monkeypatch: pytest.MonkeyPatch, name: str, server: str) -> None:

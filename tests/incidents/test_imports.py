@@ -9,6 +9,8 @@ from tests.databases import new_database
 from tests.incidents.load import SERVERS
 from tests.running import Instance
 
+pytestmark = pytest.mark.slow
+
 ROWS = 2_000
 
 

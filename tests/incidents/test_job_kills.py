@@ -10,6 +10,8 @@ from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.running import Instance
 
+pytestmark = pytest.mark.slow
+
 JOBS = 12
 
 

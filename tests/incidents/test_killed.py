@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,9 @@ from models.tables.article import Article
 from models.tables.audit import Audit
 from models.tables.session import Session
 from tests.databases import new_database
-from tests.running import PASSWORD, Instance, Served
+from tests.running import PASSWORD, Instance, Served, wait_until
+
+pytestmark = pytest.mark.slow
 
 REQUESTS, CLIENTS = 500, 6
 
@@ -95,8 +96,7 @@ def test_audit_rows_are_effects_and_logins_even_when_the_server_is_killed(dialec
         second = Load(served, served.log_in(), seed=2)
         with ThreadPoolExecutor(1) as threads:
             running = threads.submit(second.run, REQUESTS)
-            while second.answered < REQUESTS // 2:
-                time.sleep(0.005)
+            wait_until(lambda: second.answered >= REQUESTS // 2)
             served.process.send_signal(signal.SIGKILL)
             running.result()
     assert REQUESTS // 2 <= second.answered < REQUESTS

@@ -12,6 +12,8 @@ import pytest
 from tests.databases import Server
 from tests.running import Instance, Served, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def instance(own_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Instance:

@@ -12,6 +12,8 @@ from policies.loading.files import own_text
 from tests.databases import new_database
 from tests.running import Instance, wait_until
 
+pytestmark = pytest.mark.slow
+
 OPEN = "p, guest, product.view, always, allow"
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.incidents.openings import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_bounded_sample_of_the_campaign(tmp_path: Path) -> None:

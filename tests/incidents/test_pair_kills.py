@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.incidents.pair_kills import trial
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_bounded_sample_of_the_campaign(tmp_path: Path) -> None:

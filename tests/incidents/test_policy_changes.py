@@ -12,6 +12,8 @@ from tests.databases import Server, new_database
 from tests.incidents.policy_changes.story import on_postgres, play
 from tests.incidents.policy_changes.ways import Ways
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = (Ways.apply_over_http, Ways.edit_while_it_fails)
 
 

@@ -16,8 +16,10 @@ from openapi_schema_validator import OAS31Validator
 
 from blueprints.http.protocol.problems import CATALOGUE
 from tests.databases import free_port
-from tests.incidents.proxies import DEPLOY, HOST, PROXIES, ask, behind
+from tests.incidents.proxies import HOST, PROXIES, ask, behind
 from tests.running import Instance, Served
+
+pytestmark = pytest.mark.slow
 
 JSON = {"Content-Type": "application/json"}
 CADDYS = PROXIES[1:]
@@ -234,9 +236,3 @@ def test_what_an_operator_adds_to_nginx(service, tmp_path, problem_schema, statu
 def test_the_paths_of_these_documents_are_none_for_clients(nginx, problem_schema):
     path = "/.problem/internal_error/nginx"
     expect(Answer(*ask(nginx, "GET", path)), 404, "not_found", problem_schema, path)
-
-
-def test_both_samples_of_caddy_differ_in_how_a_body_is_read_alone():
-    new, old = ((DEPLOY / name).read_text("utf-8").splitlines()[1:] for name in ("Caddyfile", "Caddyfile.debian"))
-    assert [line for line in new if line not in old] == ["\t\trequest_buffers 1MiB"]
-    assert [line for line in old if line not in new] == ["\t\tbuffer_requests", "\t\tmax_buffer_size 1MiB"]

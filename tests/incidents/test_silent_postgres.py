@@ -11,6 +11,8 @@ import pytest
 from tests.databases import Server, running_server
 from tests.running import Instance, Served, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Server]:

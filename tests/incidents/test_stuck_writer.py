@@ -14,6 +14,8 @@ import pytest
 from tests.databases import turn_held
 from tests.running import Instance, Served
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 
 

@@ -87,6 +87,7 @@ def test_the_sockets_of_all_workers_have_one_address():
         held_sockets([each.fileno() for each in (*first, *second)], workers=2)
 
 
+@pytest.mark.slow
 def test_a_wrong_socket_ends_the_start_with_a_sentence(instance):
     with held(2) as sockets:
         process = start(instance, sockets)
@@ -95,6 +96,7 @@ def test_a_wrong_socket_ends_the_start_with_a_sentence(instance):
     assert "ListenStream=" in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_held_socket_counts_more_than_host_and_port_and_no_child_inherits_it(instance, server):
     with held(SOCKETS[server]) as sockets, serving(instance, sockets, *SERVERS[server], "--port", "1") as service:
@@ -117,6 +119,7 @@ def told(name: str) -> Iterator[socket.socket]:
         yield connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("server", "abstract"), [("waitress", True), ("granian", False)])
 def test_a_supervisor_is_told_of_the_start_of_life_and_of_the_stop(instance, tmp_path, server, abstract):
     name = f"@{tmp_path}" if abstract else str(tmp_path / "notify")
@@ -130,6 +133,7 @@ def test_a_supervisor_is_told_of_the_start_of_life_and_of_the_stop(instance, tmp
             heard = supervisor.recv(999)
 
 
+@pytest.mark.slow
 def test_a_worker_that_stands_still_gives_no_sign_of_life(instance, tmp_path):
     name = str(tmp_path / "notify")
     with told(name) as supervisor, held(2) as sockets, serving(
@@ -147,6 +151,7 @@ def test_a_worker_that_stands_still_gives_no_sign_of_life(instance, tmp_path):
         assert supervisor.recv(999) == b"WATCHDOG=1"
 
 
+@pytest.mark.slow
 def test_a_supervisor_that_is_gone_does_not_stop_the_service(instance, tmp_path):
     with held(1) as sockets, serving(instance, sockets, NOTIFY_SOCKET=str(tmp_path / "nobody")) as service:
         assert service.call("GET", "/api/health/live")[0] == 200
@@ -155,6 +160,7 @@ def test_a_supervisor_that_is_gone_does_not_stop_the_service(instance, tmp_path)
 # A stop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("sockets", ["held", "own"])
 def test_a_connection_that_is_kept_gets_an_answer_after_the_stop_and_is_told_to_close(instance, server, sockets):
@@ -182,6 +188,7 @@ def test_a_connection_that_is_kept_gets_an_answer_after_the_stop_and_is_told_to_
             assert service.process.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_restarts_under_load_fail_no_request(instance, server):
     """`make restarts` does it twenty times."""

@@ -18,6 +18,8 @@ import pytest
 from tests import running
 from tests.running import Instance, Served
 
+pytestmark = pytest.mark.slow
+
 SERVERS = {"waitress": (), "granian": ("--workers", "1")}
 THREADS = 2
 

@@ -17,6 +17,8 @@ from tests.databases import new_database
 from tests.incidents.load import SERVERS
 from tests.running import PASSWORD, Instance, Served
 
+pytestmark = pytest.mark.slow
+
 LOGIN = {"email": "admin@example.org", "password": PASSWORD, "cookie": True}
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.incidents.load import SERVERS
 from tests.running import Instance
 
+pytestmark = pytest.mark.slow
+
 TYPES = {"application/x-ndjson": b"".join(b'{"title": "t", "slug": "cut-%d", "body": "b"}\n' % n for n in range(3)),
          "text/csv": b"title,slug,body\r\nt,cut-4,b\r\nt,cut-5,b\r\n"}
 CHUNKED, LAST = "Transfer-Encoding: chunked", b"0\r\n\r\n"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.running import Instance
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 2**20  # bytes of a body
 
 

@@ -17,6 +17,8 @@ from tests.http.servers.test_servers import children
 from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, Instance, Served, wait_until
 
+pytestmark = pytest.mark.slow
+
 MANY = 24  # requests on connections of their own, which reach every worker
 
 

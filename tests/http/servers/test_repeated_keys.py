@@ -12,6 +12,8 @@ import pytest
 from tests.incidents.load import SERVERS
 from tests.running import PASSWORD, Instance
 
+pytestmark = pytest.mark.slow
+
 KEY = {"Idempotency-Key": "behind-a-server"}
 
 

@@ -21,6 +21,8 @@ from tests.databases import new_database
 from tests.incidents.load import SERVERS, Load, kept
 from tests.running import Instance, Served, wait_until
 
+pytestmark = pytest.mark.slow
+
 WRITES = 60  # acknowledged before a stop or a kill
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.running import ROOT
+
+pytestmark = pytest.mark.slow
 
 PREPARED = """
 import os, signal, threading

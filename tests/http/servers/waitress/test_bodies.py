@@ -318,6 +318,7 @@ def listens(host: str, port: int) -> bool:
         return another.connect_ex((host, port)) == 0
 
 
+@pytest.mark.slow
 def test_a_stop_waits_for_an_import_whose_head_was_found_good(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     with instance.served() as service:
