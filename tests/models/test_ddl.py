@@ -13,6 +13,8 @@ from models.engine.errors import AlreadyExists, InvalidReference
 from models.tables.tenant import Tenant
 from tests.databases import new_database
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request):

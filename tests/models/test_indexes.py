@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 
 import pytest
 
@@ -22,6 +23,8 @@ from models.tables.service_token import ServiceToken
 from models.tables.session import Session
 from models.tables.share import Share
 from models.tables.user import User
+
+pytestmark = pytest.mark.both_databases
 
 # table, columns that are compared with one value, sort ("-" descending; the id follows in the last direction)
 OWNED = (Article, Category, Comment, Order, Page, Product, User)
@@ -72,11 +75,6 @@ WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
 ]
 
 
-def name(walk: tuple[type[Table], tuple[str, ...], tuple[str, ...]]) -> str:
-    table, equal, keys = walk
-    return f"{table.__name__}-{','.join(equal)}-{','.join(keys)}"
-
-
 def plan(database: Database, query: str, params: list[object]) -> str:
     if database.dialect == "sqlite":
         return "\n".join(row[3] for row in database.query(f"EXPLAIN QUERY PLAN {query}", params))
@@ -86,42 +84,48 @@ def plan(database: Database, query: str, params: list[object]) -> str:
     return "\n".join(row[0] for row in database.query(f"EXPLAIN {query}", params))
 
 
+def is_served(found: str, columns: Iterable[str]) -> bool:
+    """True if a plan neither scans a table nor sorts, and finds its place by all these columns."""
+    words = ("SCAN", "Seq Scan", "TEMP B-TREE", "Sort")
+    return not any(word in found for word in words) and all(
+        f"{column}=" in found or f"{column} = " in found or f'"{column}" = ' in found for column in columns)
+
+
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
-@pytest.mark.parametrize("walk", WALKS, ids=name)
-def test_a_walk_is_served_by_an_index(
-        walk: tuple[type[Table], tuple[str, ...], tuple[str, ...]], backward: bool,
-        database: Database) -> None:
-    table, equal, keys = walk
-    fields = table._meta.fields
-    conditions = [table.tenant_id == new_id(), *(fields[one] == new_id() for one in equal)]
-    directions = [(fields[key.lstrip("-")], key.startswith("-") != backward) for key in keys]
-    if directions:
-        directions.append((table.id, directions[-1][1]))
-    order = [field.desc() if descending else field.asc() for field, descending in directions]
-    query, params = table.select(table.id).where(*conditions).order_by(*order).limit(21).sql()
-    found = plan(database, query, params)
-    assert "SCAN" not in found and "Seq Scan" not in found, found
-    assert "TEMP B-TREE" not in found and "Sort" not in found, found
-    # The whole prefix is used to find the place, not only the tenant.
-    for column in ("tenant_id", *equal):
-        assert f"{column}=" in found or f"{column} = " in found or f'"{column}" = ' in found, found
+def test_each_walk_is_served_by_an_index(backward: bool, database: Database) -> None:
+    faults = {}
+    for table, equal, keys in WALKS:
+        fields = table._meta.fields
+        conditions = [table.tenant_id == new_id(), *(fields[one] == new_id() for one in equal)]
+        directions = [(fields[key.lstrip("-")], key.startswith("-") != backward) for key in keys]
+        if directions:
+            directions.append((table.id, directions[-1][1]))
+        order = [field.desc() if descending else field.asc() for field, descending in directions]
+        query, params = table.select(table.id).where(*conditions).order_by(*order).limit(21).sql()
+        found = plan(database, query, params)
+        # The whole prefix is used to find the place, not only the tenant.
+        if not is_served(found, ("tenant_id", *equal)):
+            faults[table.__name__, equal, keys] = found
+    assert faults == {}
 
 
-@pytest.mark.parametrize("child", [
+REFERENCES = (
     ("articles", "owner_id"), ("articles", "category_id"), ("products", "owner_id"),
     ("products", "category_id"), ("orders", "owner_id"), ("comments", "owner_id"), ("comments", "article_id"),
     ("categories", "owner_id"), ("categories", "parent_id"), ("pages", "owner_id"),
     ("order_items", "order_id"), ("order_items", "product_id"), ("sessions", "owner_id"),
     ("service_tokens", "owner_id"), ("shares", "granted_by"),
-], ids=".".join)
-def test_what_a_deletion_must_look_for_is_found_by_an_index(
-        child: tuple[str, str], database: Database) -> None:
-    table, column = child
-    mark = "?" if database.dialect == "sqlite" else "%s"
-    found = plan(database, f"SELECT 1 FROM {table} WHERE tenant_id = {mark} AND {column} = {mark}",
-                 [new_id(), new_id()])
-    assert "SCAN" not in found and "Seq Scan" not in found, found
-    assert found.count(f"{column}=") + found.count(f"{column} = ") == 1, found
+)
+
+
+def test_what_a_deletion_must_look_for_is_found_by_an_index(database: Database) -> None:
+    mark, faults = "?" if database.dialect == "sqlite" else "%s", {}
+    for table, column in REFERENCES:
+        found = plan(database, f"SELECT 1 FROM {table} WHERE tenant_id = {mark} AND {column} = {mark}",
+                     [new_id(), new_id()])
+        if not is_served(found, ()) or found.count(f"{column}=") + found.count(f"{column} = ") != 1:
+            faults[table, column] = found
+    assert faults == {}
 
 
 def test_the_origins_of_logins_are_found_among_logins_alone(

@@ -59,6 +59,7 @@ def plugin(directory: Path, *names: str, text: str | None = None) -> Path:
     return directory
 
 
+@pytest.mark.both_databases
 def test_all_shipped_migrations_are_applied_once_and_in_order(empty: Database) -> None:
     empty.create()
     shipped = sorted(f"gatepost/{path.stem}" for path in migrate.SHIPPED["gatepost"].glob("0*.py"))
@@ -75,6 +76,7 @@ def test_a_plugin_with_the_same_file_name_has_its_own_history(empty: Database, t
         assert {"first_things", "second_things"} <= set(empty.get_tables())
 
 
+@pytest.mark.both_databases
 def test_a_migration_that_fails_leaves_the_database_at_the_one_before(
         empty: Database, tmp_path: Path) -> None:
     directory = plugin(tmp_path / "shop", "0001_things")
@@ -86,6 +88,7 @@ def test_a_migration_that_fails_leaves_the_database_at_the_one_before(
         assert "shop_things" in empty.get_tables() and "half_done" not in empty.get_tables()
 
 
+@pytest.mark.slow
 def test_two_processes_that_upgrade_at_once_do_it_once(empty_url: str) -> None:
     command = [sys.executable, "-c", UPGRADE, empty_url]
     processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -209,6 +212,7 @@ def sessions_of_before(empty: Database, tmp_path: Path) -> Iterator[tuple[str, s
         yield revoked, ended, live
 
 
+@pytest.mark.both_databases
 def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
         sessions_of_before: tuple[str, str, str]) -> None:
     """Those of before carried the end of their idle time, a week later."""
@@ -217,6 +221,7 @@ def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
     assert Session.by_id(live).expires_at > later(300)
 
 
+@pytest.mark.both_databases
 def test_a_session_of_before_lives_on_and_was_last_used_when_it_was_opened_from_an_unknown_address(
         sessions_of_before: tuple[str, str, str]) -> None:
     _, _, live = sessions_of_before
@@ -232,6 +237,7 @@ def test_how_many_migrations_are_missing_is_said_in_english(waiting, sentence):
     assert migrate.missing(waiting) == sentence
 
 
+@pytest.mark.both_databases
 def test_what_was_shared_before_is_the_owner_s_and_stays(empty: Database, tmp_path: Path) -> None:
     before = tmp_path / "before"
     before.mkdir()

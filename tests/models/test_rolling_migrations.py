@@ -102,6 +102,7 @@ def test_a_code_that_lacks_a_migration_applies_none_of_its_own(
         assert "shop_b" not in database.get_tables()
 
 
+@pytest.mark.both_databases
 def test_a_rolling_migration_that_is_stopped_leaves_no_mark(
         database: Database, older: Mapping[str, Path], tmp_path: Path) -> None:
     newer = code(tmp_path / "newer", _0002_a="ROLLING = True")
@@ -120,6 +121,7 @@ def test_a_rolling_migration_that_is_stopped_leaves_no_mark(
     assert said is not None and "shop/0003_b" in said
 
 
+@pytest.mark.both_databases
 def test_a_mark_is_in_the_transaction_of_its_migration(
         database: Database, older: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = code(tmp_path / "newer", _0002_a="ROLLING = True")
@@ -138,6 +140,7 @@ def test_a_mark_is_in_the_transaction_of_its_migration(
         assert "shop_a" not in database.get_tables()
 
 
+@pytest.mark.slow
 def test_two_processes_that_upgrade_at_once_mark_it_once(
         url: str, database: Database, older: Mapping[str, Path], tmp_path: Path) -> None:
     newer = code(tmp_path / "newer", _0002_a="ROLLING = True")

@@ -23,6 +23,8 @@ from models.tables.tenant import Tenant
 from tests.databases import new_database
 from tests.running import ROOT
 
+pytestmark = pytest.mark.both_databases
+
 
 def together(count: int, work: Callable[[int], object]) -> list[BaseException]:
     """Run `work(0)` … `work(count - 1)` in threads that start at once; what they raised."""
@@ -104,6 +106,7 @@ def test_sixteen_threads_lose_no_increment(opened: Database, tenant: str, groupe
     assert (found.stock, found.version) == (160, 161)
 
 
+@pytest.mark.slow
 def test_two_processes_of_sixteen_threads_lose_no_row(where: Where) -> None:
     processes = [writer(where, 16, 15) for _ in range(2)]
     written = [process.communicate(timeout=60)[0].split() for process in processes]
@@ -112,6 +115,7 @@ def test_two_processes_of_sixteen_threads_lose_no_row(where: Where) -> None:
     assert set(written[0] + written[1]) <= tenants(where.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group_commit", [True, False])
 def test_after_kill_9_what_was_committed_is_there_and_others_can_write(
         request: pytest.FixtureRequest, group_commit: bool) -> None:

@@ -78,6 +78,7 @@ def test_sqlite_compiles_a_join_once_whatever_values_are_bound(tmp_path: Path) -
     assert compiled.count(apsw.SQLITE_SELECT) == 1
 
 
+@pytest.mark.both_databases
 def test_the_tables_follow_the_database_that_was_entered_last(
         database: Database, request: pytest.FixtureRequest) -> None:
     other = open_database(new_database(database.dialect, request), **OPTIONS)
@@ -96,6 +97,7 @@ def test_without_a_database_entered_a_query_is_an_error() -> None:
         Tenant.all()
 
 
+@pytest.mark.both_databases
 def test_entering_again_holds_the_same_connection(opened: Database) -> None:
     with opened.connected():
         first = opened.connection()
@@ -105,6 +107,7 @@ def test_entering_again_holds_the_same_connection(opened: Database) -> None:
     assert opened.is_closed()
 
 
+@pytest.mark.both_databases
 def test_a_connection_is_used_again(database_url: str) -> None:
     database = open_database(database_url, **OPTIONS)
     seen = []
@@ -146,6 +149,7 @@ def test_two_at_once_have_a_connection_each_and_the_one_used_last_is_used_again(
     assert database.path not in {one.resolve() for one in Path("/proc/self/fd").iterdir()}
 
 
+@pytest.mark.both_databases
 def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
     name = f"never {new_id()}"
 
@@ -159,6 +163,7 @@ def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> N
     assert not database.in_transaction()
 
 
+@pytest.mark.both_databases
 def test_a_transaction_within_another_belongs_to_it(database: Database) -> None:
     name = f"never {new_id()}"
 
@@ -171,6 +176,7 @@ def test_a_transaction_within_another_belongs_to_it(database: Database) -> None:
     assert Tenant.by_name(name) is None
 
 
+@pytest.mark.both_databases
 def test_an_attempt_that_fails_leaves_the_rest_of_its_transaction(database: Database) -> None:
     first, second = f"first {new_id()}", f"second {new_id()}"
 
@@ -213,10 +219,12 @@ def test_a_transaction_that_was_given_up_is_never_taken_for_committed(tmp_path: 
     database.close_all()
 
 
+@pytest.mark.both_databases
 def test_a_transaction_returns_what_its_work_returns(opened: Database) -> None:
     assert opened.transact(lambda: Tenant.add(f"made {new_id()}").name).startswith("made")
 
 
+@pytest.mark.both_databases
 def test_a_statement_that_takes_too_long_is_stopped_and_the_connection_goes_on(database_url: str) -> None:
     database = open_database(database_url, **{**OPTIONS, "statement_timeout": 0.5})
     with database.connected():
@@ -330,6 +338,7 @@ def test_a_postgres_that_does_not_answer_is_unavailable(postgres_server: Server)
         open_database(postgres_server.url("absent"), **OPTIONS).ping()
 
 
+@pytest.mark.slow
 def test_a_postgres_that_restarts_is_unavailable_meanwhile_and_served_again_after() -> None:
     with running_server() as server:
         database = open_database(server.url("postgres"), **OPTIONS)

@@ -7,6 +7,8 @@ from models.base import now
 from models.engine.prepared import Bind, Statement, prepare
 from tests.models.lists.notes import ME, OTHER, TENANT, TIMES, Note, create_table, fill
 
+pytestmark = pytest.mark.both_databases
+
 HOSTILE = "'; DROP TABLE notes; --"
 
 

@@ -10,9 +10,11 @@ from models.engine.database import Database
 from models.lists.paging import Key, Page, count, estimate, skip, sort_order, walk
 from tests.models.lists.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
 
+pytestmark = pytest.mark.both_databases
+
 sizes = st.integers(1, 7)
-many = settings(max_examples=60, deadline=None)
-few = settings(max_examples=15, deadline=None)  # of each order
+many = settings(max_examples=40, deadline=None)
+few = settings(max_examples=8, deadline=None)  # of each order
 
 
 @pytest.fixture(scope="module", autouse=True)

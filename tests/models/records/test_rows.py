@@ -16,6 +16,8 @@ from models.tables.product import Product
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def tenant(database: Database) -> str:

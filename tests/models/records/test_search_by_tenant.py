@@ -6,6 +6,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -21,6 +22,8 @@ from models.tables.article import Article
 from models.tables.tenant import Tenant
 from tests.databases import new_database
 
+pytestmark = pytest.mark.both_databases
+
 SELECTORS = range(0xFE00, 0xFE10)
 # Marks that a Postgres of this locale takes for the end of a word: on both sides of a search alike.
 FEW_MARKS = 40
@@ -31,6 +34,7 @@ def characters() -> Iterator[str]:
     return (chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
 
 
+@cache
 def in_words() -> list[str]:
     return split("\n".join(characters()))
 

@@ -144,6 +144,7 @@ def test_every_statement_of_rows_names_the_tenant(
         assert tenant in params
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("table", tables())
 def test_a_table_says_exactly_what_the_migrations_made(table: type[Table], database: Database) -> None:
     stored = {column.name: column.null for column in database.get_columns(table._meta.table_name)}

@@ -11,6 +11,8 @@ from models.tables import audit
 from models.tables.audit import Audit, Retention, Seal
 from models.tables.tenant import Tenant
 
+pytestmark = pytest.mark.both_databases
+
 LONG_AGO = "2001-01-01T00:00:00.000000Z"
 
 

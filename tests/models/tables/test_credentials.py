@@ -59,6 +59,7 @@ def test_revoking_ends_a_session_once(user: User) -> None:
     assert Session.by_id(mine.id).revoked_at is not None and Session.by_id(spared.id).revoked_at is None
 
 
+@pytest.mark.both_databases
 def test_sessions_go_an_hour_after_they_ended_however_they_did(user: User) -> None:
     Session.purge(later(2 * KEPT), 1000)
     idle, just_now = session(user, expires_at=later(-KEPT - 1)), session(user, expires_at=later(-1))
@@ -71,6 +72,7 @@ def test_sessions_go_an_hour_after_they_ended_however_they_did(user: User) -> No
     assert Session.by_id(running.id) is not None
 
 
+@pytest.mark.both_databases
 def test_of_the_live_sessions_of_a_user_those_used_last_are_kept(user: User) -> None:
     unused, old, new = session(user), session(user, last_used_at=later(10)), session(user, last_used_at=later(20))
     ended = session(user, expires_at=later(-1), last_used_at=later(30))
@@ -88,6 +90,7 @@ def test_the_session_for_which_others_are_ended_stays(user: User) -> None:
     assert None not in [Session.by_id(one.id).revoked_at for one in others]
 
 
+@pytest.mark.both_databases
 def test_the_credentials_of_a_user_go_with_the_user(user: User) -> None:
     kept = session(user)
     token = Rows(ServiceToken, user.tenant_id).insert(
@@ -106,6 +109,7 @@ def test_using_a_token_is_noted_and_is_no_change(user: User) -> None:
     assert (found.last_used_at, found.version) == (at, 1)
 
 
+@pytest.mark.both_databases
 def test_a_grantee_has_one_right_on_an_object(tenant: str) -> None:
     thing, grantee = new_id(), f"user:{new_id()}"
     share.grant(tenant, "article", thing, grantee, "read")
@@ -135,6 +139,7 @@ def key(**values: object) -> IdempotencyKey:
                              "key": "k", "fingerprint": "f", "expires_at": later(60), **values})
 
 
+@pytest.mark.both_databases
 def test_a_key_is_claimed_once_and_again_after_it_expired(tenant: str, database: Database) -> None:
     database.transact(lambda: claim(tenant, key(expires_at=later(-1))))
     assert stored(tenant, key()) is None
@@ -152,6 +157,7 @@ def test_a_key_belongs_to_one_caller_method_and_path(other: dict, tenant: str, d
         database.transact(lambda wanted=wanted: claim(tenant, wanted))
 
 
+@pytest.mark.both_databases
 def test_of_two_claims_at_once_the_second_waits_and_finds_the_first(tenant: str, opened: Database) -> None:
     effects, outcomes, barrier = [], [], threading.Barrier(4)
 
@@ -191,6 +197,7 @@ def test_items_come_with_their_orders_and_go_with_them(tenant: str, user: User) 
     assert items_of(tenant, []) == {}
 
 
+@pytest.mark.both_databases
 def test_uses_of_what_is_deprecated_are_counted_per_client(tenant: str) -> None:
     for client, times in (("user:1", 1), ("user:2", 1), ("user:1", 4)):
         note_use(tenant, "GET /api/ping", client, times)

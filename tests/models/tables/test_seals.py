@@ -71,6 +71,7 @@ def of_form_1(trail: Database) -> None:
     disarmed(trail, *statements)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("form", [1, 2])
 def test_an_erased_row_leaves_the_chain_whole_and_nothing_of_its_person(trail: Database, form: int) -> None:
     if form == 1:
@@ -115,6 +116,7 @@ def test_every_other_change_is_found_beside_an_erased_row(trail: Database, chang
     assert seals.verify(trail, SEALER).findings
 
 
+@pytest.mark.both_databases
 def test_the_database_lets_a_row_be_erased_once_and_not_changed(trail: Database) -> None:
     gone = "address = NULL, request_id = NULL, facts = NULL, salt = NULL"
     for change in ("address = NULL", gone, f"{gone}, commitment = 'x', role = 'admin'",
@@ -132,6 +134,7 @@ def test_two_rows_that_say_the_same_have_other_commitments(trail: Database) -> N
     assert len({row.salt for row in sealed_rows.between(0, 14, 14)}) == 14
 
 
+@pytest.mark.both_databases
 def test_seals_go_with_their_rows_but_for_the_newest_of_them(trail: Database) -> None:
     exported = {one.seq: one.head for one in seals.heads()}
     assert seals.retire(trail, later(-3600)) == 0

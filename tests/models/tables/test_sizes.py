@@ -14,6 +14,8 @@ from models.tables.category import Category
 from models.tables.sizes import measure
 from models.tables.tenant import Tenant
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_the_largest_tables_come_first_with_about_as_many_rows_as_they_have(database):
     tenant = Tenant.add(f"tenant {new_id()}").id

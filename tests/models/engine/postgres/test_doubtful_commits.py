@@ -11,24 +11,28 @@ from blueprints.http.auditing.trail import Trail
 from blueprints.http.operations.deprecation import DeprecatedUses
 from blueprints.http.security.keys import Keys
 from models.engine.connect import open_database
-from models.engine.database import Database
 from models.engine.errors import TimedOut, Unavailable
+from models.engine.postgres.database import PostgresDatabase
 from models.tables.audit import Audit
 from models.tables.deprecated_use import uses
 from models.tables.tenant import Tenant
 from tests.databases import Server
+from tests.models.engine.postgres.patience import LONG, hurried
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def database(own_server: Server) -> Iterator[Database]:
+def database(own_server: Server) -> Iterator[PostgresDatabase]:
     opened = open_database(f"{own_server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=2,
-                           statement_timeout=0.5)
+                           statement_timeout=LONG)
+    assert isinstance(opened, PostgresDatabase)
     yield opened
     opened.close_all()
 
 
 @pytest.fixture
-def tenant(database: Database) -> str:
+def tenant(database: PostgresDatabase) -> str:
     with database.connected():
         return (Tenant.by_name("default") or Tenant.add("default")).id
 
@@ -39,11 +43,11 @@ def refusal(tenant: str, number: int) -> Refusal:
 
 
 def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
-        own_server: Server, database: Database, tenant: str) -> None:
+        own_server: Server, database: PostgresDatabase, tenant: str) -> None:
     trail = Trail(database, Keys([bytes(range(32))]))
     for number in range(3):
         trail.refuse(refusal(tenant, number), "r")
-    with own_server.lost_standby():
+    with own_server.lost_standby(), hurried(database):
         for number in range(3, 6):
             with pytest.raises((Unavailable, TimedOut)):
                 trail.flush()
@@ -55,10 +59,10 @@ def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
 
 
 def test_uses_of_what_is_deprecated_are_counted_once_at_most(
-        own_server: Server, database: Database, tenant: str) -> None:
+        own_server: Server, database: PostgresDatabase, tenant: str) -> None:
     counts = DeprecatedUses(database)
     counts.add(tenant, "GET /api/ping", "guest")
-    with own_server.lost_standby(), pytest.raises((Unavailable, TimedOut)):
+    with own_server.lost_standby(), hurried(database), pytest.raises((Unavailable, TimedOut)):
         counts.store()
     counts.store()
     with database.connected():

@@ -18,31 +18,35 @@ from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
 from tests.databases import Server
+from tests.models.engine.postgres.patience import LONG, hurried, hurry
+from tests.running import wait_until
+
+pytestmark = pytest.mark.slow
 
 AT_LAST = 30  # seconds after which something will never happen
 
 
 @pytest.fixture
 def database(own_server: Server) -> Iterator[PostgresDatabase]:
-    opened = open_database(f"{own_server.url('gatepost')}?options=-c%20synchronous_commit%3Don", pool_size=4,
-                           statement_timeout=0.5)
+    opened = open_database(f"{own_server.url('gatepost')}?connect_timeout=8&options=-c%20synchronous_commit%3Don",
+                           pool_size=4, statement_timeout=LONG)
     assert isinstance(opened, PostgresDatabase)
     yield opened
     opened.close_all()
 
 
+def answers(database: PostgresDatabase) -> bool:
+    try:
+        database.ping()
+        return True
+    except Unavailable:
+        return False
+
+
 def works_again(database: PostgresDatabase) -> None:
     """After a pause in which no thread tries, all connections are as good as new."""
-    deadline = threading.Event()
-    timer = threading.Timer(AT_LAST, deadline.set)
-    timer.start()
-    while not deadline.is_set():
-        try:
-            database.ping()
-            break
-        except Unavailable:
-            deadline.wait(0.05)
-    timer.cancel()
+    hurry(database, LONG)
+    wait_until(lambda: answers(database))
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: database.ping(), range(16)))
     assert database.transact(lambda: Tenant.add(new_id()).name)
@@ -51,7 +55,7 @@ def works_again(database: PostgresDatabase) -> None:
 def test_a_statement_ends_though_the_server_says_nothing(own_server: Server, database: PostgresDatabase) -> None:
     with database.connected():
         conn = database.connection()
-        with own_server.silent():
+        with own_server.silent(), hurried(database):
             with pytest.raises(Unavailable, match="silent"):
                 database.query("SELECT 1")
             assert conn.closed
@@ -62,11 +66,16 @@ def test_a_statement_ends_though_the_server_says_nothing(own_server: Server, dat
     works_again(database)
 
 
-def test_the_servers_own_limit_speaks_first_where_the_server_is_alive(database: PostgresDatabase) -> None:
+def test_the_servers_own_limit_speaks_first_where_the_server_is_alive(own_server: Server) -> None:
+    database = open_database(own_server.url("gatepost"), pool_size=1, statement_timeout=0.5)
+    assert isinstance(database, PostgresDatabase)
+    assert database._patience >= 0.5 + 1
+    hurry(database, LONG)
     with database.connected():
         with pytest.raises(TimedOut):
-            database.query("SELECT pg_sleep(60)")
-        assert database.query("SELECT 1") == [(1,)]
+            database.query("SELECT pg_sleep(120)")
+        hurry(database, LONG)
+    database.close_all()
 
 
 def test_a_transaction_whose_server_falls_silent_is_not_tried_again(
@@ -75,6 +84,7 @@ def test_a_transaction_whose_server_falls_silent_is_not_tried_again(
 
     def work() -> None:
         runs.append(1)
+        hurry(database)
         silence.__enter__()
         Tenant.add("never")
 
@@ -93,7 +103,8 @@ def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_ag
     runs, name = [], f"perhaps {new_id()}"
     with own_server.lost_standby():
         with pytest.raises(Unavailable, match="silent"):
-            database.transact(lambda: (runs.append(1), Tenant.add(name)))
+            database.transact(lambda: (runs.append(1), Tenant.add(name), hurry(database)))
+        hurry(database, LONG)
         # All else goes on, at once.
         for _ in range(5):
             with database.connected():
@@ -115,14 +126,14 @@ def test_connections_that_lay_ready_are_given_up(own_server: Server, database: P
 
     with ThreadPoolExecutor(3) as threads:
         ready = list(threads.map(hold, range(3)))
-    with own_server.silent(), pytest.raises(Unavailable):
+    with own_server.silent(), hurried(database), pytest.raises(Unavailable):
         database.ping()
     assert all(conn.closed for conn in ready)
     works_again(database)
 
 
 def test_a_caller_that_connects_is_refused_in_time(own_server: Server, database: PostgresDatabase) -> None:
-    with own_server.silent(), pytest.raises(Unavailable):
+    with own_server.silent(), hurried(database), pytest.raises(Unavailable):
         database.ping()
     works_again(database)
 
@@ -137,6 +148,7 @@ def test_a_copy_ends_wherever_the_server_falls_silent(own_server: Server, databa
         with cursor.copy("COPY articles (id, tenant_id, version, created_at, updated_at, slug, title, body) "
                          "FROM STDIN") as copy:
             copy.write_row(rows[0])
+            hurry(database)
             silence.__enter__()
             for row in rows[1:]:
                 copy.write_row(row)
@@ -154,20 +166,30 @@ def test_a_copy_ends_wherever_the_server_falls_silent(own_server: Server, databa
 
 def test_a_load_may_take_longer_than_a_statement_as_long_as_the_server_takes_what_is_sent(
         database: PostgresDatabase) -> None:
-    database._patience = 0.5
+    database._patience = 5
     with database.connected():
         database.execute_sql("SET statement_timeout = 0")
         with database.cursor().copy("COPY tenants (id, name, created_at) FROM STDIN") as copy:
-            for _ in range(4):
-                threading.Event().wait(0.2)
+            for _ in range(5):
+                threading.Event().wait(1.2)
                 copy.write_row((new_id(), new_id(), now()))
 
 
-def test_a_migration_and_an_analysis_may_take_their_time(database: PostgresDatabase) -> None:
-    database._patience = 0.2
+def test_a_migration_and_an_analysis_may_take_their_time(
+        database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute, limits = database.execute_sql, {}
+
+    def note(sql: str, *more: Any) -> Any:
+        limits[sql] = database.connection().patience
+        return execute(sql, *more)
+
+    hurry(database, LONG)
     with database.migrating():
-        assert database.query("SELECT 1 FROM pg_sleep(0.6)") == [(1,)]
+        assert database.query("SHOW statement_timeout") == [("0",)]
         assert database.connection().patience is None
     with database.connected():
-        assert database.connection().patience == 0.2
+        assert database.connection().patience == LONG
+        assert database.query("SHOW statement_timeout") == [("1min",)]
+    monkeypatch.setattr(database, "execute_sql", note)
     database.analyze()
+    assert limits["ANALYZE"] is None

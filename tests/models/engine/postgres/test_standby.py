@@ -13,18 +13,22 @@ from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import Unavailable
+from models.engine.postgres.database import PostgresDatabase
 from models.tables.tenant import Tenant
 from tests.databases import Server
+from tests.models.engine.postgres.patience import LONG, hurried
 from tests.running import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def opened(own_server: Server) -> Iterator[Callable[[float], Database]]:
+def opened(own_server: Server) -> Iterator[Callable[[], Database]]:
     databases: list[Database] = []
 
-    def opened(statement_timeout: float = 60) -> Database:
+    def opened() -> Database:
         url = f"{own_server.url('gatepost')}?options=-c%20synchronous_commit%3Don"
-        databases.append(open_database(url, pool_size=4, statement_timeout=statement_timeout))
+        databases.append(open_database(url, pool_size=4, statement_timeout=LONG))
         return databases[-1]
 
     yield opened
@@ -104,10 +108,11 @@ def test_other_warnings_are_none_of_ours(opened):
 
 
 def test_what_was_read_is_confirmed_only_once_the_standby_has_it(own_server, opened):
-    database = opened(0.5)
+    database = opened()
+    assert isinstance(database, PostgresDatabase)
     with own_server.lost_standby(), database.connected():
         assert database.query("SELECT 1") == [(1,)]
-        with pytest.raises(Unavailable):
+        with hurried(database), pytest.raises(Unavailable):
             database.confirm()
     wait_until(lambda: _confirmed(database))
 

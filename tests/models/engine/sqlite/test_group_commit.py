@@ -66,7 +66,8 @@ def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.T
     for number, thread in enumerate(threads):
         before, turn = len(database.group.waiting), has_turn[number]
         thread.start()
-        wait_until(lambda before=before, turn=turn: len(database.group.waiting) != before or turn.is_set())
+        wait_until(lambda before=before, turn=turn, thread=thread: (
+            len(database.group.waiting) != before or turn.is_set() or not thread.is_alive()))
     return threads, results
 
 

@@ -328,6 +328,7 @@ def program(text: str, *arguments: str) -> subprocess.Popen[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_reader_sees_a_part_of_a_load_whatever_becomes_of_it(url, database, tenant):
     elsewhere, found, stop = program(READER, url, tenant), set(), threading.Event()
 
@@ -355,6 +356,7 @@ def test_no_reader_sees_a_part_of_a_load_whatever_becomes_of_it(url, database, t
     assert seen(database, tenant) == {3 * AT_ONCE}
 
 
+@pytest.mark.slow
 def test_the_load_of_a_killed_process_is_never_seen_and_is_undone(url, database, tenant):
     loader = program(LOADER, url, tenant)
     assert seen(database, tenant) == {0}
@@ -368,6 +370,7 @@ def test_the_load_of_a_killed_process_is_never_seen_and_is_undone(url, database,
     assert seen(database, tenant) == {0}
 
 
+@pytest.mark.slow
 def test_the_next_load_of_a_table_undoes_that_of_a_killed_process(url, database, tenant):
     loader = program(LOADER, url, tenant)
     loader.kill()

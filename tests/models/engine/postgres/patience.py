@@ -1,0 +1,29 @@
+"""Limits of tests with a silent server: short only while it is silent, so that a busy machine fails no test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from models.engine.postgres.database import PostgresDatabase
+
+LONG = 60.0  # seconds that no statement of these tests takes on any machine
+SHORT = 2.0  # seconds
+
+
+def hurry(database: PostgresDatabase, seconds: float = SHORT) -> None:
+    """Have the database take a server for silent after so many seconds, on the connections that it has as well."""
+    database._patience = seconds
+    pool = database._pool
+    for conn in (*pool._idle, *pool._lent):
+        conn.patience = seconds
+
+
+@contextmanager
+def hurried(database: PostgresDatabase) -> Iterator[None]:
+    """A silent server is given up soon in this block, and after a minute behind it."""
+    hurry(database)
+    try:
+        yield
+    finally:
+        hurry(database, LONG)
