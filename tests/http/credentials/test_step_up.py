@@ -116,9 +116,13 @@ def test_later_on_it_takes_the_right_one(way, later_on, given):
     assert given.found(User, caller.id).email == (caller.user.email if way == "token" else email)
 
 
+@pytest.fixture(scope="module")
+def open_to_programs(under):
+    return under("", {"scopes.csv": "p2, write:profile, token.create"})
+
+
 @ways
-def test_a_service_token_takes_it_always(way, as_user, program, under):
-    open_to_programs = under("", {"scopes.csv": "p2, write:profile, token.create"})
+def test_a_service_token_takes_it_always(way, as_user, program, open_to_programs):
     change, role = WAYS[way]
     owner, email = as_user(role, password=PASSWORD), address()
     made = program(owner, "write:profile", "manage:users")

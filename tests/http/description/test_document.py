@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,15 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return new_database("sqlite", request)
 
 
+@cache
+def as_described(version):
+    """The document of what is shipped. A test does not change it."""
+    return json.loads(document(discover(), version))
+
+
 @pytest.fixture(scope="module")
 def described():
-    return json.loads(document(discover(), "3.1.0"))
+    return as_described("3.1.0")
 
 
 def operations(described):
@@ -131,7 +138,7 @@ def test_the_server_is_the_one_that_answers(database_url, tmp_path):
     assert found["info"]["contact"]["url"] == "https://shop.example.org/gate"
     assert "](https://shop.example.org/gate/docs/errors)" in found["info"]["description"]
     close(app)
-    nowhere = json.loads(document(discover(), "3.1.0"))
+    nowhere = as_described("3.1.0")
     assert nowhere["servers"] == [{"url": "/"}] and "](/docs/errors)" in nowhere["info"]["description"]
 
 
@@ -154,7 +161,7 @@ def test_page_sizes_are_those_of_the_settings():
 
 @pytest.mark.parametrize("version", ["3.1.0", "3.0.3"])
 def test_what_is_refused_is_described_once(version):
-    found = json.loads(document(discover(), version))
+    found = as_described(version)
     for name, operation in operations(found).items():
         for status, answer in operation["responses"].items():
             if status.startswith("4") or status == "default":
@@ -252,7 +259,7 @@ def test_the_page_sends_no_parameter_that_its_reader_has_not_typed(described):
 
 @pytest.mark.parametrize("version", ["3.1.0", "3.0.3"])
 def test_every_component_is_used(version):
-    found = json.loads(document(discover(), version))
+    found = as_described(version)
     text = json.dumps(found)
     for kind, several in found["components"].items():
         if kind != "securitySchemes":

@@ -9,8 +9,6 @@ from policies.evaluation.plan import MOST_BRANCHES
 from policies.loading.loader import from_files
 from tests.rules import edit
 
-pytestmark = pytest.mark.both_databases
-
 MANY = 600  # SQLite joins 500 selects at most, and neither it nor peewee goes down into so many brackets
 NAMES = [f"'other{number}'" for number in range(MANY)]
 GROUPS = [f"group{number}" for number in range(50)]
