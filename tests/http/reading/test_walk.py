@@ -35,7 +35,7 @@ REASONS: dict[str, Any] = {
     "editor": lambda row: True,
 }
 
-few = settings(max_examples=80, deadline=None)
+few = settings(max_examples=50, deadline=None)
 moments = st.integers(0, 4).map(lambda seconds: later(seconds, START))
 tables = st.lists(st.fixed_dictionaries({
     "created_at": moments, "updated_at": moments, "published_at": st.none() | moments,
