@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
@@ -16,11 +17,29 @@ import pytest
 from blueprints.http.servers.activation import HeldSocketError, held_sockets
 from settings import SettingError
 from settings.supervisor import Supervisor, take_supervisor
+from tests import running
+from tests.incidents import restarts
 from tests.incidents.load import SERVERS
 from tests.incidents.restarts import SOCKETS, held, made, restart, serving, start
 from tests.running import Instance
 
 PID = str(os.getpid())
+
+# The shipped server, except that its grace is long: a client on a busy machine may be late.
+PATIENT = """
+from blueprints.http.servers import activation
+activation.GRACE = 60.0
+from app import cli
+cli()
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (running, restarts):
+            patch.setattr(module, "GATEPOST", [sys.executable, "-c", PATIENT])
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,29 @@ import pytest
 
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.servers.granian import bodies
-from blueprints.http.servers.granian.bodies import Body, BodyPlaces
+from blueprints.http.servers.granian.bodies import AT_ONCE, Body, BodyPlaces
+from blueprints.http.servers.pace import RATE, WINDOW
+from tests.running import wait_until
 
-PATIENCE = 20  # seconds that a test waits for what has to happen
+PATIENCE = 60  # seconds that a test waits for what has to happen
+
+
+class Clock:
+    """A replacement of `monotonic` that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock by which it is decided which body is waited for too long."""
+    clock = Clock()
+    monkeypatch.setattr(bodies, "monotonic", clock)
+    return clock
 
 
 class Sent:
@@ -71,14 +91,17 @@ def code(reading: Future[bytes]) -> str:
     return refused.value.code
 
 
-def test_the_body_that_is_waited_for_longest_makes_room(clients):
+def test_the_body_that_is_waited_for_longest_makes_room(clients, clock):
     with clients(places=2) as process:
-        begun = [process.begin(address) for address in ("192.0.2.1", "192.0.2.2")]
-        for sent, _, _ in begun:
-            assert sent.awaited.wait(PATIENCE)
+        begun = []
+        for address in ("192.0.2.1", "192.0.2.2"):
+            begun.append(process.begin(address))
+            assert begun[-1][0].awaited.wait(PATIENCE)
+            clock.now += 0.01
         third, _, reading = process.begin("192.0.2.3")
+        clock.now += bodies.PATIENCE
         given_up = process.bodies.overtaken.get(timeout=PATIENCE)
-        first = min(begun, key=lambda each: each[1].began)
+        first = begun[0]
         assert given_up is first[1]
         assert not third.awaited.is_set(), "not before a place is free"
         first[0].arrived.set()
@@ -89,7 +112,7 @@ def test_the_body_that_is_waited_for_longest_makes_room(clients):
         assert process.bodies.overtaken.empty()
 
 
-def test_a_network_takes_no_place_from_others_once_it_has_two(clients):
+def test_a_network_takes_no_place_from_others_once_it_has_two(clients, clock):
     with clients(places=3) as process:
         other = process.begin("192.0.2.1")
         assert other[0].awaited.wait(PATIENCE)
@@ -97,6 +120,7 @@ def test_a_network_takes_no_place_from_others_once_it_has_two(clients):
         for sent, _, _ in own:
             assert sent.awaited.wait(PATIENCE)
         process.begin("198.51.100.7")
+        clock.now += bodies.PATIENCE
         assert process.bodies.overtaken.get(timeout=PATIENCE) in [body for _, body, _ in own]
         other[0].arrived.set()
         assert other[2].result(PATIENCE) == b"x" * 9
@@ -120,15 +144,21 @@ def test_behind_a_proxy_it_is_the_clients_network_that_counts(clients):
             assert process.begin("127.0.0.1", f"198.51.100.7, {address}")[0].awaited.wait(PATIENCE)
 
 
-def test_without_a_free_place_a_body_is_refused(clients):
+def test_without_a_free_place_a_body_is_refused(clients, clock):
     with clients(places=1) as process:
         assert process.begin("192.0.2.1")[0].awaited.wait(PATIENCE)
-        assert code(process.begin("192.0.2.2")[2]) == "overloaded"
+        reading = process.begin("192.0.2.2")[2]
+
+        def refused() -> bool:
+            clock.now += bodies.PATIENCE
+            return reading.done()
+
+        wait_until(refused)
+        assert code(reading) == "overloaded"
 
 
-def test_a_body_that_waits_for_a_place_does_not_stop_a_body_that_comes(clients, monkeypatch):
-    """A place that is given back within `PATIENCE` is passed on."""
-    monkeypatch.setattr(bodies, "PATIENCE", PATIENCE)
+def test_a_body_that_waits_for_a_place_does_not_stop_a_body_that_comes(clients):
+    """A place that is given back within `bodies.PATIENCE` is passed on."""
     with clients(places=1) as process:
         first, _, read_first = process.begin("192.0.2.1")
         assert first.awaited.wait(PATIENCE)
@@ -139,3 +169,41 @@ def test_a_body_that_waits_for_a_place_does_not_stop_a_body_that_comes(clients, 
         second.arrived.set()
         assert read_second.result(PATIENCE) == b"x" * 9
         assert process.bodies.overtaken.empty()
+
+
+def test_many_bodies_at_once_are_all_read(clients):
+    with clients(places=4) as process:
+        begun = [process.begin("192.0.2.1") for _ in range(8)]
+        for sent, _, _ in begun:
+            sent.arrived.set()
+        assert [reading.result(PATIENCE) for _, _, reading in begun] == [b"x" * 9] * 8
+        assert process.bodies.overtaken.empty()
+
+
+class Drops:
+    """What a client sends in pieces of this size; `pause` seconds pass before each of them."""
+
+    def __init__(self, clock: Clock, size: int, pause: float) -> None:
+        self._clock, self._size, self._pause = clock, size, pause
+
+    def read(self, size: int) -> bytes:
+        self._clock.now += self._pause
+        return b"x" * min(size, self._size)
+
+
+def slow_after(clock: Clock, seconds: float, drops: Drops) -> bool:
+    """True if a body that comes in these pieces, for so many seconds at most, is given up."""
+    places = BodyPlaces(1)
+    body = places.of({"wsgi.input": drops, "CONTENT_LENGTH": str(10**9), "REMOTE_ADDR": "192.0.2.1"}, "192.0.2.1")
+    end = clock.now + seconds
+    while clock.now < end:
+        body.read(AT_ONCE)
+        if body.slow(clock.now):
+            return True
+    return False
+
+
+def test_a_body_that_comes_steadily_is_taken_and_one_that_drips_is_given_up(clock):
+    assert not slow_after(clock, 20 * WINDOW, Drops(clock, RATE, pause=0.9))
+    assert slow_after(clock, 20 * WINDOW, Drops(clock, RATE, pause=1.5))
+    assert slow_after(clock, 2 * WINDOW, Drops(clock, 1, pause=0.2))
