@@ -1,4 +1,4 @@
-"""Messages as bytes on a connection to the real server: where a test client cannot reach."""
+"""Messages as bytes on a connection to waitress and the real application: where a test client cannot reach."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ import socket
 
 import pytest
 
-from tests.running import Instance
-
-pytestmark = pytest.mark.slow
+from tests.apps import close, make_app
+from tests.databases import new_database
+from tests.http.servers.waitress.connections import PATIENCE, address_of, listening, standing_clock
 
 LIMIT = 2**20  # bytes of a body
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory):
-    return Instance(tmp_path_factory.mktemp("framing") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+def database_url(request):
+    """One database is enough where it is the server that is tested."""
+    return new_database("sqlite", request)
 
 
 @pytest.fixture(scope="module")
-def address(instance):
-    with instance.served() as server:
-        host, _, port = server.url.removeprefix("http://").partition(":")
-        yield host, int(port)
+def address(instance_folder, database_url):
+    app = make_app(instance_folder, database_url)
+    with standing_clock(), listening(app) as listener:
+        yield address_of(listener)
+    close(app)
 
 
 def send(address, *parts: bytes) -> tuple[int, dict[str, str], bytes]:
     """Status, headers (lower case) and body of the answer to these bytes; the connection is closed after it."""
-    with socket.create_connection(address, timeout=20) as connection:
+    with socket.create_connection(address, timeout=PATIENCE) as connection:
         try:
             for part in parts:
                 connection.sendall(part)
@@ -161,7 +163,7 @@ def test_head_has_the_headers_of_get_and_no_body(address):
 
 def test_a_second_request_on_the_connection_is_answered_after_a_refused_one(address):
     both = request("GET /api/nope").replace(b"Connection: close\r\n", b"") + request("GET /api/health/live")
-    with socket.create_connection(address, timeout=20) as connection:
+    with socket.create_connection(address, timeout=PATIENCE) as connection:
         connection.sendall(both)
         received = b""
         while chunk := connection.recv(65536):

@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 
+from tests.apps import close, make_app
+from tests.databases import new_database
+from tests.http.servers.waitress.connections import address_of, listening, standing_clock
 from tests.incidents.load import SERVERS
 from tests.running import ROOT, Instance
 
@@ -89,20 +92,38 @@ REQUESTS = {
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    return Instance(tmp_path_factory.mktemp("grammar") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
+def database_url(request: pytest.FixtureRequest) -> str:
+    """One database is enough where it is the server that is tested."""
+    return new_database("sqlite", request)
 
 
-@pytest.fixture(scope="module", params=SERVERS)
+@pytest.fixture(scope="module", params=["waitress", pytest.param("granian", marks=pytest.mark.slow)])
 def server(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(scope="module")
-def address(instance: Instance, server: str) -> Iterator[tuple[str, int]]:
-    with instance.served(*SERVERS[server]) as service:
+@contextmanager
+def waitress(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """The address of waitress in this process."""
+    app = make_app(request.getfixturevalue("instance_folder"), request.getfixturevalue("database_url"))
+    with standing_clock(), listening(app) as listener:
+        yield address_of(listener)
+    close(app)
+
+
+@contextmanager
+def granian(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """The address of granian, which cannot serve from the process of a test."""
+    folder = request.getfixturevalue("tmp_path_factory").mktemp("grammar") / "instance"
+    with Instance(folder, {"GATEPOST_RATE_LIMITS": "off"}).made().served(*SERVERS["granian"]) as service:
         host, _, port = service.url.removeprefix("http://").partition(":")
         yield host, int(port)
+
+
+@pytest.fixture(scope="module")
+def address(request: pytest.FixtureRequest, server: str) -> Iterator[tuple[str, int]]:
+    with waitress(request) if server == "waitress" else granian(request) as address:
+        yield address
 
 
 def answers(address: tuple[str, int], message: bytes) -> list[tuple[int, bytes]]:

@@ -122,7 +122,7 @@ BEGUN_BODY = BEGUN + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
 def drip(service: Served, sent: bytes) -> socket.socket:
     """A connection that has begun a request and does not go on."""
     where = urlsplit(service.url)
-    connection = socket.create_connection((where.hostname, where.port), timeout=10)
+    connection = socket.create_connection((where.hostname, where.port), timeout=60)
     connection.sendall(sent)
     return connection
 
@@ -184,7 +184,7 @@ def status_line(service: Served, size: int) -> bytes:
     """What a request is answered whose line and headers have so many bytes; nothing, when it is cut off."""
     where = urlsplit(service.url)
     head = b"GET /api/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Padding: "
-    with socket.create_connection((where.hostname, where.port), timeout=10) as connection, suppress(ConnectionError):
+    with socket.create_connection((where.hostname, where.port), timeout=60) as connection, suppress(ConnectionError):
         connection.sendall(head.ljust(size - 4, b"x") + b"\r\n\r\n")
         return connection.recv(64).partition(b"\r\n")[0]
     return b""
@@ -227,9 +227,10 @@ def test_a_port_is_refused_on_which_nothing_but_a_foreign_server_listens(local, 
 
 
 def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local):
-    with local.served("--workers", "4") as service:
+    patient = Instance(local.folder, {**local.environment, "GATEPOST_DRAIN_TIMEOUT": "3600"})
+    with patient.served("--workers", "4") as service:
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=10) == 0
+        assert service.process.wait(timeout=300) == 0
 
 
 def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monkeypatch):
@@ -241,5 +242,5 @@ def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monk
 
 
 def test_one_worker_that_is_asked_for_is_granian_too(local):
-    with local.served("--workers", "1") as service, urlopen(f"{service.url}/api/health/live", timeout=10) as answer:
+    with local.served("--workers", "1") as service, urlopen(f"{service.url}/api/health/live", timeout=60) as answer:
         assert answer.headers["Server"] == "granian"

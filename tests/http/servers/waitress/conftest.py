@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from blueprints.http.servers.waitress import channel, dispatcher
-from blueprints.http.servers.waitress import listener as waitress_listener
-from tests.http.servers.waitress.connections import Clock
+from tests.http.servers.waitress.connections import Clock, standing_clock
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock by which connections, listener and threads measure how long they have waited."""
-    clock = Clock()
-    for module in (channel, dispatcher, waitress_listener):
-        monkeypatch.setattr(module, "monotonic", clock)
-    return clock
+def clock() -> Iterator[Clock]:
+    with standing_clock() as clock:
+        yield clock

@@ -9,8 +9,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from wsgiref.types import WSGIApplication
 
+import pytest
 from waitress import wasyncore
 
+from blueprints.http.servers.waitress import channel, dispatcher
+from blueprints.http.servers.waitress import listener as waitress_listener
 from blueprints.http.servers.waitress.bodies import BodyBudget
 from blueprints.http.servers.waitress.listener import Listener
 from blueprints.http.servers.waitress.server import listen
@@ -48,6 +51,16 @@ class Clock:
             listener._next_sweep = 0.0
             listener.pull_trigger()
             wait_until(lambda: listener._next_sweep)
+
+
+@contextmanager
+def standing_clock() -> Iterator[Clock]:
+    """The clock by which connections, listener and threads measure how long they have waited."""
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (channel, dispatcher, waitress_listener):
+            patch.setattr(module, "monotonic", clock)
+        yield clock
 
 
 @contextmanager

@@ -1,0 +1,59 @@
+"""A stop of waitress, in the process of the test: requests whose handler has started are answered."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+from blueprints.http.servers.notify import Notifier
+from blueprints.http.servers.waitress.server import serve
+from tests.http.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Address, connect, get, read_all
+from tests.running import wait_until
+
+
+def listens(address: Address) -> bool:
+    with socket.socket() as another:
+        return another.connect_ex(address) == 0
+
+
+def test_a_stop_answers_what_is_under_way_and_accepts_no_connection():
+    started, released, stopped = Event(), Event(), Event()
+
+    def application(environ: Any, start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/wait":
+            started.set()
+            assert released.wait(PATIENCE)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"whole"]
+
+    def stop() -> None:
+        stopped.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def clients(address: Address) -> tuple[bytes, bytes]:
+        """What a request that was under way is answered, and one on a connection that was open."""
+        try:
+            with connect(address, get("/wait", close=False)) as busy, connect(address, get("/", close=False)) as kept:
+                assert started.wait(PATIENCE)
+                assert kept.recv(65536).endswith(b"whole")
+                stop()
+                wait_until(lambda: not listens(address))
+                released.set()
+                return read_all(busy), read_all(kept)
+        finally:
+            released.set()
+            if not stopped.is_set():
+                stop()
+
+    with ThreadPoolExecutor(1) as pool:
+        answers = []
+        serve(application, host="127.0.0.1", port=0, threads=2, body_limit=LIMIT, import_limit=IMPORT_LIMIT,
+              trusted_proxies=0, drain_timeout=PATIENCE, notifier=Notifier(),
+              ready=lambda *address: answers.append(pool.submit(clients, address)))
+        busy, kept = answers[0].result(PATIENCE)
+    assert busy.startswith(b"HTTP/1.1 200 OK") and busy.endswith(b"whole") and b"Connection: close" in busy
+    assert kept == b""
