@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from blueprints.policy_changes import child, endpoints, trial
 
 
+def worked_out(question: trial.Question) -> child.Trial:
+    """The answer that another process would give, which takes two seconds to start."""
+    found = child.Trial()
+    trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
+                 else found.parts.update({part: told}))
+    return found
+
+
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process takes two seconds to start."""
-    def worked_out(question):
-        found = child.Trial()
-        trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
-                     else found.parts.update({part: told}))
-        return found
-
+    """Trials are worked out in this process."""
     monkeypatch.setattr(endpoints, "tried", worked_out)
+
+
+@pytest.fixture(scope="module")
+def all_here() -> Iterator[None]:
+    """The same for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(endpoints, "tried", worked_out)
+        yield

@@ -10,6 +10,8 @@ import pytest
 from tests.console.visits import WIDTHS, barriers, demo, overflow
 from tests.running import Served
 
+pytestmark = pytest.mark.slow  # a browser and a served instance
+
 ROOT = "/console/data"
 PATHS = [f"{ROOT}/articles", f"{ROOT}/articles?as=editor", f"{ROOT}/articles/create", f"{ROOT}/users",
          f"{ROOT}/orders/create"]

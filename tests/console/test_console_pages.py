@@ -13,6 +13,8 @@ from blueprints.console.navigation import PAGES
 from tests.console.visits import ROLES, WIDTHS, barriers, cookies_of, demo, log_in, overflow
 from tests.running import Served
 
+pytestmark = pytest.mark.slow  # a browser and a served instance
+
 PATHS = [page.path for page in PAGES]
 ASKED = ["/console/rules?resource=article&cell=user%20article.update",
          "/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create",

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.console.conftest import Watched
+
+pytestmark = pytest.mark.slow  # a browser and a served instance
 
 RULES = "/console/rules"
 FAR = "user profile.view"  # a mark far down

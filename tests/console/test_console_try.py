@@ -12,6 +12,8 @@ from blueprints.policy_changes.child import LONGEST
 from tests.console.visits import WIDTHS, barriers, demo, overflow
 from tests.running import Served
 
+pytestmark = pytest.mark.slow  # a browser and a served instance
+
 OPENING = "p, user, article.update, own, allow"  # against an invariant
 APPROVING = "p, support, order.approve, always, allow"
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.running import PASSWORD, Served
 
+pytestmark = pytest.mark.slow  # a browser and a served instance
+
 LIST, CREATE = "get-/api/articles", "post-/api/articles"
 MINUTE = 60 * 1000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,29 @@ from tests.http.console.pages import Form, Seen, Visitor
 TRY, APPLY, HISTORY = "/console/try", "/console/try/apply", "/console/history"
 
 
-@pytest.fixture
-def edited(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Iterator[Flask]:
+@contextmanager
+def editable(request: pytest.FixtureRequest, folder: Path, database_url: str) -> Iterator[Flask]:
     """On a database that no other node has."""
     url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
-    made = make_app(new_instance(tmp_path / "instance", url, "default", "other"), url, policy_edit="on")
+    made = make_app(new_instance(folder / "instance", url, "default", "other"), url, policy_edit="on")
     yield made
     close(made)
+
+
+@pytest.fixture
+def edited(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Iterator[Flask]:
+    """An app whose rules the test changes."""
+    with editable(request, tmp_path, database_url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def unedited(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, database_url: str
+) -> Iterator[Flask]:
+    """An app whose rules the tests of a module try to change, and leave as they are."""
+    with editable(request, tmp_path_factory.mktemp("unedited"), database_url) as made:
+        yield made
 
 
 def live(app: Flask) -> str:

@@ -16,19 +16,30 @@ APPROVING = "p, support, order.approve, always, allow"
 NOTE = "<script>alert(1)</script> \u202egnp.exe " + "n" * 400
 
 
-@pytest.fixture
-def changed(edited, here):
-    """An app whose orders have been opened to support by its administrator; the versions before and after."""
-    admin, base = log_in(edited, Given(edited, "default").user("admin", name="Ada Byron")), live(edited)
-    files = {"orders.csv": with_line(stored(edited, "orders.csv"), APPROVING)}
+def opened(app) -> tuple[str, str]:
+    """Open orders to support, as the administrator; the versions before and after."""
+    admin, base = log_in(app, Given(app, "default").user("admin", name="Ada Byron")), live(app)
+    files = {"orders.csv": with_line(stored(app, "orders.csv"), APPROVING)}
     answer = admin.post("/api/admin/policy/apply", json={"files": files, "note": NOTE, "base_version": base})
     assert answer.status_code == 200, answer.get_data(as_text=True)
-    services = edited.extensions["gatepost"]
+    services = app.extensions["gatepost"]
     with services.database.connected():
         tenant = admin.user.tenant_id
     Ledger(services.database, services.settings.instance, services.registry.vocabulary, tenant, {},
            services.settings.policies).store()
-    return edited, base, live(edited)
+    return base, live(app)
+
+
+@pytest.fixture
+def changed(edited, here):
+    """An app whose orders have been opened to support, and whose rules the test changes; both versions."""
+    return edited, *opened(edited)
+
+
+@pytest.fixture(scope="module")
+def looked_at(unedited, all_here):
+    """The same, for tests that change no rules."""
+    return unedited, *opened(unedited)
 
 
 def versions(seen: Seen) -> list[str]:
@@ -42,8 +53,8 @@ def test_whoever_may_view_the_rules_sees_their_history(role, status, app):
     assert visit(app, role).get(f"{HISTORY}/{live(app)}").status_code == status
 
 
-def test_the_history_tells_when_who_why_and_what_it_allowed(changed):
-    app, base, now = changed
+def test_the_history_tells_when_who_why_and_what_it_allowed(looked_at):
+    app, base, now = looked_at
     seen = visit(app, "developer").page(HISTORY)
     assert "Ada Byron" in seen.text and "applied over HTTP" in seen.text
     assert "<script>alert(1)</script> \\u202egnp.exe" in seen.text and "\u202e" not in seen.text
@@ -52,8 +63,8 @@ def test_the_history_tells_when_who_why_and_what_it_allowed(changed):
     assert {f"{HISTORY}/{base}", f"{HISTORY}/{now}", f"{HISTORY}?from={base}&to={now}"} <= set(seen.links)
 
 
-def test_one_version_is_shown_with_its_files(changed):
-    app, base, now = changed
+def test_one_version_is_shown_with_its_files(looked_at):
+    app, base, now = looked_at
     seen = visit(app, "developer").page(f"{HISTORY}/{now[:8]}")
     assert "These rules are in force now." in seen.text and APPROVING in seen.text
     assert f"{HISTORY}?from={base}&to={now}" in seen.links
@@ -68,8 +79,8 @@ def test_a_version_that_never_was_is_not_found(version, app):
         assert visitor.get(path).status_code in (400, 404), path
 
 
-def test_two_versions_are_compared_line_by_line_and_in_words(changed):
-    app, base, now = changed
+def test_two_versions_are_compared_line_by_line_and_in_words(looked_at):
+    app, base, now = looked_at
     seen = visit(app, "developer").page(f"{HISTORY}?from={base}&to={now}")
     assert f"comes: {APPROVING}" in seen.text and "gain support" in seen.text and "never → always" in seen.text
     seen = visit(app, "developer").page(f"{HISTORY}?from={now}&to={base}")
@@ -133,16 +144,17 @@ class TestRevert:
         assert answer.status_code == 409 and "goes: # later" in seen.text and "# later" in stored(app, "orders.csv")
         assert (seen.form(path).fields["note"], seen.form(path).fields["base_version"]) == ("mine", live(app))
 
-    @pytest.mark.parametrize("role", ["developer", "user", "guest"])
-    def test_who_may_not_is_refused_and_sees_no_button(self, role, changed):
-        app, base, now = changed
-        visitor, path = visit(app, role), f"{HISTORY}/{base}/revert"
+    def test_who_may_not_is_refused_and_sees_no_button(self, looked_at):
+        app, base, now = looked_at
+        path = f"{HISTORY}/{base}/revert"
         form = visit(app, "admin").page(path).form(path)
-        assert visitor.get(path).status_code in (303, 403)
-        assert visitor.post(path, form.fields).status_code in (303, 403) and live(app) == now
-        if role == "developer":
-            for page in (HISTORY, f"{HISTORY}/{now}", f"{HISTORY}/{base}"):
-                assert not [link for link in visitor.page(page).links if "/revert" in link]
+        for role in ("developer", "user", "guest"):
+            visitor = visit(app, role)
+            assert visitor.get(path).status_code in (303, 403), role
+            assert visitor.post(path, form.fields).status_code in (303, 403) and live(app) == now, role
+        visitor = visit(app, "developer")
+        for page in (HISTORY, f"{HISTORY}/{now}", f"{HISTORY}/{base}"):
+            assert not [link for link in visitor.page(page).links if "/revert" in link]
 
     def test_where_rules_are_not_changed_over_http_the_command_is_told(self, app):
         services = app.extensions["gatepost"]
@@ -156,12 +168,12 @@ class TestRevert:
         files = {"files": "{}", "base_version": live(app)}
         assert visitor.post(path, files).status_code == 403
 
-    @pytest.mark.parametrize("files", ["", "x", "[]", "{", '{"../x.csv": "x"}', '{"x.csv": 5}', "[" * 5000])
-    def test_files_that_are_none_are_refused(self, files, changed):
-        app, base, now = changed
+    def test_files_that_are_none_are_refused(self, looked_at):
+        app, base, now = looked_at
         visitor = visit(app, "admin")
-        answer = visitor.post(f"{HISTORY}/{base}/revert", {"files": files, "base_version": now})
-        assert answer.status_code == 400 and live(app) == now
+        for files in ("", "x", "[]", "{", '{"../x.csv": "x"}', '{"x.csv": 5}', "[" * 5000):
+            answer = visitor.post(f"{HISTORY}/{base}/revert", {"files": files, "base_version": now})
+            assert answer.status_code == 400 and live(app) == now, files
 
 
 class TestDifference:

@@ -159,7 +159,7 @@ def test_hostile_questions_are_texts(name, admin):
 
 # Size
 
-@pytest.mark.parametrize("number", [MOST_PILLS, MOST_ROLES])
+@pytest.mark.parametrize("number", [MOST_PILLS, pytest.param(MOST_ROLES, marks=pytest.mark.slow)])
 def test_a_phone_chooses_among_few_columns_by_pills_and_among_many_by_the_form(number, app, under):
     have = len(declared(dict(app.extensions["gatepost"].policy.current.files)))
     roles = "".join(f"g, extra-{index}, user\n" for index in range(number - have))

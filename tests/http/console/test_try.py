@@ -113,8 +113,8 @@ def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_noth
     assert edit_form(seen).fields["text"] == text
 
 
-def test_an_error_is_told_at_its_line_and_cannot_be_applied(edited, here):
-    visitor = visit(edited, "admin")
+def test_an_error_is_told_at_its_line_and_cannot_be_applied(unedited, here):
+    visitor = visit(unedited, "admin")
     form = form_of(visitor, "articles.csv")
     seen = tried(visitor, form, text=with_line(form.fields["text"], OPEN))
     assert "It cannot come into force" in seen.text and "invariants.csv:30" in seen.text
@@ -125,8 +125,8 @@ def test_an_error_is_told_at_its_line_and_cannot_be_applied(edited, here):
 @pytest.mark.parametrize(("role", "setting", "words"), [
     ("developer", "on", "which you do not have"), ("admin", "off", "gatepost policy apply")])
 def test_who_may_not_apply_is_told_how_it_would_come_into_force_and_sees_no_button(
-        role, setting, words, app, edited, here):
-    served = edited if setting == "on" else app
+        role, setting, words, app, unedited, here):
+    served = unedited if setting == "on" else app
     visitor = visit(served, role)
     form = form_of(visitor, "orders.csv")
     seen = tried(visitor, form, text=with_line(form.fields["text"], APPROVING))
@@ -152,6 +152,14 @@ def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
     assert "Which rows open and close is not known. It failed" in seen.text
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """Nothing is worked out: what a page draws of a try does not matter."""
+    from blueprints.policy_changes import child, endpoints
+    monkeypatch.setattr(endpoints, "tried", lambda question: child.Trial(
+        {"findings": []}, {"changes": "timeout", "rows": "timeout"}))
+
+
 class TestApply:
     def test_it_puts_in_force_what_was_tried_and_leads_to_the_history(self, edited, here):
         visitor, base = visit(edited, "admin"), live(edited)
@@ -167,15 +175,15 @@ class TestApply:
         assert visitor.post(APPLY, ready.fields).status_code == 303, "a double click"
         assert visitor.page(HISTORY).text.count("as agreed") == 3, "one row, and two choices of what to compare"
 
-    def test_a_text_that_was_changed_since_is_tried_again(self, edited, here):
-        visitor, base = visit(edited, "admin"), live(edited)
+    def test_a_text_that_was_changed_since_is_tried_again(self, unedited, here):
+        visitor, base = visit(unedited, "admin"), live(unedited)
         form = form_of(visitor, "orders.csv")
         for sent in (form.fields, edit_form(tried(visitor, form, text=with_line(form.fields["text"], "# one"))).fields):
             text = with_line(form.fields["text"], APPROVING)
             answer = visitor.post(APPLY, {**sent, "text": text, "note": "mine"})
             assert answer.status_code == 409 and "changed after it was tried" in answer.text
             assert edit_form(Seen.of(answer)).fields["text"] == text
-            assert live(edited) == base
+            assert live(unedited) == base
 
     def test_of_two_tabs_the_second_is_shown_both_and_goes_on(self, edited, here):
         visitor = visit(edited, "admin")
@@ -200,27 +208,26 @@ class TestApply:
         assert visitor.post(APPLY, on.fields).status_code == 303
         assert stored(edited, "orders.csv") == merged
 
-    @pytest.mark.parametrize("role", ["developer", "editor", "guest"])
-    def test_another_role_is_refused_and_that_is_recorded(self, role, edited, here):
-        base, admin, visitor = live(edited), visit(edited, "admin"), visit(edited, role)
-        form = form_of(admin, "orders.csv")
+    def test_another_role_is_refused_and_that_is_recorded(self, unedited, here):
+        base, admin = live(unedited), visit(unedited, "admin")
+        services, form = unedited.extensions["gatepost"], form_of(admin, "orders.csv")
         ready = edit_form(tried(admin, form, text=with_line(form.fields["text"], APPROVING)))
-        answer = visitor.post(APPLY, ready.fields)
-        assert answer.status_code == (401 if role == "guest" else 403)
-        assert live(edited) == base and stored(edited, "orders.csv") == form.fields["text"]
-        if visitor.user is not None:
-            services = edited.extensions["gatepost"]
-            services.trail.flush(early=True)
-            with services.database.connected():
-                rows = Audit.select().where(Audit.principal == f"user:{visitor.user.id}")
-                assert [(row.action, row.result) for row in rows] == [("update", "refused")]
+        for role, status in (("developer", 403), ("editor", 403), ("guest", 401)):
+            visitor = visit(unedited, role)
+            assert visitor.post(APPLY, ready.fields).status_code == status, role
+            assert live(unedited) == base and stored(unedited, "orders.csv") == form.fields["text"]
+            if visitor.user is not None:
+                services.trail.flush(early=True)
+                with services.database.connected():
+                    rows = Audit.select().where(Audit.principal == f"user:{visitor.user.id}")
+                    assert [(row.action, row.result) for row in rows] == [("update", "refused")]
 
-    def test_a_page_of_another_origin_applies_nothing(self, edited, here):
-        visitor, base = visit(edited, "admin"), live(edited)
+    def test_a_page_of_another_origin_applies_nothing(self, unedited, here):
+        visitor, base = visit(unedited, "admin"), live(unedited)
         form = form_of(visitor, "orders.csv")
         ready = edit_form(tried(visitor, form, text=with_line(form.fields["text"], APPROVING)))
         answer = visitor.post(APPLY, ready.fields, {"Origin": "https://evil.example"})
-        assert answer.status_code == 403 and APPROVING not in answer.text and live(edited) == base
+        assert answer.status_code == 403 and APPROVING not in answer.text and live(unedited) == base
 
     def test_lines_about_people_of_another_tenant_are_left_out_and_stay(self, edited, here):
         services = edited.extensions["gatepost"]
@@ -239,14 +246,14 @@ class TestWhatIsTyped:
     @pytest.mark.parametrize("text", [
         "", "\n\n# two lines first\n# end\n", f"{HOSTILE}\n# end\n", "# end\r# a line\r\n", "\t\x0b\f\u2028\n# end\n",
         "p, user:01930000-0000-7000-8000-000000000000, article.view, always, allow\n# end\n"], ids=str.__len__)
-    def test_it_is_drawn_as_it_was_with_plain_line_ends(self, text, app, here):
+    def test_it_is_drawn_as_it_was_with_plain_line_ends(self, text, app, at_once):
         visitor = visit(app, "developer")
         seen = tried(visitor, form_of(visitor, "orders.csv"), text=text)
         kept = text.replace("\r\n", "\n").replace("\r", "\n")
         assert edit_form(seen).fields["text"] == kept
         assert not [tag for tag, given in seen.tags if tag == "script" and "src" not in given]
 
-    def test_half_a_megabyte_is_read_and_drawn_again(self, app, here):
+    def test_half_a_megabyte_is_read_and_drawn_again(self, app, at_once):
         visitor = visit(app, "developer")
         text = f"{'# , ; é' * 9}\n" * 8_000 + "# end\n"
         assert 500_000 < len(text.encode()) < LARGEST_FORM

@@ -13,7 +13,7 @@ from tests.incidents.load import SERVERS
 from tests.running import Instance, Served
 
 ALL = len(os.sched_getaffinity(0))
-pytestmark = pytest.mark.skipif(ALL < 2, reason="there is one core only")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(ALL < 2, reason="there is one core only")]
 
 
 @pytest.fixture(params=SERVERS)

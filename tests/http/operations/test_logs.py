@@ -206,6 +206,7 @@ def test_every_request_has_its_line_however_many_they_are(app, minutes):
     assert len(minutes()) == 3 * OFTEN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "logged"), [("on", True), ("off", False)])
 def test_a_served_instance_logs_requests_where_it_is_asked_to(tmp_path: Path, setting, logged):
     instance = Instance(tmp_path / "instance", {"GATEPOST_LOG_REQUESTS": setting}).made()

@@ -388,6 +388,7 @@ def redis_port() -> int:
     return free_port()
 
 
+@pytest.mark.slow
 def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gone(
         redis_port, tmp_path, limited, client):
     def health() -> dict[str, str]:
@@ -410,6 +411,7 @@ def test_processes_share_their_counters_in_redis_and_count_alone_while_it_is_gon
         wait_until(lambda: health()["limits"] == "ok")
 
 
+@pytest.mark.slow
 def test_what_is_given_back_in_redis_after_its_window_makes_the_next_one_no_larger(redis_port, tmp_path):
     with redis_server(tmp_path, redis_port):
         shared = counters.Counters(f"redis://127.0.0.1:{redis_port}")
@@ -419,6 +421,7 @@ def test_what_is_given_back_in_redis_after_its_window_makes_the_next_one_no_larg
         assert not shared.degraded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_all_processes_of_a_server_count_together_in_redis(redis_port, tmp_path, server):
     environment = {"GATEPOST_REDIS_URL": f"redis://127.0.0.1:{redis_port}", "GATEPOST_ADDRESS_UNITS": "30"}
