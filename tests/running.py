@@ -72,11 +72,15 @@ class Instance:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
         return {**inherited, "PYTHONPATH": str(ROOT), "GATEPOST_INSTANCE": str(self.folder), **self.environment}
 
-    def run(self, *arguments: str, input: str | None = None) -> Done:
-        """Run `gatepost` with these arguments, in this process: a start costs more than most commands."""
+    def run(self, *arguments: str, input: str | None = None, app: Flask | None = None) -> Done:
+        """Run `gatepost` with these arguments, in this process: a start costs more than most commands.
+
+        `app`: a command that makes an app takes this one, which other commands have used, too.
+        """
         environ = self.environ()
         others = {name: None for name in os.environ if name not in environ}
-        result = CliRunner().invoke(cli, arguments, input=input, env={**others, **environ}, catch_exceptions=False)
+        more = {} if app is None else {"obj": lambda _: app}
+        result = CliRunner().invoke(cli, arguments, input, env={**others, **environ}, catch_exceptions=False, **more)
         return Done(result.exit_code, result.stdout, result.stderr)
 
     def made(self) -> Instance:
@@ -112,12 +116,16 @@ class Instance:
         assert done.returncode == 0, done.stderr
         return self
 
+    def app(self) -> Flask:
+        """An app on the instance, whose services its first request starts."""
+        said = {name.removeprefix("GATEPOST_").lower(): value for name, value in self.environment.items()
+                if name.startswith("GATEPOST_")}
+        return create_app({**said, "instance": self.folder})
+
     @contextmanager
     def answering(self) -> Iterator[Answering]:
         """The same service in this process, without a server: a request is a call. Stopped at the end."""
-        said = {name.removeprefix("GATEPOST_").lower(): value for name, value in self.environment.items()
-                if name.startswith("GATEPOST_")}
-        app = create_app({**said, "instance": self.folder})
+        app = self.app()
         services: Services = app.extensions["gatepost"]
         services.ensure_running()
         try:

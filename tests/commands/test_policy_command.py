@@ -18,7 +18,6 @@ from click.testing import CliRunner, Result
 from app import create_app
 from blueprints.commands.policy import folders as policy_files
 from blueprints.commands.policy.group import policy
-from blueprints.commands.server import init
 from blueprints.http.resources.plugins.discovery import discover
 from models.base import Rows
 from models.engine.connect import open_database
@@ -33,6 +32,7 @@ from policies.loading.folder import Folder
 from policies.loading.watch import Watcher
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.running import Instance
 
 Run = Callable[..., Result]
 COMMANDS = ["check", "explain", "matrix", "test", "diff", "export", "adopt"]
@@ -779,12 +779,9 @@ Rowed = SimpleNamespace  # ask, and the ids of what was inserted
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
     """A real instance with two users, three articles and a share."""
-    folder = tmp_path_factory.mktemp("rows") / "instance"
+    folder = Instance(tmp_path_factory.mktemp("rows") / "instance").made().folder
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GATEPOST_INSTANCE", str(folder))
-        arguments = ["--no-demo", "--admin-email", "root@example.org", "--admin-password-file", "-"]
-        made = CliRunner().invoke(init, arguments, input="a long walk along the shore")
-        assert made.exit_code == 0, made.output
         database = open_database(f"sqlite:///{folder / 'gatepost.db'}", pool_size=1, synchronous="normal",
                                  statement_timeout=5)
         with database.connected():
@@ -793,8 +790,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
             found = database.transact(lambda: _filled(tenant.id))
         database.close_all()
 
+        app = create_app()  # one for all commands of the module
+
         def ask(*arguments: str) -> Result:
-            return CliRunner().invoke(policy, ["explain", *arguments], obj=create_app)
+            return CliRunner().invoke(policy, ["explain", *arguments], obj=lambda _: app)
 
         yield Rowed(ask=ask, **found)
 
@@ -811,7 +810,7 @@ def _filled(tenant: str) -> dict[str, str]:
 
     elsewhere = Tenant.add("elsewhere").id
     foreign = Article(title="foreign", slug="foreign", body="…", status="published", language="en")
-    root = User.by_email("root@example.org")
+    root = User.by_email("admin@example.org")
     assert root is not None
     shared = article("shared", bob, "draft")
     share.grant(tenant, "article", shared, f"user:{ann.id}", "write")

@@ -6,13 +6,27 @@ import json
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from models.engine.errors import Busy, TimedOut, Unavailable
+from tests.running import Instance
 
 SLUGS = ("one", "two", "three")
+
+
+class Transfers:
+    """An instance whose commands share one app."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.folder, self.environment = instance.folder, instance.environment
+        self.run = partial(instance.run, app=instance.app())
+
+
+@pytest.fixture(scope="module")
+def instance(instance: Instance) -> Transfers:
+    return Transfers(instance)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +160,7 @@ def test_bad_lines_are_named_and_nothing_is_imported(instance, imported, tmp_pat
 def test_commands_speak_english_whatever_the_service_speaks(instance, imported, tmp_path):
     path = tmp_path / "bad.ndjson"
     path.write_text('{"slug": "five"}\n', encoding="utf-8")
-    german = replace(instance, environment={**instance.environment, "GATEPOST_LANGUAGE": "de"})
+    german = Instance(instance.folder, {**instance.environment, "GATEPOST_LANGUAGE": "de"})
     refused = german.run("import", "articles", str(path))
     assert "Missing data for required field." in refused.stderr
     assert "1 line cannot be imported; nothing was." in refused.stderr
