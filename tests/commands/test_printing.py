@@ -27,6 +27,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED
+from tests.apps import close
 from tests.commands.test_help import below
 from tests.running import GATEPOST, ROOT, Instance, cli
 
@@ -117,13 +118,14 @@ WALK = [
 
 
 def test_no_command_prints_what_steers_a_terminal(hostile):
-    faults = {}
+    faults, app = {}, hostile.app()
     for arguments in WALK:
-        done = hostile.run(*arguments, input=LINES)
+        done = hostile.run(*arguments, input=LINES, app=app)
         printed = done.stdout + done.stderr
         forged = [line for line in printed.splitlines() if line.startswith("forged")]
         if found := [*unseen(printed), *forged]:
             faults[arguments] = found
+    close(app)
     assert faults == {}
 
 
