@@ -152,9 +152,9 @@ def test_it_starts_in_a_folder_that_has_a_decoy_of_every_package(installed, tmp_
         line = server.stdout.readline()
         url = re.search(r"http://\S+", line)
         assert url, line + server.stderr.read()
-        with urllib.request.urlopen(f"{url.group()}/api/health", timeout=30) as answer:
+        with urllib.request.urlopen(f"{url.group()}/api/health", timeout=60) as answer:
             assert json.load(answer)["status"] == "ok"
-        with urllib.request.urlopen(f"{url.group()}/docs", timeout=30) as answer:
+        with urllib.request.urlopen(f"{url.group()}/docs", timeout=60) as answer:
             assert b"rapi-doc" in answer.read()
     finally:
         server.send_signal(signal.SIGTERM)

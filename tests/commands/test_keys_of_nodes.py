@@ -57,7 +57,7 @@ class Signed:
         self.cursors.add(server.call("GET", "/api/categories?limit=1", token=self.token)[1]["next_cursor"])
         request = urllib.request.Request(f"{server.url}/api/categories/{self.category}",
                                          headers={"Authorization": f"Bearer {self.token}"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert json.loads(answer.read())["id"] == self.category
             self.tags.add(answer.headers["ETag"])
         return jwt.get_unverified_header(pair["access_token"])["kid"]

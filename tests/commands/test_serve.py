@@ -69,7 +69,8 @@ def test_ctrl_c_under_load_loses_no_request_that_was_begun(instance):
 
 @pytest.mark.slow
 def test_an_idle_connection_does_not_hold_up_a_stop(instance):
-    with instance.served() as service:
+    patient = replace(instance, environment={**instance.environment, "GATEPOST_DRAIN_TIMEOUT": "3600"})
+    with patient.served() as service:
         where = urlsplit(service.url)
         with socket.create_connection((where.hostname, where.port)) as idle:
             idle.sendall(b"GET /api/health HTTP/1.1\r\nHost: x\r\n")
