@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -25,6 +26,7 @@ from werkzeug.test import TestResponse
 from app import create_app
 from blueprints.http.operations import deprecation
 from blueprints.http.request.call import Services
+from blueprints.http.resources.plugins import discovery
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import Keys, create_key_file
 from blueprints.testing.serving import ABSENT
@@ -84,6 +86,19 @@ def make_app(folder: Path, database_url: str, collections: Any = (), **settings:
                        "synchronous": "normal", "run_jobs": "off", **settings}, collections)
     made.test_client_class = HeldClient
     return made
+
+
+@contextmanager
+def shipped_anew() -> Iterator[None]:
+    """What is shipped is discovered anew, for apps that are made meanwhile and of which a test changes what they serve.
+
+    Other apps of the process share what was discovered once.
+    """
+    discovery._shipped.cache_clear()
+    try:
+        yield
+    finally:
+        discovery._shipped.cache_clear()
 
 
 def close(app: Flask) -> None:

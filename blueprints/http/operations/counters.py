@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 from threading import Lock
-from time import monotonic
-from typing import TYPE_CHECKING
+from time import monotonic, time
+from typing import cast
 
-if TYPE_CHECKING:
-    from .redis_counters import SharedCounters
+from settings import SettingError
 
 log = logging.getLogger("gatepost.limits")
 
@@ -62,11 +61,49 @@ class Unreachable(Exception):
     """Redis does not answer."""
 
 
+class SharedCounters:
+    """Counts in Redis. Nothing is connected until the first count."""
+
+    def __init__(self, url: str) -> None:
+        """Raises `SettingError` where the client library of Redis is missing."""
+        # Imported here, because most services have no Redis. `limits` is the library, not the module beside this one.
+        from limits.errors import ConfigurationError, StorageError
+        from limits.storage import Storage, storage_from_string
+
+        self._error = StorageError
+        try:
+            self._storage = cast(Storage, storage_from_string(
+                url.replace("unix://", "redis+unix://", 1), wrap_exceptions=True, socket_timeout=PATIENCE,
+                socket_connect_timeout=PATIENCE, key_prefix="gatepost"))
+        except ConfigurationError:
+            raise SettingError("redis_url needs the Redis client. Run: pip install redis") from None
+
+    def add(self, key: str, units: int, seconds: int) -> Count:
+        """Count `units` for so many seconds from the first one on; negative ones give back, down to 0.
+
+        Raises `Unreachable`.
+        """
+        try:
+            return self._add(key, units, seconds)
+        except self._error as error:
+            raise Unreachable(error.storage_error) from error
+
+    def _add(self, key: str, units: int, seconds: int) -> Count:
+        if units < 0:
+            # What is given back was taken in a window that may be over.
+            units = -min(-units, self._storage.get(key))
+        used = self._storage.incr(key, seconds, units) if units else self._storage.get(key)
+        if used < 0:
+            self._storage.clear(key)  # it ended in between
+        # The storage adds the time of this moment to what Redis says is left.
+        return max(0, used), self._storage.get_expiry(key) - time()
+
+
 class Counters:
     """Shared counters where there is a Redis that answers, own ones otherwise."""
 
     def __init__(self, redis_url: str) -> None:
-        self._shared = _shared(redis_url) if redis_url else None
+        self._shared = SharedCounters(redis_url) if redis_url else None
         self._own = OwnCounters()
         self._next_try = 0.0
         self.degraded = False
@@ -91,8 +128,3 @@ class Counters:
                 self._next_try = 0.0
                 return counted
         return self._own.add(key, units, seconds)
-
-
-def _shared(redis_url: str) -> SharedCounters:
-    from .redis_counters import SharedCounters  # and its library: only where there is a Redis
-    return SharedCounters(redis_url)

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from blueprints.http.operations.deprecation import Deprecation
-from tests.apps import Given, close, make_app, new_instance
+from tests.apps import Given, close, make_app, new_instance, shipped_anew
 from tests.databases import new_database
 
 OLD = Deprecation(since=date(2026, 11, 1), sunset=date(2100, 1, 1), successor="/docs#q")
@@ -39,7 +39,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
                     field.metadata = {**field.metadata, **OLD.metadata()}
         return app
 
-    yield serve
+    with shipped_anew():
+        yield serve
     for app in made.values():
         close(app)
 
