@@ -241,8 +241,12 @@ def openapi(create_app: AppFactory, openapi_version: str) -> None:
     Example: gatepost openapi > openapi.json
     """
     app = app_for(create_app, docs="on", rate_limits="off")
+    services: Services = app.extensions["gatepost"]
     path = "/api/openapi.json" if openapi_version == "3.1" else "/api/openapi-3.0.json"
-    answer = app.test_client().get(path)
+    try:
+        answer = app.test_client().get(path)
+    finally:
+        services.stop()
     if answer.status_code != 200:
         raise click.ClickException(f"{path} answered {answer.status}")
     echo_json(answer.get_json(), indent=2)
