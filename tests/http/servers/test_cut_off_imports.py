@@ -54,24 +54,21 @@ def send(service, token: str | None, measured: str, body: bytes, *, media_type: 
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_an_import_that_is_cut_off_stores_nothing(instance, server):
+def test_an_import_that_is_cut_off_stores_nothing_and_chunks_are_taken_where_a_cut_can_be_told_from_their_end(
+        instance, server):
+    line = b'{"title": "t", "slug": "whole-%s", "body": "b"}\n' % server.encode()
     with instance.served(*SERVERS[server]) as service:
         token = service.log_in()
         for media_type, body in TYPES.items():
             for name, cut in CUT.items():
                 status, _ = send(service, token, *cut(body), media_type=media_type, ends=True)
                 assert status in (0, 400), name
-    assert "cut-" not in instance.run("export", "articles").stdout  # the server has finished what it had begun
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_chunks_are_imported_where_their_end_can_be_told_from_a_cut(instance, server):
-    line = b'{"title": "t", "slug": "whole-%s", "body": "b"}\n' % server.encode()
-    with instance.served(*SERVERS[server]) as service:
-        status, document = send(service, service.log_in(), CHUNKED, chunk(line) + LAST)
+        status, document = send(service, token, CHUNKED, chunk(line) + LAST)
         stranger, _ = send(service, None, CHUNKED, chunk(line) + LAST)
     assert stranger == 401  # before anything is said of the body
-    answer, stored = json.loads(document), f"whole-{server}" in instance.run("export", "articles").stdout
+    exported = instance.run("export", "articles").stdout  # the server has finished what it had begun
+    assert "cut-" not in exported
+    answer, stored = json.loads(document), f"whole-{server}" in exported
     if server == "waitress":
         assert (status, answer["imported"], stored) == (200, 1, True)
     else:

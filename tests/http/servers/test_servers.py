@@ -139,11 +139,17 @@ REFUSED = (b"POST /api/articles/import HTTP/1.1\r\nHost: x\r\nContent-Type: appl
            b"Content-Length: 30000000\r\n\r\n")
 
 
+@pytest.fixture(scope="module")
+def one_worker(local: Instance) -> Iterator[Served]:
+    with local.served("--workers", "1") as service:
+        yield service
+
+
 @pytest.mark.parametrize("head", [REFUSED, REFUSED.replace(b"Content-Length: 30000000", b"Transfer-Encoding: chunked")],
                          ids=["length", "chunks"])
-def test_a_body_that_is_not_needed_is_not_waited_for_and_the_connection_ends(local, head):
+def test_a_body_that_is_not_needed_is_not_waited_for_and_the_connection_ends(one_worker, head):
     """This import has no credentials, so none of the 30 MB needs to come; waitress has its own tests."""
-    with local.served("--workers", "1") as service, drip(service, head) as connection:
+    with drip(one_worker, head) as connection:
         status, headers = answer_to(connection)
         assert (status, headers["connection"]) == (401, "close")
         assert connection.recv(1) == b""
@@ -241,6 +247,6 @@ def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monk
     assert "pip install granian" in done.stderr
 
 
-def test_one_worker_that_is_asked_for_is_granian_too(local):
-    with local.served("--workers", "1") as service, urlopen(f"{service.url}/api/health/live", timeout=60) as answer:
+def test_one_worker_that_is_asked_for_is_granian_too(one_worker):
+    with urlopen(f"{one_worker.url}/api/health/live", timeout=60) as answer:
         assert answer.headers["Server"] == "granian"
