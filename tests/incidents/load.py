@@ -52,7 +52,7 @@ class Load:
 
     def _write(self, client: int) -> None:
         where = urlsplit(self.service.url)
-        with closing(http.client.HTTPConnection(where.hostname, where.port, timeout=30)) as connection:
+        with closing(http.client.HTTPConnection(where.hostname, where.port, timeout=60)) as connection:
             for number in itertools.count():
                 if self.stop.is_set():
                     return

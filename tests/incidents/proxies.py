@@ -61,7 +61,7 @@ def behind(proxy: str, urls: str | Sequence[str], folder: Path,
         yield port
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
 
 
 def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str]) -> list[str]:
@@ -146,7 +146,7 @@ class ToHost(HTTPSConnection):
     """To the name that the samples have, which is not in the DNS."""
 
     def __init__(self, port: int) -> None:
-        super().__init__("127.0.0.1", port, timeout=30)
+        super().__init__("127.0.0.1", port, timeout=60)
         self._trusting = ssl._create_unverified_context()
 
     def connect(self) -> None:

@@ -95,7 +95,7 @@ def test_an_address_sends_two_imports_at_a_time(service, tmp_path):
     trusting = ssl._create_unverified_context()
     with behind("nginx", service.url, tmp_path) as port, ExitStack() as sending:
         for _ in range(2):
-            plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+            plain = socket.create_connection(("127.0.0.1", port), timeout=60)
             sending.enter_context(trusting.wrap_socket(plain, server_hostname=HOST)).sendall(begun)
         statuses = []
 
@@ -129,7 +129,7 @@ def test_two_hundred_dripping_clients_keep_no_other_client_waiting(instance, tmp
           ExitStack() as dripping):
         for number in range(200):
             source = (f"127.0.1.{1 + number // 40}", 0)
-            plain = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=source)
+            plain = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=source)
             connection = dripping.enter_context(trusting.wrap_socket(plain, server_hostname=HOST))
             connection.sendall((HEADERS, BODY)[number % 2])
         for _ in range(20):

@@ -66,7 +66,7 @@ def expect(answer: Answer, status: int, code: str, schema: OAS31Validator, insta
 def sent(port: int, head: bytes, *, plain: bool = False) -> Answer:
     """What is answered to bytes that no client library would send."""
     with ExitStack() as opened:
-        connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         if not plain:
             trusting = ssl._create_unverified_context()
             connection = opened.enter_context(trusting.wrap_socket(connection, server_hostname=HOST))
@@ -158,7 +158,7 @@ def test_the_id_is_the_clients_where_it_is_valid(port, problem_schema, id, kept)
 
 def by_hand(service: Served, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
     """What the service answers without a proxy."""
-    with closing(HTTPConnection(service.url.removeprefix("http://"), timeout=20)) as connection:
+    with closing(HTTPConnection(service.url.removeprefix("http://"), timeout=60)) as connection:
         connection.request(method, path, body, {"Host": HOST, **headers})
         answer = connection.getresponse()
         return Answer(answer.status, answer.headers, answer.read())
@@ -216,7 +216,7 @@ def test_an_address_with_too_many_requests_under_way(service, tmp_path, problem_
     trusting = ssl._create_unverified_context()
     with (behind("nginx", service.url, tmp_path, {"gatepost_imports 2": "gatepost_imports 1"}) as port,
           ExitStack() as sending):
-        plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=60)
         sending.enter_context(trusting.wrap_socket(plain, server_hostname=HOST)).sendall(begun)
         for _ in range(2000):  # until nginx has counted it
             answer = Answer(*ask(port, "POST", "/api/articles/import", b"{}"))

@@ -43,7 +43,7 @@ def test_half_of_the_threads_wait_while_others_are_refused_and_readers_are_answe
         with turn_held(instance.folder / "gatepost.db"):
             sent = [clients.submit(post, server, token, f"sent-{number}", **{"Idempotency-Key": f"key-{number}"})
                     for number in range(THREADS // 2 + 1)]
-            refused = next(as_completed(sent, timeout=30))
+            refused = next(as_completed(sent, timeout=60))
             status, code, headers = refused.result()
             assert (status, code) == (503, "overloaded")
             assert 1 <= int(headers["Retry-After"]) <= 5

@@ -190,7 +190,7 @@ def test_a_connection_that_is_kept_gets_an_answer_after_the_stop_and_is_told_to_
         else:
             service = stack.enter_context(instance.served(*SERVERS[server]))
         host, port = service.url.removeprefix("http://").split(":")
-        with closing(HTTPConnection(host, int(port), timeout=30)) as connection:
+        with closing(HTTPConnection(host, int(port), timeout=60)) as connection:
             connection.request("GET", "/api/health/live")
             answer = connection.getresponse()
             answer.read()

@@ -40,7 +40,7 @@ class Browser:
     """One connection that is kept, and a jar with one cookie."""
 
     def __init__(self, service):
-        self.connection = http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=30)
+        self.connection = http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=60)
         self.jar, self.set = {}, []
 
     def close(self):

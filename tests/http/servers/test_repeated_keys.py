@@ -25,7 +25,7 @@ def instance(tmp_path_factory) -> Instance:
 
 def importing(service, token, lines, *, chunked):
     """(status, body, whether it was a replay) of an import; waitress looks at its head first where it is in chunks."""
-    with closing(http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=30)) as connection:
+    with closing(http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=60)) as connection:
         measured = {"Transfer-Encoding": "chunked"} if chunked else {}
         connection.request("POST", "/api/articles/import", iter([lines]) if chunked else lines, encode_chunked=chunked,
                            headers={**KEY, **measured, "Authorization": f"Bearer {token}",

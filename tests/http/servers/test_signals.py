@@ -28,7 +28,7 @@ for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 
 
 def printed(program: str) -> str:
-    return subprocess.run([sys.executable, "-c", PREPARED + program], cwd=ROOT, check=True, text=True, timeout=30,
+    return subprocess.run([sys.executable, "-c", PREPARED + program], cwd=ROOT, check=True, text=True, timeout=60,
                           stdout=subprocess.PIPE).stdout
 
 

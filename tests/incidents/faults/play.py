@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from subprocess import TimeoutExpired
 from time import monotonic, sleep
@@ -37,6 +38,7 @@ from .neighbours import NEIGHBOURS
 
 FAULTS = (*DISKS, *FILES, *MACHINE, *INSTANCES, *NEIGHBOURS)
 LASTS = 7.0  # seconds of a fault
+MORE = 0.0  # seconds that a fault may last longer, until health names it
 BACK = 40.0  # seconds within which a write succeeds again
 LONGEST = 10.0  # seconds that an answer may take
 TOLD = 3000  # characters of a traceback
@@ -106,6 +108,7 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
             row.start = place.start()
         row.doctor = place.doctor()
         sleep(max(0.0, began + LASTS - monotonic()))
+        _until(lambda: not _judge_told(fault, _told(clients, began), row.doctor), MORE)
         ended = monotonic()
         if fault.starts and fault.health != "ok":
             place.end()
@@ -124,7 +127,7 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
     during = clients.between(began, ended, "write", "read")
     row.seen = Counter(f"{one.kind} {one.status or 'no answer'}{f' {one.said}' if one.said else ''}" for one in during)
     row.longest = max((one.ended - one.began for one in during), default=0.0)
-    told = [one for one in clients.between(began, ended, "health") if one.said]
+    told = _told(clients, began, ended)
     row.health = "" if not told else f"{told[-1].said} ({', '.join(sorted(told[-1].checks)) or 'all is well'})"
     row.red += _judge_told(fault, told, row.doctor)
     if not (fault.unserved or row.start or fault.stopped or fault.killed):
@@ -133,6 +136,11 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
             row.red.append(f"liveness fails {len(bad)} times: {bad[0].status} {bad[0].said}")
     if row.back is None:
         row.red.append(f"no write succeeds within {BACK:.0f} s after the fault")
+
+
+def _told(clients: Clients, began: float, ended: float = inf) -> list[Answer]:
+    """Answers of health between these moments."""
+    return [one for one in clients.between(began, ended, "health") if one.said]
 
 
 def _judge_told(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> list[str]:
