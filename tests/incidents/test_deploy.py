@@ -8,7 +8,6 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from pathlib import Path
 
 import pytest
 
@@ -32,9 +31,9 @@ def service(instance: Instance) -> Iterator[Served]:
         yield service
 
 
-@pytest.fixture(params=PROXIES)
-def port(request: pytest.FixtureRequest, service: Served, tmp_path: Path) -> Iterator[int]:
-    with behind(request.param, service.url, tmp_path) as port:
+@pytest.fixture(scope="module", params=PROXIES)
+def port(request: pytest.FixtureRequest, service: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with behind(request.param, service.url, tmp_path_factory.mktemp("proxy")) as port:
         yield port
 
 
