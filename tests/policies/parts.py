@@ -12,5 +12,5 @@ def parts(values: Iterable[Any], every: int) -> list[Any]:
     """Two parameters of a test: each value whose number `every` divides, and, marked slow, all others."""
     listed = list(values)
     others = [value for number, value in enumerate(listed) if number % every]
-    return [pytest.param(listed[::every], id=f"each {every}th"),
+    return [pytest.param(listed[::every], id=f"one in {every}"),
             pytest.param(others, id="the others", marks=pytest.mark.slow)]

@@ -17,6 +17,7 @@ from policies.evaluation.grants import Grants
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings
 from tests.policies.editing import shipped_copy
+from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
 
 # What each role is granted, written by hand. "a, b when" grants both on that condition.
@@ -180,13 +181,15 @@ def questions() -> list[Question]:
     return list(suite.questions(VOCABULARY))
 
 
+@pytest.mark.parametrize("numbers", parts(range(100), 3))
 @pytest.mark.parametrize("file", sorted({file for file, _ in _policy_lines()}))
 def test_without_any_one_line_a_case_fails(
-    shipped: Policy, file: str, questions: list[Question], tmp_path: Path
+    shipped: Policy, file: str, numbers: list[int], questions: list[Question], tmp_path: Path
 ) -> None:
     directory = shipped_copy(tmp_path / "policies")
     lines = (SHIPPED / file).read_text().splitlines(keepends=True)
-    for number in [number for name, number in _policy_lines() if name == file]:
+    assert len(lines) < 100
+    for number in [number for name, number in _policy_lines() if name == file and number in numbers]:
         kind, *columns = (column.strip() for column in lines[number - 1].split(","))
         if (kind, columns[0]) == ("g", "admin"):
             continue  # admin has `*` anyway; its inheritance says which users an admin may create and delete

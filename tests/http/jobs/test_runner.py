@@ -121,6 +121,7 @@ def test_a_refusal_ends_a_job_at_once_and_its_owner_is_told(error, code, jobs):
     assert 400 <= job.result["status"] < 500
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"], ids=["NUL", "a lone surrogate"])
 @pytest.mark.parametrize(("error", "state"), [(RuntimeError, "waiting"), (refused, "failed")])
 def test_what_went_wrong_is_written_down_though_no_database_stores_its_text(error, state, text, jobs):
@@ -163,6 +164,7 @@ def test_a_kind_that_is_gone_fails_its_jobs_with_a_sentence(jobs):
     assert (jobs.job(id).state, jobs.job(id).result["code"]) == ("failed", "gone")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("lease", [{"until": 0.0}, {"until": FAR, "boot": "another boot"}],
                          ids=["it ran out", "the machine was started anew"])
 def test_a_job_whose_process_died_is_taken_over(lease, jobs):
@@ -194,6 +196,7 @@ def test_an_effect_happens_once_though_the_job_is_run_again(jobs):
     assert (jobs.job(job.id).state, jobs.categories("once")) == ("done", 1)
 
 
+@pytest.mark.both_databases
 def test_the_last_effect_and_the_end_of_the_job_are_one_transaction(jobs):
     def work(task):
         def effect():
@@ -211,6 +214,7 @@ def test_the_last_effect_and_the_end_of_the_job_are_one_transaction(jobs):
     assert (jobs.job(job.id).state, jobs.job(job.id).result, jobs.categories("half")) == ("done", {"imported": 1}, 1)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("way", ["once", "finish"])
 def test_who_has_lost_the_lease_changes_nothing(way, jobs):
     def work(task):

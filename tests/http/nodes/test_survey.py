@@ -45,6 +45,7 @@ def said(services) -> list[tuple[str, str]]:
     return [(str(found.state), found.detail) for found in survey(services.database)]
 
 
+@pytest.mark.both_databases
 def test_a_process_has_one_row_however_often_it_reports_and_none_once_it_has_stopped(services, presence):
     presence.report()
     [row] = living(services)

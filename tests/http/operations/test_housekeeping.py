@@ -23,6 +23,7 @@ def jobs(app):
     return {job.name: job for job in app.extensions["gatepost"].background._chores}
 
 
+@pytest.mark.both_databases
 def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, jobs):
     with given.database.connected():
         keys = Rows(IdempotencyKey, given.tenant_id)
@@ -93,6 +94,7 @@ def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
     assert int(found["categories_name"].split()[0]) >= 25_000
 
 
+@pytest.mark.both_databases
 def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
     database, held, done = given.database, threading.Event(), threading.Event()
 

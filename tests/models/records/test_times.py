@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.base import is_id, later, new_id, now, parse_time
+
+some = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_ids_are_uuid_version_7_in_order_of_their_making() -> None:
@@ -53,6 +55,7 @@ def test_what_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
         parse_time(text)
 
 
+@some
 @given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.just(timezone(timedelta(hours=5)))))
 def test_order_of_text_is_order_of_time(first: datetime, second: datetime) -> None:
     try:
@@ -62,6 +65,7 @@ def test_order_of_text_is_order_of_time(first: datetime, second: datetime) -> No
     assert (texts[0] < texts[1]) == (first < second)
 
 
+@some
 @given(st.text())
 def test_any_text_is_a_time_or_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policies import SHIPPED, PolicyError
@@ -57,6 +57,9 @@ SLIPS = [
 ]
 
 
+some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 @pytest.mark.parametrize(("tail", "line", "message"), SLIPS, ids=[message for _, _, message in SLIPS])
 def test_a_slip_is_a_finding_with_its_line(tail: str, line: int, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
@@ -87,6 +90,7 @@ def test_a_slip_among_principals_and_objects_is_a_finding(head: str, message: st
     assert [one for one in caught.value.findings if message in one.message]
 
 
+@some
 @given(st.text(max_size=80) | st.binary(max_size=80).map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_read_or_refused_with_findings(text: str) -> None:
     try:
@@ -97,6 +101,7 @@ def test_any_text_is_read_or_refused_with_findings(text: str) -> None:
         assert suite.cases
 
 
+@some
 @given(st.data())
 def test_a_cut_or_changed_file_is_read_or_refused_with_findings(data: st.DataObject) -> None:
     whole = HEAD + CASE

@@ -334,6 +334,7 @@ def test_a_row_is_listed_exactly_when_it_is_decided(select: Select, name: str) -
     assert IF in outcomes
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("effect", ["allow", "deny"])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_missing_values_are_alike_in_python_sql_and_casbin(select: Select, condition: str, effect: str) -> None:

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import pytest
-
 from policies.wording.suggestions import did_you_mean, hint, nearest
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES
 
+MEANT = {
+    "article.veiw": "article.view", "artcle.view": "article.view", "orders.view": "order.view",
+    "order.views": "order.view", "order:view": "order.view", "Order.View": "order.view", "ORDER_VIEW": "order.view",
+    "view.order": "order.view", "order.viewprivate": "order.view_private", "categories.view": "category.view",
+    "оrder.view": "order.view", "order.\u200bview": "order.view", "order/view": "order.view", "orderview": "order.view",
+    "order.dlete": "order.delete", "audit.viewfacts": "audit.view_facts", "order.complet": "order.complete",
+}
+FAR = ("", "x", "*", "…", "shard.rebalance", "read:everything", "a" * 10_000, "....", "\0")
+ORDER_SCOPES = ("read:orders", "write:orders")
+OTHERS = (
+    ("owner", ("owner_id", "status", "id"), "owner_id"), ("department_id", ("department", "id"), "department"),
+    ("manger", ROLES, "manager"), ("Editor", ROLES, "editor"), ("users", ROLES, "user"),
+    ("own-draft", ("own", "own_draft", "always"), "own_draft"), ("read:order", ORDER_SCOPES, "read:orders"),
+    ("orders:read", ORDER_SCOPES, "read:orders"), ("aricles.csv", ("articles.csv",), "articles.csv"),
+)
 
-@pytest.mark.parametrize(("word", "meant"), [
-    ("article.veiw", "article.view"), ("artcle.view", "article.view"), ("orders.view", "order.view"),
-    ("order.views", "order.view"), ("order:view", "order.view"), ("Order.View", "order.view"),
-    ("ORDER_VIEW", "order.view"), ("view.order", "order.view"), ("order.viewprivate", "order.view_private"),
-    ("categories.view", "category.view"), ("оrder.view", "order.view"), ("order.\u200bview", "order.view"),
-    ("order/view", "order.view"), ("orderview", "order.view"), ("order.dlete", "order.delete"),
-    ("audit.viewfacts", "audit.view_facts"), ("order.complet", "order.complete")])
-def test_a_misspelt_permission_has_the_one_that_was_meant(word, meant):
-    assert did_you_mean(word, PERMISSIONS) == f"; did you mean {meant}?"
+
+def test_a_misspelt_permission_has_the_one_that_was_meant():
+    assert {word: did_you_mean(word, PERMISSIONS) for word in MEANT} == {
+        word: f"; did you mean {meant}?" for word, meant in MEANT.items()}
 
 
-@pytest.mark.parametrize("word", ["", "x", "*", "…", "shard.rebalance", "read:everything", "a" * 10_000, "....", "\0"])
-def test_what_is_near_to_no_known_word_has_no_suggestion(word):
-    assert did_you_mean(word, PERMISSIONS) == ""
+def test_what_is_near_to_no_known_word_has_no_suggestion():
+    assert {word: did_you_mean(word, PERMISSIONS) for word in FAR} == dict.fromkeys(FAR, "")
 
 
-@pytest.mark.parametrize(("word", "known", "meant"), [
-    ("owner", ["owner_id", "status", "id"], "owner_id"), ("department_id", ["department", "id"], "department"),
-    ("manger", ROLES, "manager"), ("Editor", ROLES, "editor"), ("users", ROLES, "user"), ("own-draft",
-     ["own", "own_draft", "always"], "own_draft"), ("read:order", ["read:orders", "write:orders"], "read:orders"),
-    ("orders:read", ["read:orders", "write:orders"], "read:orders"), ("aricles.csv", ["articles.csv"], "articles.csv")])
-def test_any_known_words_can_be_suggested(word, known, meant):
-    assert nearest(word, known) == meant
+def test_any_known_words_can_be_suggested():
+    assert [nearest(word, known) for word, known, _ in OTHERS] == [meant for *_, meant in OTHERS]
 
 
 def test_without_a_near_word_a_message_lists_a_few_known_ones():
