@@ -200,9 +200,9 @@ def _hashed(password: str) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def short_second_opinion() -> Iterator[None]:
-    """Each app asks Casbin for a hundredth of a second at its start, not for a tenth: the tests start a thousand."""
+    """Each app asks Casbin a few questions at its start, and not for a tenth of a second: the tests start many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, seconds=seconds / 10))
+        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, most=5))
         yield
 
 

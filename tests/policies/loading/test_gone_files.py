@@ -32,7 +32,7 @@ def directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Path:
 
 def watching(directory: Path, **plugins: Path) -> Watcher:
     named = {f"{name}.csv": place for name, place in plugins.items()}
-    return Watcher(Folder(directory, VOCABULARY, sample=0.02, plugins=named, alike=decide_alike), keep=directory.parent)
+    return Watcher(Folder(directory, VOCABULARY, plugins=named, alike=decide_alike), keep=directory.parent)
 
 
 def settle(watcher: Watcher) -> str:

@@ -49,7 +49,7 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def watching(directory: Path, *, interval: float = 1.0, **options: Any) -> Watcher:
-    return Watcher(Folder(directory, VOCABULARY, sample=0.02, **options), keep=directory.parent, interval=interval)
+    return Watcher(Folder(directory, VOCABULARY, **options), keep=directory.parent, interval=interval)
 
 
 def sees_drafts(watcher: Watcher) -> bool:

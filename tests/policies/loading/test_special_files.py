@@ -120,7 +120,7 @@ def test_many_files_are_no_way_to_fill_the_memory_either(directory: Path, monkey
 def test_in_the_place_of_any_policy_file_it_is_a_broken_edit(
     directory: Path, make: Callable[[Path], None], name: str
 ) -> None:
-    watcher = Watcher(Folder(directory, VOCABULARY, sample=0.02, cases=failures))
+    watcher = Watcher(Folder(directory, VOCABULARY, cases=failures))
     before = watcher.current
     (directory / name).unlink(missing_ok=True)
     make(directory / name)
@@ -169,7 +169,7 @@ def mount(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Mount:
 def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_are_followed_again(
     directory: Path, mount: Mount
 ) -> None:
-    watcher = Watcher(Folder(directory, VOCABULARY, sample=0.02), interval=0.01)
+    watcher = Watcher(Folder(directory, VOCABULARY), interval=0.01)
     before = watcher.current
     previous = signal.getsignal(signal.SIGHUP)
     signal.signal(signal.SIGHUP, lambda *_: watcher.look_soon())
@@ -192,7 +192,7 @@ def test_while_the_folder_does_not_answer_it_is_said_and_afterwards_the_files_ar
 
 
 def test_a_stop_leaves_a_look_that_hangs_behind_and_it_ends_when_it_can(directory: Path, mount: Mount) -> None:
-    watcher, others = Watcher(Folder(directory, VOCABULARY, sample=0.02), interval=0.01), set(threading.enumerate())
+    watcher, others = Watcher(Folder(directory, VOCABULARY), interval=0.01), set(threading.enumerate())
     watcher.start()
     with mount.hanging():
         assert mount.waiting.wait(30)
@@ -209,16 +209,16 @@ def test_a_folder_that_does_not_answer_stops_the_start(
 ) -> None:
     monkeypatch.setattr(watch, "PATIENCE", 0.1)
     with mount.hanging(), pytest.raises(PolicyError, match="the policy folder does not answer"):
-        Watcher(Folder(directory, VOCABULARY, required=("articles.csv",), sample=0.02), keep=directory.parent)
+        Watcher(Folder(directory, VOCABULARY, required=("articles.csv",)), keep=directory.parent)
 
 
 def test_a_start_on_a_folder_that_does_not_answer_takes_the_last_good_policy_and_follows_it_later(
     directory: Path, mount: Mount, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    good = Watcher(Folder(directory, VOCABULARY, sample=0.02), keep=directory.parent).current
+    good = Watcher(Folder(directory, VOCABULARY), keep=directory.parent).current
     monkeypatch.setattr(watch, "PATIENCE", 0.1)
     with mount.hanging():
-        watcher = Watcher(Folder(directory, VOCABULARY, required=("articles.csv",), sample=0.02), keep=directory.parent)
+        watcher = Watcher(Folder(directory, VOCABULARY, required=("articles.csv",)), keep=directory.parent)
         assert watcher.current.version == good.version
         assert "the policy folder does not answer" in str(watcher.trouble)
         assert "started on the last good policy" in caplog.text

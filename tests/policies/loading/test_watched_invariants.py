@@ -47,7 +47,7 @@ def plugin(tmp_path: Path) -> Path:
 
 def watching(directory: Path, **plugins: Path) -> Watcher:
     named = {f"{name}.csv": place for name, place in plugins.items()}
-    return Watcher(Folder(directory, VOCABULARY, sample=0.02, plugins=named), keep=directory.parent)
+    return Watcher(Folder(directory, VOCABULARY, plugins=named), keep=directory.parent)
 
 
 def settle(watcher: Watcher) -> str:
