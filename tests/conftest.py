@@ -64,4 +64,4 @@ def pytest_collection_finish() -> None:
     """Exclude the collected tests from garbage collection, and collect less often: it took a quarter of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 20)
+    gc.set_threshold(50_000, 10, 40)
