@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.base import Rows, later
+from models.base import Rows, later, now
 from models.tables.audit import Audit
 from models.tables.service_token import ServiceToken
 from models.tables.session import CONSOLE, Session
@@ -343,14 +343,12 @@ def test_to_look_changes_nothing(admin, given, app):
     session, token = given.session(dora), given.service_token(dora)
     for path in ("change", "disable", "enable", f"sessions/{session.id}/end", f"tokens/{token.id}/end"):
         assert admin.get(f"{PEOPLE}/{dora.id}/{path}").status_code == 405
-    app.extensions["gatepost"].trail.flush(early=True)  # what other tests were refused
-    with given.database.connected():
-        before = Audit.select().count()
+    began = now()  # refusals of other tests may be stored meanwhile, and are older
     for path in (PEOPLE, f"{PEOPLE}/{dora.id}", f"{PEOPLE}/roles", f"{PEOPLE}/who?permission=article.view"):
         seen(admin, path)
     app.extensions["gatepost"].trail.flush(early=True)
     with given.database.connected():
-        assert Audit.select().count() == before
+        assert Audit.select().where(Audit.created_at >= began).count() == 0
     assert given.found(User, dora.id).version == dora.version
 
 
