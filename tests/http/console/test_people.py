@@ -348,7 +348,7 @@ def test_to_look_changes_nothing(admin, given, app):
         seen(admin, path)
     app.extensions["gatepost"].trail.flush(early=True)
     with given.database.connected():
-        assert Audit.select().where(Audit.created_at >= began).count() == 0
+        assert Audit.select().where(Audit.time >= began).count() == 0
     assert given.found(User, dora.id).version == dora.version
 
 
