@@ -34,8 +34,9 @@ check: lint types ## two minutes: style, types, and the tests on SQLite that fin
 test: lint types ## five minutes: all that needs neither waiting nor foreign programs, but for Postgres
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
+# Three processes, because these tests wait a lot.
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
-	$(TESTS) -m slow $(PYTEST_ARGS)
+	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
 
 test-all: ## everything, in about twenty-five minutes: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test

@@ -29,7 +29,7 @@ PID = str(os.getpid())
 PATIENT = """
 from blueprints.http.servers import activation
 activation.GRACE = 60.0
-from app import cli
+from gatepost_start.command import cli
 cli()
 """
 
