@@ -34,16 +34,15 @@ check: lint types ## two minutes: style, types, and the tests on SQLite that fin
 test: lint types ## five minutes: all that needs neither waiting nor foreign programs, but for Postgres
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
-# Three processes, because these tests wait a lot.
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
-	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
+	$(TESTS) -m slow $(PYTEST_ARGS)
 
 test-all: ## everything, in about twenty-five minutes: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
-	$(MAKE) test-slow
 	$(MAKE) test-newest
 	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp
-	$(MAKE) --jobs 2 --output-sync=target test-clients test-console
+	@echo "Three of them at once, because they wait a lot; each shows its output at its end."
+	$(MAKE) --jobs 3 --output-sync=target test-slow test-clients test-console
 
 test-newest: $(NEWEST)/test.stamp ## a sample of the tests, with the newest libraries that setup.cfg allows
 	$(NEWEST)/bin/python $(wordlist 2,99,$(TESTS)) -m "not slow" $(NEWEST_TESTS) $(PYTEST_ARGS)
