@@ -11,7 +11,6 @@ from flask import Response
 from gatepost import Call, Problem, Routes
 
 from .health import AliveSchema
-from .http.description.document import Served, document
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
 from .http.request.access import Access
@@ -93,6 +92,8 @@ def metrics(call: Call) -> Response:
 
 
 def _document(call: Call, version: str) -> Response:
+    from .http.description.document import Served, document  # and flask-smorest: only for whoever asks for it
+
     _refuse_when_off(call)
     settings = call.services.settings
     visitor = Access(call.access.policy, guest(call.services.guest_tenant), call.access.environment)
