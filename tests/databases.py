@@ -59,7 +59,7 @@ class Server:
              "-p", str(self.port), "-k", str(self.directory), "-c", "listen_addresses=127.0.0.1",
              *itertools.chain(*(("-c", each) for each in self.configured))],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(200):
+        for _ in range(1200):
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url("postgres"), connect_timeout=1).close()
                 return
