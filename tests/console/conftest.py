@@ -66,7 +66,7 @@ class Watched:
         page = context.new_page()
         page.on("console", lambda message: self._note(message.type, message.text))
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
-        page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        page.on("requestfailed", self._failed)
         page.on("request", lambda request: self._host(request.url))
         return page
 
@@ -86,6 +86,11 @@ class Watched:
         # Chromium itself notes every refusal; a violation of the Content-Security-Policy is an error, too.
         if kind in ("error", "warning") and not any(f"status of {status} " in text for status in self.expected):
             self.wrong.append(f"{kind}: {text}")
+
+    def _failed(self, request: Any) -> None:
+        # Chromium aborts what a page still loads when its visitor goes on to another one.
+        if request.failure != "net::ERR_ABORTED":
+            self.wrong.append(f"failed: {request.url} ({request.failure})")
 
     def _host(self, url: str) -> None:
         if urlsplit(url).scheme not in ("data", "blob") and not url.startswith(f"{self.url}/"):
