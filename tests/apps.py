@@ -90,9 +90,9 @@ def make_app(folder: Path, database_url: str, collections: Any = (), **settings:
 
 @contextmanager
 def shipped_anew() -> Iterator[None]:
-    """What is shipped is discovered anew, for apps that are made meanwhile and of which a test changes what they serve.
+    """Discovers the shipped collections again, for apps of which a test changes what they serve.
 
-    Other apps of the process share what was discovered once.
+    Other apps of the process share one registry.
     """
     discovery._shipped.cache_clear()
     try:

@@ -1,4 +1,4 @@
-"""What commands share: the settings, what is installed, and errors as sentences. `instance` adds the database."""
+"""Settings and installed plugins for commands, and their errors as sentences. `instance` adds the database."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def read_password(file: TextIO, *known: str | None) -> str:
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password. Raises the sentence where there is no memory to hash it with."""
+    """Returns the hash of a password. Raises ClickException where there is no memory to compute it."""
     try:
         return passwords.hash_password(password)
     except passwords.CannotHash as error:
@@ -168,7 +168,7 @@ def app_for(create_app: AppFactory, **options: Any) -> Flask:
 
 @contextmanager
 def services_for(create_app: AppFactory) -> Iterator[Services]:
-    """What an app is made of, for a command that serves nothing; stopped at the end."""
+    """Services of an app, for a command that serves nothing; stopped at the end."""
     services: Services = app_for(create_app).extensions["gatepost"]
     try:
         yield services

@@ -30,7 +30,7 @@ def whole(database_url, tmp_path_factory):
 
 @pytest.fixture
 def served(whole, clock):
-    """That app, of whose writes nothing is known yet."""
+    """Same app, without any recorded write."""
     services = whole.extensions["gatepost"]
     services.pulse = pulse.Pulse(services.database)
     return whole

@@ -41,7 +41,7 @@ def commands() -> dict[tuple[str, ...], click.Command]:
 
 @pytest.fixture(scope="module")
 def helps(commands) -> dict[str, str]:
-    """What each command prints about itself."""
+    """Help of each command, by its name."""
     return {" ".join(path): help_of(path) for path in commands}
 
 

@@ -25,7 +25,7 @@ WIDEST = 120
 
 
 def faults(find: Callable[[Path, str], list[Any]]) -> dict[str, list[Any]]:
-    """What `find(path, text)` objects to, by document."""
+    """Faults that `find(path, text)` returns, by document."""
     return {named(path): found for path, text in TEXTS.items() if (found := find(path, text))}
 
 

@@ -1,4 +1,4 @@
-"""How endpoints get into the app: `Routes` for plain ones, and `blueprint` for all; into the document: `described`.
+"""Endpoints become views: `Routes` declares plain ones, `blueprint` serves all, `described` documents them.
 
 Every view is one call of the pipeline. There is no other way to add a view, so there is no view whose
 permission was forgotten: `Endpoint` insists on one, and `refuse_strays` looks for views made elsewhere.
