@@ -45,6 +45,19 @@ def test_a_repeated_create_makes_one_row_and_gets_the_same_answer(editor, given)
     assert editor.get("/api/articles?slug=once&page=1").get_json()["total"] == 1
 
 
+def test_a_token_of_the_same_session_with_other_scopes_gets_no_answer_of_this_one(app, as_user):
+    editor = as_user("editor")
+    services = app.extensions["gatepost"]
+    with app.app_context():
+        session = services.access_tokens.verify(editor.token).session_id
+        narrow = Caller(app.test_client(), editor.user,
+                        services.access_tokens.issue(editor.user, session, [], "write:articles"))
+    body = {"title": "Scoped", "slug": "scoped", "body": "b"}
+    assert editor.post("/api/articles", body, headers=key("scoped")).status_code == 201
+    answer = narrow.post("/api/articles", body, headers=key("scoped"))
+    assert (answer.status_code, answer.headers.get("Idempotency-Replayed")) == (409, None)
+
+
 def replayed_without_its_body(first, again):
     assert (again.status_code, again.get_data()) == (first.status_code, b"")
     assert "Content-Type" not in again.headers
