@@ -98,7 +98,7 @@ MUTATIONS = (
     Mutation("actions start from any state", "blueprints/http/writing/actions.py",
              "return not self.transitions or row[self.state] in self.transitions", "return True"),
     Mutation("any password is right", "blueprints/http/security/passwords.py",
-             "    return right and real", "    return real"),
+             "        return False\n    return right and real", "        return real\n    return right and real"),
     Mutation("one address pays for none", "blueprints/http/operations/limits.py",
              "self._spend(self._quotas.address, network_of(address), cost)", "pass"),
 )
