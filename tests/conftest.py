@@ -1,6 +1,6 @@
 """Fixtures for all tests (databases of both dialects, an app on each of them), and the choice of tests to run.
 
-Three markers say where a test runs. pyproject.toml describes them; CONTRIBUTING.md says which one to use.
+Two markers say where a test runs. pyproject.toml describes them; CONTRIBUTING.md says which one to use.
 """
 
 import gc

@@ -24,7 +24,7 @@ from tests.running import ROOT
 
 @dataclass(frozen=True)
 class Mutation:
-    """A mistake: in this file, `after` stands in place of `before`, which occurs there once."""
+    """A mistake: `after` replaces `before`, which occurs once in the file."""
 
     name: str
     file: str

@@ -1,4 +1,4 @@
-"""What is imported before anything is done: the face, the command line and an app leave out what they may not need."""
+"""Imports of a start: the face, the command line and an app leave out what they may not need."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ WRITE = "run: python -m tests.docs.reference --write"
 
 
 def by_title(find: Callable[[Table, dict[str, list[str]]], Any]) -> dict[str, Any]:
-    """What `find(table, rows of the document)` objects to, by the title of the table."""
+    """Faults that `find(table, rows of the document)` returns, by the title of the table."""
     return {table.title: found for table in TABLES if (found := find(table, written(TEXT, table.title)))}
 
 

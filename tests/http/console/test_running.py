@@ -61,7 +61,7 @@ def admin(app):
 
 @pytest.fixture
 def answered(monkeypatch):
-    """What the API has answered the page, by operation: meanwhile the service counts on."""
+    """Answers that the page got from the API, by operation. A later answer differs, because the service counts on."""
     kept, ask = {}, running.ask
 
     def note(call, operation, query=None):

@@ -181,7 +181,7 @@ def test_many_bodies_at_once_are_all_read(clients):
 
 
 class Drops:
-    """What a client sends in pieces of this size; `pause` seconds pass before each of them."""
+    """Body that a client sends in pieces of this size; `pause` seconds pass before each of them."""
 
     def __init__(self, clock: Clock, size: int, pause: float) -> None:
         self._clock, self._size, self._pause = clock, size, pause
