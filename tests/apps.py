@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -53,6 +54,7 @@ from tests.http.held import HeldClient
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 PASSWORD = "a long walk along the shore"
+SHIPPED_HASHER, SHIPPED_DUMMY = passwords._hasher, passwords._DUMMY
 NO_ROW = "01930000-0000-7000-8000-000000000000"  # an id that no row has
 
 T = TypeVar("T", bound=Record)
@@ -200,10 +202,27 @@ def _hashed(password: str) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def short_second_opinion() -> Iterator[None]:
-    """Each app asks Casbin a few questions at its start, and not for a tenth of a second: the tests start many."""
+    """Each app asks Casbin one question at its start, and not for a tenth of a second: the tests start many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, most=5))
+        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, most=1))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cheap_passwords() -> Iterator[None]:
+    """Hash passwords in this process with the least memory and work that Argon2 allows: the tests log in often."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", cheap)
+        patch.setattr(passwords, "_DUMMY", cheap.hash("nobody's password"))
+        yield
+
+
+@pytest.fixture
+def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash passwords with the parameters of the service."""
+    monkeypatch.setattr(passwords, "_hasher", SHIPPED_HASHER)
+    monkeypatch.setattr(passwords, "_DUMMY", SHIPPED_DUMMY)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ Two markers say where a test runs. pyproject.toml describes them; CONTRIBUTING.m
 
 import gc
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 
 from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     after_sunset,
@@ -13,10 +15,12 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     app,
     as_role,
     as_user,
+    cheap_passwords,
     client,
     elsewhere,
     given,
     instance_folder,
+    real_passwords,
     short_second_opinion,
 )
 from tests.databases import (  # noqa: F401
@@ -65,5 +69,7 @@ def needs_postgres(item: pytest.Item) -> bool:
 
 def pytest_collection_finish() -> None:
     """Exclude the collected tests from every later search for garbage."""
+    # Hypothesis searches for garbage before its first example, which takes seconds once the tests have many objects.
+    hypothesis.find(strategies.just(True), bool)
     gc.collect()
     gc.freeze()

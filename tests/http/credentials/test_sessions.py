@@ -131,12 +131,12 @@ def test_each_of_them_costs_one_hash(app, given, monkeypatch):
         assert len(hashed) == 1
 
 
-def test_what_stands_in_for_a_missing_account_is_made_like_a_real_hash():
+def test_what_stands_in_for_a_missing_account_is_made_like_a_real_hash(real_passwords):
     assert not passwords.outdated(passwords._DUMMY)
 
 
 def test_an_outdated_hash_is_made_anew_at_the_next_login(app, given):
-    weak = passwords.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    weak = passwords.PasswordHasher(time_cost=1, memory_cost=16, parallelism=1).hash(PASSWORD)
     user = given.user(password_hash=weak)
     assert login(app, user.email).status_code == 200
     kept = given.found(User, user.id).password_hash

@@ -20,6 +20,7 @@ from blueprints.http.security.passwords import (
     verify,
 )
 
+pytestmark = pytest.mark.usefixtures("real_passwords")
 GOOD = "a long walk along the shore"
 
 
