@@ -155,6 +155,8 @@ def _answer(check: Callable[[], Found]) -> Found:
 
 def _policy(call: Call) -> Found:
     # What is wrong stands in `policy_error`, without what its reader may not know.
+    if call.services.policy.status.outdated:
+        return Found(State.DEGRADED, "some rules are no longer accepted: gatepost policy check names file and line")
     if call.services.policy.trouble is None:
         if call.services.policy.drift is None:
             return Found(State.OK, "the files are in force")

@@ -143,6 +143,10 @@ def _is_current(database: Database) -> bool:
 def _policy(create_app: AppFactory) -> Found:
     with _unlogged("gatepost.policy"), services_for(create_app) as services:
         policy, state = services.policy.current, services.policy.status
+        if state.outdated:
+            return Found(State.DEGRADED, f"version {policy.version} is in use, but some of its lines are no longer "
+                                         "accepted. Until they are changed, an allow among them never matches, and a "
+                                         f"deny always does:\n{state.error}")
         if state.error is not None:
             return Found(State.DEGRADED, f"version {policy.version}, the last good one, stays in use, because the "
                                          f"files are broken:\n{state.error}")

@@ -16,6 +16,7 @@ from blueprints.backups.taking import CannotBackUp, free_place, take
 from blueprints.commands.context import load_settings, migrations, require_instance, show_path
 from blueprints.commands.instance import database_of, settle_restore
 from blueprints.commands.policy.adopt import news
+from blueprints.commands.policy.folders import outdated_lines
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.http.auditing.trail import sealer
 from blueprints.http.security.keys import KeyFileError, Keys
@@ -26,10 +27,13 @@ from settings import Settings
 
 _ROLLING = "nodes of an older version may go on serving"
 _STRICT = "stop every node of an older version first"
+_OUTDATED = ("These lines of the policy are no longer accepted. Change them; until then an allow among them never "
+             "matches, and a deny always does:")
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Change nothing; exit with 1 when there is something to do.")
+@click.option("--check", is_flag=True,
+              help="Change nothing; exit with 1 when there is something to do, or a rule is no longer accepted.")
 @click.option("--leave-unproved", is_flag=True,
               help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
 def migrate(check: bool, leave_unproved: bool) -> None:
@@ -49,9 +53,11 @@ def migrate(check: bool, leave_unproved: bool) -> None:
             if check:
                 waiting = pending(database, migrations())
                 beside = rolling(waiting, migrations())
-                echo_lines("\n".join(f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting)
-                           or "Nothing to do.")
-                sys.exit(bool(waiting))
+                outdated = [str(finding) for finding in outdated_lines()]
+                said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
+                said += [_OUTDATED, *outdated] if outdated else []
+                echo_lines("\n".join(said) or "Nothing to do.")
+                sys.exit(bool(said))
             keys = Keys.load(settings.secret_file)
             applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
                               sealer=sealer(keys, lenient=leave_unproved))
@@ -65,6 +71,8 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     for file in removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
+    if refused := outdated_lines():
+        echo_lines("\n".join((_OUTDATED, *map(str, refused))))
     for sentence in news():
         echo(sentence)
 

@@ -92,7 +92,7 @@ def answer(asked: Question, tell: Tell) -> None:
 class _Trial:
     def __init__(self, asked: Question, registry: Registry, database: Database) -> None:
         self._asked, self._registry, self._database = asked, registry, database
-        self._live = from_files(asked.live, registry.vocabulary)
+        self._live = from_files(asked.live, registry.vocabulary, closing=True)
 
     def tell(self, tell: Tell) -> None:
         new: list[Policy] = []

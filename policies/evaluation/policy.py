@@ -35,11 +35,14 @@ class Policy:
     """Answers decide, plan and covers; tells its rules, roles, scopes and conditions with file and line."""
 
     def __init__(
-        self, vocabulary: Vocabulary, model: Model, lines: Lines, files: Mapping[str, bytes], version: str
+        self, vocabulary: Vocabulary, model: Model, lines: Lines, files: Mapping[str, bytes], version: str,
+        closed: frozenset[Rule] = frozenset(),
     ) -> None:
+        """`closed` rules are no longer accepted: an `allow` never matches, a `deny` matches every object."""
         self.vocabulary, self.model = vocabulary, model
         self.files, self.version = dict(files), version
         self.rules: tuple[Rule, ...] = tuple(lines.rules)
+        self.closed = closed
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
         self.roles = Roles(lines.links)
@@ -197,7 +200,10 @@ class Policy:
 
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
-        return self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
+        left = self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
+        if self.closed and rule in self.closed:
+            return rule.eft == "deny" and left is not False
+        return left
 
     def rule_traces(
         self,

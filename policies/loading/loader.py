@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..evaluation.policy import Policy
 from ..invariants import report
-from ..invariants.lines import INVARIANTS_FILE, read
+from ..invariants.lines import ALWAYS, INVARIANTS_FILE, read
 from ..syntax.conditions import branches_of, with_branches
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
@@ -21,6 +21,7 @@ from ..wording.finding import Finding, PolicyError
 from ..wording.suggestions import nearest
 from . import check
 from .files import Unreadable, own_text, read_bytes
+from .outdated import find_outdated
 from .sample import failing_functions
 
 CASES_FILE = "tests.yaml"  # no policy file: the cases that a policy has to pass
@@ -49,13 +50,14 @@ class Broken(PolicyError):
 
 def load(
     directory: Path | str, vocabulary: Vocabulary, *, plugins: Mapping[str, Path] | None = None,
-    required: Collection[str] = (), extended: bool = False,
+    required: Collection[str] = (), extended: bool = False, closing: bool = False,
 ) -> Policy:
     """The policy in `directory`: model.conf and every CSV file.
 
     `plugins` maps file names such as `notes.csv` to the rules that a plugin ships, used unless the directory
     has a file of that name. `required` are the shipped file names, which must be there. `extended`: the shipped
-    model.conf with the branches that words of plugins want. Raises PolicyError with every finding.
+    model.conf with the branches that words of plugins want. `closing` as in `from_files`. Raises PolicyError with every
+    finding.
     """
     findings: list[Finding] = []
     files = read_files(Path(directory), plugins or {}, findings)
@@ -66,7 +68,7 @@ def load(
         if name not in files:
             findings.append(Finding(name, 0, _missing(name, set(files) - {*required, *(plugins or {})})))
     try:
-        return from_files(files, vocabulary, findings)
+        return from_files(files, vocabulary, findings, closing=closing)
     except Broken as error:
         guilty = {finding.file for finding in error.findings}
         strange = {name: files[name] for name in plugins or ()
@@ -110,10 +112,13 @@ def packaged(directory: Path, plugins: Mapping[str, Path]) -> frozenset[str]:
     return frozenset(name for name in plugins if not os.path.lexists(directory / name))
 
 
-def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None) -> Policy:
+def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None, *,
+               closing: bool = False) -> Policy:
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given.
 
     The invariants among the files are judged last, of a policy that stands otherwise: Broken says what breaks them.
+    With `closing`, rules that only an older version accepted are closed (`Policy.closed`) instead of being an error.
+    What was in force once is loaded so. A closed rule may break a promise (`always`), which is then no error either.
     """
     findings = [] if findings is None else findings
     for name in (MODEL_FILE, ROLES_FILE):
@@ -144,10 +149,14 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         findings += [one for one in check.conditions(model, rules, patterns, vocabulary, roles)
                      if one.file == MODEL_FILE or not faults]
         findings += failing_functions(model, vocabulary)
+        outdated = find_outdated(model, lines.rules, patterns, vocabulary)
+        findings += () if closing else outdated.findings
     if findings:
         raise PolicyError([*findings, *(model.remarks if model else ())])
     assert model is not None
-    policy = Policy(vocabulary, model, lines, files, digest(files))
+    policy = Policy(vocabulary, model, lines, files, digest(files), outdated.rules)
+    if policy.closed:
+        invariants = tuple(one for one in invariants if one.kind != ALWAYS)
     if broken := report.broken(policy, invariants):
         raise Broken(broken)
     return policy

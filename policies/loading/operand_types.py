@@ -80,6 +80,8 @@ def no_role(name: str, roles: frozenset[str]) -> str:
 
 
 def _wrong_group(group: Attribute, resource: Resource | None) -> str | None:
+    if group.root != "obj":
+        return None  # found among the lines that an older version accepted
     column = _column(group, resource)
     if column is None or isinstance(column, str):
         return column

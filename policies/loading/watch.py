@@ -42,13 +42,15 @@ class Overdue(Exception):
 class Status:
     """The state of the policy: the version in use, and, while the files are broken, why they are not in use.
 
-    `since` is when that began to be true, as RFC 3339 UTC.
+    `since` is when that began to be true, as RFC 3339 UTC. `outdated` is true if the files are in use, but for rules
+    that only an older version accepted; `error` names them.
     """
 
     version: str
     since: str
     error: str | None = None
     findings: tuple[Finding, ...] = ()
+    outdated: bool = False
 
 
 class Watcher:
@@ -104,9 +106,12 @@ class Watcher:
 
         What another process has accepted already is taken over first.
         """
-        if self.trouble is None and self._source.fingerprint() != self._judged and self._is_accepted():
+        if self._is_current() and self._source.fingerprint() != self._judged and self._is_accepted():
             self.reload()
-        return self.trouble is None and self._source.fingerprint() == self._judged
+        return self._is_current() and self._source.fingerprint() == self._judged
+
+    def _is_current(self) -> bool:
+        return self.trouble is None or self.status.outdated
 
     def prove_followed(self) -> None:
         """Raises Overdue when the last completed look at the files is too long ago."""
@@ -188,7 +193,7 @@ class Watcher:
         try:
             if not answers:
                 raise PolicyError([Finding(self._source.place, 0, f"{self._silent}, for {PATIENCE:.0f} s")])
-            policy = self._source.load(kept)
+            policy, status = self._first_loaded(kept)
         except PolicyError as broken:
             if isinstance(broken, loader.Broken) and (
                     kept is None or not broken.of_plugins.items() <= kept.files.items()):
@@ -200,6 +205,19 @@ class Watcher:
             _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
             return last, Status(last.version, _now(), str(broken), tuple(broken.findings))
         self._remember(policy)
+        return policy, status
+
+    def _first_loaded(self, kept: LastGood | None) -> tuple[Policy, Status]:
+        """The policy of the source; its rules are closed that only an older version accepted."""
+        try:
+            policy = self._source.load(kept)
+        except PolicyError as refused:
+            if not refused.outdated:
+                raise
+            policy = self._source.load(kept, closing=True)
+            _log.error("these lines are no longer accepted; until they are changed, an allow among them never matches, "
+                       "and a deny always does:\n%s", refused)
+            return policy, Status(policy.version, _now(), str(refused), tuple(refused.findings), outdated=True)
         return policy, Status(policy.version, _now())
 
     def _answers(self) -> bool:
@@ -217,7 +235,7 @@ class Watcher:
         if kept is None:
             raise broken
         try:
-            return loader.from_files(kept.files, self._source.vocabulary)
+            return loader.from_files(kept.files, self._source.vocabulary, closing=True)
         except PolicyError:
             # Good for an older version of the service only: the present files say what is to be mended.
             raise broken from None
@@ -244,7 +262,8 @@ class Watcher:
             policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
             self._judged = judged
-            if self.status.error != str(broken):
+            same = broken.outdated and self._source.version == self.current.version
+            if not same and (self.status.outdated or self.status.error != str(broken)):
                 self.failures += 1
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))

@@ -28,6 +28,7 @@ class Finding:
 
     severity  error or warning
     person    whom the line is about, where that is a single person: `user:<id>`
+    outdated  true if an older version accepted the line
     """
 
     file: str
@@ -35,6 +36,7 @@ class Finding:
     message: str
     severity: str = "error"
     person: str = ""
+    outdated: bool = False
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
@@ -47,3 +49,8 @@ class PolicyError(Exception):
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = sorted(set(findings))
         super().__init__("\n".join(str(finding) for finding in self.findings))
+
+    @property
+    def outdated(self) -> bool:
+        """True if an older version accepted the policy."""
+        return all(finding.outdated for finding in self.findings if finding.severity == "error")

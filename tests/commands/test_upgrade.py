@@ -243,3 +243,34 @@ def test_a_role_that_0_1_knew_without_a_line_of_its_own_is_an_error_with_the_lin
     assert "`developer` is no role; declare it in roles.csv: g, developer, guest" in done.stdout + done.stderr
     roles.write_text(roles.read_text().replace("# end", "g, developer, guest\n# end"))
     assert old.run("policy", "check", str(rules)).returncode == 0
+
+
+LIMIT = "p.when == 'on_duty' && inGroup(r.sub, r.sub.department) || \\"
+
+
+def test_lines_that_0_1_accepted_are_listed_before_the_upgrade_and_closed_after_it(made):
+    instance = made()
+    model, articles = (instance.folder / "policies" / name for name in ("model.conf", "articles.csv"))
+    always = "p.when == 'always' || \\\n"
+    model.write_text(model.read_text().replace(always, f"{always}    {LIMIT}\n"))
+    kept = articles.read_text()
+    articles.write_text(kept.replace("# end", "p, guest, article.view, on_duty, deny\n"
+                                              "p, user, article.delete, on_duty, allow\n# end"))
+    line = model.read_text().splitlines().index(f"    {LIMIT}") + 1
+    listed = instance.run("migrate", "--check")
+    assert listed.returncode == 1
+    assert f"model.conf:{line}: inGroup takes" in listed.stdout and "used by articles.csv:" in listed.stdout
+    migrated = instance.run("migrate")
+    assert migrated.returncode == 0 and f"model.conf:{line}: inGroup takes" in migrated.stdout
+    assert instance.run("migrate", "--check").returncode == 1, "until the line is changed"
+    assert f"model.conf:{line}" in instance.run("doctor").stdout
+    with instance.answering() as server:
+        assert server.call("GET", "/api/health")[1]["checks"]["policy"] == "degraded"
+        user = server.log_in("old.user@example.org")
+        assert server.call("GET", f"/api/articles/{ID.format(12)}")[0] == 401, "the deny always matches"
+        assert server.call("GET", f"/api/articles/{ID.format(12)}", token=user)[0] == 403
+        admin = server.log_in()
+        assert f"model.conf:{line}" in server.call("GET", "/api/health", token=admin)[1]["policy_error"]
+    articles.write_text(kept)
+    model.write_text(model.read_text().replace(f"    {LIMIT}\n", ""))
+    assert instance.run("migrate", "--check").returncode == 0

@@ -39,7 +39,7 @@ METHODS = {"view": ("GET", "read"), "update": ("PATCH", "write"), "delete": ("DE
 MORE = {
     "not_mine": "r.obj.owner_id != r.sub.id",
     "elsewhere": "!(inGroup(r.sub, 'press')) && r.obj.department != r.sub.department",
-    "sales": "r.sub.department == 'sales' && !(inGroup(r.sub, r.sub.department))",
+    "sales": "r.sub.department == 'sales' && !(inGroup(r.sub, 'press'))",
     "about_me": "r.obj.title == r.sub.id || r.obj.title == r.sub.key",
     "my_tenant": "r.obj.tenant_id == r.sub.tenant_id && r.obj.version > 0",
     "asked": "r.env.request == 'read' && r.sub.kind == 'user' && r.env.device != 'bot'",

@@ -55,7 +55,7 @@ GROWN = " || \\\n    ".join((
     "p.when == 'team' && inGroup(r.sub, r.obj.department)",
     "p.when == 'team_draft' && (inGroup(r.sub, r.obj.department) || inGroup(r.sub, 'sales')) "
     "&& r.obj.status == 'draft'",
-    "p.when == 'member' && inGroup(r.sub, r.sub.department)",
+    "p.when == 'member' && inGroup(r.sub, 'sales')",
     "p.when == 'planned' && r.obj.created_at > r.env.now",
     "p.when == 'past' && r.obj.updated_at <= r.env.now && !(r.env.now < '2026-02-01T00:00:00.000000Z')",
     "p.when == 'since' && r.env.now >= '2026-11-21T10:00:00.000001Z'",

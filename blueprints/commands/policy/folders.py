@@ -101,7 +101,7 @@ def gone(place: Path, policy: Policy) -> list[Finding]:
     if last is None or place.resolve() != settings.policies.resolve():
         return []
     try:
-        before = from_files(last.files, installed.vocabulary)
+        before = from_files(last.files, installed.vocabulary, closing=True)
     except PolicyError:
         before = None
     return snapshot.gone(last, policy, packaged(place, installed.plugin_policies),
@@ -148,6 +148,18 @@ def _gone(installed: Registry) -> Mapping[str, str]:
         if obstacle(database, installed.migrations) is None:
             return left_over(database, installed)
     return {}
+
+
+def outdated_lines() -> list[Finding]:
+    """An error for each line of the instance's rules that only an older version accepted."""
+    try:
+        place = of_instance()
+        load(place, registry().vocabulary, plugins=plugins(place), required=required(place))
+    except PolicyError as error:
+        return [finding for finding in error.findings if finding.outdated]
+    except click.ClickException:
+        return []  # rules in a database that is to be migrated first
+    return []
 
 
 def shipped() -> dict[str, Path]:

@@ -159,7 +159,8 @@ class Ledger:
 
     def policy(self, row: PolicyVersion) -> Policy:
         """The policy of a row. Raises PolicyError where this version of Gatepost cannot load it."""
-        return from_files({name: text.encode() for name, text in row.files.items()}, self._vocabulary)
+        files = {name: text.encode() for name, text in row.files.items()}
+        return from_files(files, self._vocabulary, closing=True)
 
     # Rows that wait
 

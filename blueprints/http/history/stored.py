@@ -49,13 +49,13 @@ class StoredPolicy:
         with self._database.connected():
             return (policy_version.newest_id() or "").encode()
 
-    def load(self, before: LastGood | None) -> Policy:
+    def load(self, before: LastGood | None, *, closing: bool = False) -> Policy:
         """The policy of the newest row, after every check. Raises PolicyError, `RowError`."""
         with self._database.connected():
             row = policy_version.newest()
         if row is None:
             raise PolicyError([Finding("", 0, _EMPTY)])
-        policy = checked(row, self.vocabulary)
+        policy = checked(row, self.vocabulary, closing=closing)
         self.packaged = frozenset(row.packaged)
         new = before is None or before.version != row.version
         self._export.write(row.version, texts_of(row), packaged_of(row), new=new)
@@ -81,9 +81,9 @@ def source_of(settings: Settings, installed: Installed, database: Database, tena
     return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies))
 
 
-def checked(row: PolicyVersion, vocabulary: Vocabulary) -> Policy:
-    """The policy of a row of the ledger, checked as files are. Raises PolicyError, also for a file that a newer program
-    has put there: without what it says, the rest would be another policy."""
+def checked(row: PolicyVersion, vocabulary: Vocabulary, *, closing: bool = False) -> Policy:
+    """The policy of a row of the ledger, checked as files are (`Folder.load`). Raises PolicyError, also for a file that
+    a newer program has put there: without what it says, the rest would be another policy."""
     if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
         raise PolicyError(strange)
     with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
@@ -92,4 +92,4 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary) -> Policy:
         if row.cases is not None:
             (Path(scratch) / CASES_FILE).write_bytes(row.cases.encode())
         # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
-        return Folder(Path(scratch), vocabulary, cases=failures, sample=SAMPLE).load(None)
+        return Folder(Path(scratch), vocabulary, cases=failures, sample=SAMPLE).load(None, closing=closing)

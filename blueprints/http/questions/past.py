@@ -133,7 +133,8 @@ def rules_of(version: str | None, vocabulary: Vocabulary) -> Policy | None:
     if kept is None:
         return None
     try:
-        return from_files({name: text.encode() for name, text in kept.files.items()}, vocabulary)
+        files = {name: text.encode() for name, text in kept.files.items()}
+        return from_files(files, vocabulary, closing=True)
     except PolicyError as error:
         raise NotKept(f"The rules of then (version {version}) cannot be used today:\n{error}") from None
 

@@ -92,7 +92,7 @@ def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
 
 def test_a_guest_is_in_no_group_whatever_names_it() -> None:
     found = differences(SHIPPED, edited("p, guest, order.export, mine, allow",
-                                        conditions=["p.when == 'mine' && inGroup(r.sub, r.sub.key)"]))
+                                        conditions=["p.when == 'mine' && inGroup(r.sub, r.obj.department)"]))
     assert ("user", "order.export") in found
     assert ("guest", "order.export") not in found
 

@@ -50,7 +50,7 @@ _CIRCUMSTANCES = (
     "r.env.ip == '10.1.2.3'", "r.env.device == 'mobile'", "r.env.device != 'bot'", "r.env.request == 'read'",
     "r.env.method == 'GET'", "r.env.method != 'DELETE'", "r.sub.kind == 'guest'", "r.sub.kind != 'service'",
     "r.sub.department == 'sales'", "r.sub.department != 'sales'", f"r.sub.id == '{PEOPLE[1]}'",
-    f"r.sub.key == '{NAMED}'", "inGroup(r.sub, 'atlas')", "inGroup(r.sub, 'sales')", "inGroup(r.sub, r.sub.department)",
+    f"r.sub.key == '{NAMED}'", "inGroup(r.sub, 'atlas')", "inGroup(r.sub, 'sales')", "inGroup(r.sub, 'board')",
     "r.env.now < '2026-11-20T12:00:00.000001Z'", "r.env.now >= '2027-01-01T00:00:00.000000Z'",
     "r.env.now > '2026-11-20T12:00:00.000000Z'", "(r.env.device in['mobile', 'tablet'])", "(r.env.hour in[7, 8])",
     "busy(r.sub, r.obj, r.env)",

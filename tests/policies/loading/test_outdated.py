@@ -1,0 +1,111 @@
+"""Rules that an older version accepted: a change with one is refused, and a start closes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies import PolicyError, Principal
+from policies.evaluation.principal import FixedEnvironment
+from policies.loading.folder import Folder
+from policies.loading.loader import load
+from policies.loading.watch import Watcher
+from tests.policies.editing import add_line, replace, shipped_copy
+from tests.policies.shipped_vocabulary import VOCABULARY
+
+ALWAYS = "p.when == 'always' || \\\n"
+# An argument that no object has: an older version accepted it.
+WORD = r"p.when == 'on_duty' && inGroup(r.sub, r.sub.department)"
+ROW = VOCABULARY.resources["article"].row(status="draft", owner_id="00000000-0000-7000-8000-000000000009")
+
+
+def caller(role: str) -> Principal:
+    return Principal("00000000-0000-7000-8000-000000000001", "user:00000000-0000-7000-8000-000000000001", role,
+                     "00000000-0000-7000-8000-0000000000f1", "atlas", groups=("atlas",))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Rules as an older version accepted them: editors were given something, and support was denied something."""
+    made = shipped_copy(tmp_path / "policies")
+    replace(made / "model.conf", ALWAYS, f"{ALWAYS}    {WORD} || \\\n")
+    add_line(made / "articles.csv", "p, support, article.delete, on_duty, allow")
+    add_line(made / "articles.csv", "p, editor, article.update, on_duty, deny")
+    return made
+
+
+def may(policy, role, permission):
+    return policy.decide(caller(role), permission, ROW, FixedEnvironment())
+
+
+def test_a_change_with_such_a_line_is_refused_where_the_line_stands(folder):
+    with pytest.raises(PolicyError) as refused:
+        load(folder, VOCABULARY)
+    (finding,) = refused.value.findings
+    assert refused.value.outdated and finding.file == "model.conf"
+    assert WORD in (folder / "model.conf").read_text().splitlines()[finding.line - 1]
+    assert "inGroup takes a column of the object or a group in quotes, not r.sub.department" in finding.message
+    assert "used by articles.csv:" in finding.message
+
+
+@pytest.mark.parametrize("argument", ["r.sub.department", "r.sub.kind", "r.env.ip", "r.env.device", "r.env.method"])
+def test_a_group_is_a_column_of_the_object_or_a_name_in_quotes(folder, argument):
+    replace(folder / "model.conf", "r.sub.department)", f"{argument})")
+    with pytest.raises(PolicyError, match=f"not {argument}"):
+        load(folder, VOCABULARY)
+
+
+def test_closed_an_allow_never_matches_and_a_deny_always_does(folder):
+    policy = load(folder, VOCABULARY, closing=True)
+    assert {rule.act for rule in policy.closed} == {"article.delete", "article.update"}
+    assert not may(policy, "support", "article.delete"), "the caller is in the group of that name"
+    assert not may(policy, "editor", "article.update")
+    assert may(policy, "editor", "article.publish"), "no other line is touched"
+
+
+def test_a_list_shows_as_much_as_decisions_allow(folder):
+    add_line(folder / "articles.csv", "p, guest, article.view, on_duty, deny")
+    policy = load(folder, VOCABULARY, closing=True)
+    for role in ("guest", "user", "editor"):
+        assert not policy.may_ever(caller(role), "article.view", FixedEnvironment())
+
+
+def test_another_mistake_beside_it_is_not_forgiven(folder):
+    add_line(folder / "articles.csv", "p, support, article.view, alwys, allow")
+    with pytest.raises(PolicyError) as refused:
+        load(folder, VOCABULARY, closing=True)
+    assert not refused.value.outdated and "alwys" in str(refused.value)
+
+
+def test_a_service_starts_on_such_lines_and_takes_over_the_edit_that_mends_them(folder, tmp_path, caplog):
+    watcher = Watcher(Folder(folder, VOCABULARY), keep=tmp_path)
+    assert watcher.status.outdated and "inGroup takes" in str(watcher.trouble) and "inGroup takes" in caplog.text
+    assert not may(watcher.current, "support", "article.delete")
+    assert watcher.settle(), "a change of these rules may be applied"
+    assert watcher.reload().outdated, "nothing has changed"
+
+    add_line(folder / "articles.csv", "p, support, article.view, always, allow")
+    assert watcher.reload().error is not None and not watcher.status.outdated, "an edit must mend what is refused"
+
+    replace(folder / "model.conf", "r.sub.department)", "'atlas')")
+    assert watcher.reload().error is None
+    assert may(watcher.current, "support", "article.delete") and not watcher.current.closed
+
+
+def test_it_starts_on_them_even_while_the_files_are_broken_otherwise(folder, tmp_path):
+    Watcher(Folder(folder, VOCABULARY), keep=tmp_path)
+    add_line(folder / "articles.csv", "p, support, article.view, alwys, allow")
+    watcher = Watcher(Folder(folder, VOCABULARY), keep=tmp_path)
+    assert watcher.current.closed and "alwys" in str(watcher.trouble)
+
+
+def test_a_promise_that_a_closed_deny_breaks_does_not_stop_the_start(folder):
+    (folder / "invariants.csv").write_text("always, editor, article.update, always\n# end\n")
+    replace(folder / "articles.csv", "p, editor, article.update, on_duty, deny",
+            "p, editor, article.update, always, allow\np, editor, article.update, on_duty, deny")
+    assert load(folder, VOCABULARY, closing=True).closed
+
+
+def test_an_invariant_that_forbids_still_does(folder):
+    (folder / "invariants.csv").write_text("never, editor, article.view\n# end\n")
+    with pytest.raises(PolicyError, match="rules that out"):
+        load(folder, VOCABULARY, closing=True)
