@@ -12,8 +12,8 @@ from .vocabulary import Column
 
 TEXT, OPTIONAL_TEXT = Column(str, False), Column(str, True)
 SUBJECT: Mapping[str, Column] = {
-    "id": Column(str, True, "uuid"), "key": TEXT, "role": Column(str, False, "role"),
-    "tenant_id": Column(str, False, "uuid"),
+    "id": Column(str, True, "uuid", row_of="user"), "key": TEXT, "role": Column(str, False, "role"),
+    "tenant_id": Column(str, False, "uuid", row_of="tenant"),
     "department": OPTIONAL_TEXT, "kind": Column(str, False, values=("guest", "user", "service")),
 }
 # What kind of request each method makes.

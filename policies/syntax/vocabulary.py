@@ -51,6 +51,8 @@ class Column:
 
     values   the only ones that it takes, beside a missing one; empty: any of the type
     same_as  another column, which has the same value in each row
+    least, most  bounds of a number, as far as they are declared. Only the lint reads them: no row is held to them
+    row_of   the resource whose rows an id names, where that is known; the lint alone reads it
     """
 
     type: type[str] | type[int] | type[bool]
@@ -58,11 +60,18 @@ class Column:
     format: str | None = None
     values: tuple[str, ...] | tuple[int, ...] = ()
     same_as: str | None = None
+    least: int | None = field(default=None, compare=False)
+    most: int | None = field(default=None, compare=False)
+    row_of: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Resource:
     """One kind of object, such as `article`, with its permissions such as `article.view`.
+
+    `collection` is the name that scopes have: `articles`. `methods` are those of the endpoints that ask for a
+    permission, where nothing else asks for it. `on_viewed` are the permissions of use only on what the caller may also
+    view.
 
     `indexes` tells the columns of each of the table's indexes, in order: by what it is cheap to list. It is a
     function, because only the lint asks, and the answer takes a temporary database. `fields` are the table's own
@@ -74,6 +83,9 @@ class Resource:
     columns: Mapping[str, Column] = field(default_factory=dict)
     indexes: Callable[[], tuple[tuple[str, ...], ...]] = field(default=tuple, compare=False)
     fields: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    collection: str = ""
+    methods: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    on_viewed: frozenset[str] = frozenset()
 
     def row(self, **values: Any) -> dict[str, Any]:
         """A row with these values and every other column missing. Raises KeyError for an unknown column."""

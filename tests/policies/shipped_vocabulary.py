@@ -6,6 +6,7 @@ against the documentation and needs neither the application nor a database.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from policies.syntax.vocabulary import Column, Resource, Vocabulary
@@ -30,67 +31,101 @@ STATES = {
     }.items()
 }
 
-EVERY_ROW = {"id": ID, "tenant_id": ID, "version": NUMBER, "created_at": TIME, "updated_at": TIME}
-OWNED = {**EVERY_ROW, "owner_id": OPTIONAL_ID, "department": OPTIONAL_TEXT}
+TENANT, VERSION = replace(ID, row_of="tenant"), replace(NUMBER, least=1, most=2**53)
+EVERY_ROW = {"id": ID, "tenant_id": TENANT, "version": VERSION, "created_at": TIME, "updated_at": TIME}
+UNSEEN_ROW = {**EVERY_ROW, "version": NUMBER}  # whose version no answer has
+OWNER, OPTIONAL_OWNER = (replace(one, row_of="user") for one in (ID, OPTIONAL_ID))
+OWNED = {**EVERY_ROW, "owner_id": OPTIONAL_OWNER, "department": OPTIONAL_TEXT}
+JOB_NUMBER = replace(NUMBER, least=-(2**63), most=2**63 - 1)
+CATEGORY = replace(OPTIONAL_ID, row_of="category")
 
 EVERY_COLLECTION = ("view", "view_private", "create", "update", "delete", "export", "import", "manage", "share")
+# The methods of the endpoints of each verb; those of an action, and of what is missing here, are POST alone.
+METHODS = {"update": ("PATCH", "POST", "PUT"), "delete": ("DELETE",), "export": ("GET", "HEAD"),
+           "share": ("DELETE", "GET", "HEAD", "PUT")}
+# Verbs that make rows or say more about making and changing them: for all others a row has to be viewed first.
+WITHOUT_VIEW = ("view", "create", "import", "manage", "register")
 OWNER_INDEX = ("tenant_id", "owner_id", "created_at", "id")
 STATUS_INDEX = ("tenant_id", "status", "created_at", "id")
 
 
-def _collection(name: str, /, *actions: str, **columns: Column) -> Resource:
+def _collection(name: str, collection: str, /, *actions: str, imports: bool = True, **columns: Column) -> Resource:
     indexes = (OWNER_INDEX, STATUS_INDEX) if "status" in columns else (OWNER_INDEX,)
-    permissions = frozenset(f"{name}.{action}" for action in (*EVERY_COLLECTION, *actions))
-    return Resource(name, permissions, {**OWNED, **columns}, lambda: indexes)
+    verbs = (*EVERY_COLLECTION, *actions)
+    methods = _methods(name, [verb for verb in verbs if verb != "manage" and (imports or verb != "import")])
+    if not imports:
+        methods[f"{name}.update"] -= {"POST"}
+    return Resource(name, _named(name, verbs), _of(name, {**OWNED, **columns}), lambda: indexes,
+                    collection=collection, methods=methods,
+                    on_viewed=_named(name, [verb for verb in verbs if verb not in WITHOUT_VIEW]))
 
 
-def _other(name: str, /, *actions: str, **columns: Column) -> Resource:
-    return Resource(name, frozenset(f"{name}.{action}" for action in actions), columns)
+def _rows(name: str, collection: str, /, *verbs: str, **columns: Column) -> Resource:
+    """A collection without most of the verbs."""
+    return Resource(name, _named(name, verbs), _of(name, columns), collection=collection, methods=_methods(name, verbs),
+                    on_viewed=_named(name, [verb for verb in verbs if verb not in WITHOUT_VIEW]))
+
+
+def _other(name: str, /, *verbs: str, **methods: str) -> Resource:
+    """What has no rows. `methods` are those of verbs that POST alone is not used for."""
+    asked = {**_methods(name, verbs), **{f"{name}.{verb}": frozenset(used.split()) for verb, used in methods.items()}}
+    return Resource(name, _named(name, verbs), collection=name, methods=asked,
+                    on_viewed=_named(name, [verb for verb in verbs if verb.startswith("view_")]))
+
+
+def _named(name: str, verbs: Iterable[str]) -> frozenset[str]:
+    return frozenset(f"{name}.{verb}" for verb in verbs)
+
+
+def _of(name: str, columns: Mapping[str, Column]) -> dict[str, Column]:
+    return {column: replace(one, row_of=name) if column == "id" else one for column, one in columns.items()}
+
+
+def _methods(name: str, verbs: Iterable[str]) -> dict[str, frozenset[str]]:
+    return {f"{name}.{verb}": frozenset(METHODS.get(verb, ("POST",))) for verb in verbs if not verb.startswith("view")}
 
 
 RESOURCES = (
     _collection(
-        "article", "submit", "approve", "reject", "publish", "archive",
-        title=TEXT, slug=TEXT, body=TEXT, language=OPTIONAL_TEXT, category_id=OPTIONAL_ID,
+        "article", "articles", "submit", "approve", "reject", "publish", "archive",
+        title=TEXT, slug=TEXT, body=TEXT, language=OPTIONAL_TEXT, category_id=CATEGORY,
         status=STATES["article"], published_at=OPTIONAL_TIME,
     ),
     _collection(
-        "product", "publish", "archive",
-        name=TEXT, sku=TEXT, description=OPTIONAL_TEXT, price=NUMBER, currency=TEXT, stock=NUMBER,
-        category_id=OPTIONAL_ID, status=STATES["product"],
+        "product", "products", "publish", "archive",
+        name=TEXT, sku=TEXT, description=OPTIONAL_TEXT, price=replace(NUMBER, least=0, most=10**12), currency=TEXT,
+        stock=replace(NUMBER, least=0, most=10**9), category_id=CATEGORY, status=STATES["product"],
     ),
     _collection(
-        "order", "approve", "reject", "cancel", "ship", "complete", "refund",
-        note=OPTIONAL_TEXT, total=NUMBER, currency=TEXT, status=STATES["order"],
+        "order", "orders", "approve", "reject", "cancel", "ship", "complete", "refund", imports=False,
+        note=OPTIONAL_TEXT, total=replace(NUMBER, least=0, most=2**63 - 1), currency=TEXT, status=STATES["order"],
     ),
     _collection(
-        "comment", "approve", "reject",
-        article_id=ID, body=TEXT, status=STATES["comment"], article_status=TEXT,
+        "comment", "comments", "approve", "reject",
+        article_id=replace(ID, row_of="article"), body=TEXT, status=STATES["comment"], article_status=TEXT,
     ),
-    _collection("category", name=TEXT, slug=TEXT, parent_id=OPTIONAL_ID),
+    _collection("category", "categories", name=TEXT, slug=TEXT, parent_id=CATEGORY),
     _collection(
-        "user", "disable", "enable", "register",
+        "user", "users", "disable", "enable", "register",
         name=TEXT, email=TEXT, role=Column(str, nullable=False, format="role"), active=FLAG,
-        owner_id=replace(OPTIONAL_ID, same_as="id"),
+        owner_id=replace(OPTIONAL_OWNER, same_as="id"),
     ),
     _collection(
-        "page", "publish", "archive",
+        "page", "pages", "publish", "archive",
         slug=TEXT, title=TEXT, body=TEXT, language=TEXT, status=STATES["page"], published_at=OPTIONAL_TIME,
     ),
-    _other("session", "create", "view", "delete", **EVERY_ROW, owner_id=ID, last_used_at=TIME, address=OPTIONAL_TEXT,
-           device=OPTIONAL_TEXT),
-    _other("job", "view", "delete", "retry", **EVERY_ROW, owner_id=OPTIONAL_ID, kind=TEXT, state=STATES["job"],
-           progress=NUMBER, attempts=NUMBER, done_at=OPTIONAL_TIME),
-    _other("profile", "export", "view", "update"),
-    _other("token", "view", "create", "delete", **EVERY_ROW, owner_id=ID, name=TEXT),
-    _other(
-        "contact", "create", "view", "delete",
-        **EVERY_ROW, name=TEXT, email=TEXT, subject=TEXT, body=TEXT,
-    ),
+    _rows("session", "sessions", "create", "view", "delete", **UNSEEN_ROW, owner_id=OWNER, last_used_at=TIME,
+          address=OPTIONAL_TEXT, device=OPTIONAL_TEXT),
+    _rows("job", "jobs", "view", "delete", "retry", **UNSEEN_ROW, owner_id=OPTIONAL_OWNER, kind=TEXT,
+          state=STATES["job"], progress=JOB_NUMBER, attempts=JOB_NUMBER, done_at=OPTIONAL_TIME),
+    _other("profile", "export", "view", "update", export="GET HEAD", update="PATCH POST"),
+    _rows("token", "tokens", "view", "create", "delete", **UNSEEN_ROW, owner_id=OWNER, name=TEXT),
+    _rows("contact", "contact", "create", "view", "delete", **EVERY_ROW, name=TEXT, email=TEXT, subject=TEXT,
+          body=TEXT),
     _other("health", "view"),
     _other("stats", "view"),
     _other("audit", "view", "view_facts"),
-    _other("policy", "view", "update", "evaluate"),
+    _other("policy", "view", "update", "evaluate", update="POST"),
 )
 
 VOCABULARY = Vocabulary({resource.name: resource for resource in RESOURCES})

@@ -18,7 +18,7 @@ from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings
 from tests.policies.editing import shipped_copy
 from tests.policies.parts import parts
-from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES, VOCABULARY
+from tests.policies.shipped_vocabulary import PERMISSIONS, RESOURCES, ROLES, VOCABULARY
 
 # What each role is granted, written by hand. "a, b when" grants both on that condition.
 GRANTED = {
@@ -154,6 +154,20 @@ def test_the_installed_collections_speak_the_words_of_the_contract() -> None:
     assert set(words.by_permission) >= PERMISSIONS
     suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", words)
     assert run(load(SHIPPED, words), suite).failures == []
+
+
+def test_the_installed_collections_say_of_columns_and_endpoints_what_the_contract_says() -> None:
+    words, faults = discover().vocabulary.resources, []
+    for resource in RESOURCES:
+        mine = words[resource.name]
+        pairs = {name: (getattr(resource, name), getattr(mine, name)) for name in ("collection", "on_viewed")}
+        pairs["methods"] = (dict(resource.methods), dict(mine.methods))
+        pairs |= {f"{name}.{part}": (getattr(column, part), getattr(mine.columns[name], part))
+                  for name, column in resource.columns.items()
+                  for part in ("values", "same_as", "least", "most", "row_of")}
+        faults += [f"{resource.name}.{name}: {wanted} is {given}" for name, (wanted, given) in pairs.items()
+                   if wanted != given]
+    assert faults == []
 
 
 def test_the_shipped_files_give_no_warning(shipped: Policy) -> None:

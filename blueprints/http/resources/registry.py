@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
 from flask import Blueprint
+from marshmallow.validate import Range
 
 from models import indexes
 from models.base import Owned
@@ -23,6 +25,7 @@ from settings import Setting, Settings
 from ..description.operations import operation_id
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
+from ..schemas.fields import Reference
 from .collection import Collection
 from .routes import Routes, blueprint, described
 
@@ -126,17 +129,18 @@ class Registry:
         """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
         permissions: dict[str, set[str]] = {}
         collections = [*self.collections.values(), *self.left_out.values()]
-        groups = [endpoints for _, _, endpoints in self.endpoints()]
-        for endpoints in (*groups, *(one.served for one in self.left_out.values())):
-            for endpoint in endpoints:
-                if endpoint.permission is not None:
-                    permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
+        groups = [*(endpoints for _, _, endpoints in self.endpoints()), *(one.served for one in self.left_out.values())]
+        for endpoint in chain.from_iterable(groups):
+            if endpoint.permission is not None:
+                permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
         tables = {collection.resource: collection for collection in collections}
+        resources = {collection.name: collection.resource for collection in collections}
+        methods = _methods(chain.from_iterable(groups))
         for collection in collections:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name), self.migrations)
+        return Vocabulary({name: _resource(name, verbs, tables.get(name), self.migrations, methods, resources)
                            for name, verbs in permissions.items()},
                           self.functions, idle={one.resource: LEFT_OUT.format(one.name)
                                                 for one in self.left_out.values()}, gone=self.gone,
@@ -149,22 +153,59 @@ class Registry:
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 
-def _resource(name: str, permissions: set[str], collection: Collection | None,
-              migrations: Mapping[str, Path]) -> Resource:
+def _methods(endpoints: Iterable[Endpoint]) -> dict[str, frozenset[str]]:
+    """Permission → the methods of the requests that ask for it.
+
+    Permissions to view are left out: every request about a row asks for them. So are permissions that no endpoint has.
+    A console page sends the request of an endpoint that is documented.
+    """
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for endpoint in endpoints:
+        if endpoint.permission is not None and not endpoint.permission.partition(".")[2].startswith("view"):
+            used = {endpoint.method} | ({"HEAD"} if endpoint.method == "GET" else set())
+            found.setdefault(endpoint.permission, (set(), set()))[endpoint.documented].update(used)
+    return {permission: frozenset(documented or others) for permission, (others, documented) in found.items()}
+
+
+def _resource(name: str, permissions: set[str], collection: Collection | None, migrations: Mapping[str, Path],
+              methods: Mapping[str, frozenset[str]], resources: Mapping[str, str]) -> Resource:
+    asked = {permission: methods[permission] for permission in sorted(permissions) if permission in methods}
+    viewed = {permission for permission in permissions if permission.startswith(f"{name}.view_")}
     if collection is None:
-        return Resource(name, frozenset(permissions))
+        return Resource(name, frozenset(permissions), collection=name, methods=asked, on_viewed=frozenset(viewed))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
     known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
-    columns = {column.name: _described(column, collection) for column in collection.columns
+    columns = {column.name: _described(column, collection, resources) for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
+    if collection.imports:  # an import makes and changes rows with one request
+        asked |= {one: asked[one] | {"POST"} for one in map(collection.permission, ("create", "update"))
+                  if one in asked}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
-                    {column.name: column for column in collection.columns})
+                    {column.name: column for column in collection.columns}, collection.name, asked,
+                    frozenset(viewed | _on_viewed(collection)) & permissions)
 
 
-def _described(field: pw.Field, collection: Collection) -> Column:
-    """A column with what is known of its values: the states of actions, the choices of the schema."""
-    column = column_of(field)
+def _on_viewed(collection: Collection) -> set[str]:
+    """The permissions that are of use only where the row may be viewed as well: those of endpoints that find a row
+    through `view`, of an export, and of guarded fields."""
+    found = {endpoint.permission for endpoint in collection.served
+             if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
+    others = map(collection.permission, ("view", "create", "import", "manage"))
+    return {collection.permission("export"), *found, *collection.guarding}.difference(others)
+
+
+def _described(field: pw.Field, collection: Collection, resources: Mapping[str, str]) -> Column:
+    """A column with what is known of its values: the states of actions, the choices and bounds of the schema, and whose
+    rows an id names."""
+    column, declared = column_of(field), collection.body_schema.fields.get(field.name)
+    if column.format == "uuid":
+        known = {"id": collection.resource, "tenant_id": "tenant", "owner_id": "user"}
+        row_of = resources.get(declared.collection) if isinstance(declared, Reference) else known.get(field.name)
+        column = replace(column, row_of=row_of)
+    elif column.type is int:
+        within = next((check for check in (declared.validators if declared else ()) if isinstance(check, Range)), None)
+        return column if within is None else replace(column, least=within.min, most=within.max)
     if field.name == "owner_id" and issubclass(collection.model, Owned) and collection.model.owns_itself:
         return replace(column, same_as="id")
     if column.type is not str:
