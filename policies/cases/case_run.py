@@ -15,7 +15,10 @@ from ..evaluation.rule_trace import RuleTrace
 from ..syntax.roles import RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..wording.finding import Finding
-from .cases import Question, Suite
+from .cases import Case, Question, Suite
+
+_IDLE = "no rule is about whom and what this case asks, so every answer is no, whatever else it says; ask for what a " \
+        "line gives or denies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +70,23 @@ class Failure:
 
 @dataclass(slots=True)
 class Report:
-    """The result of a run: the number of questions, and each wrong answer."""
+    """The result of a run: the number of questions, each wrong answer, and the other cases that reach no rule."""
 
     suite: Suite
     asked: int = 0
     failures: list[Failure] = field(default_factory=list)
+    idle: list[Case] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """Warnings about words of the file, and about whole cases, that test nothing."""
+        idle = (Finding(self.suite.file, case.line, f"{case.name}: {_IDLE}", "warning") for case in self.idle)
+        return sorted([*self.suite.warnings, *idle])
 
     @property
     def findings(self) -> list[Finding]:
-        """A warning for what tests nothing, and an error for each wrong answer."""
-        return sorted([*self.suite.warnings, *(failure.finding for failure in self.failures)])
+        """The warnings, and an error for each wrong answer."""
+        return sorted([*self.warnings, *(failure.finding for failure in self.failures)])
 
 
 class Coverage:
@@ -135,7 +145,18 @@ def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Repor
             report.failures.append(_failure(policy, suite.file, question))
         if coverage is not None:
             coverage.add(question, allowed)
+    wrong = {failure.question.case.line for failure in report.failures}
+    report.idle = [case for case in suite.cases if case.line not in wrong and not _reaches(policy, case)]
     return report
+
+
+def _reaches(policy: Policy, case: Case) -> bool:
+    """True if a rule is about what a case asks. Without one, it passes whatever object and circumstances it names."""
+    resources = {thing.resource for thing in case.things}
+    return not resources or not case.principals or any(
+        policy.reaching(principal.role, principal.key, permission)
+        for _, principal in case.principals for resource in resources
+        for permission in policy.vocabulary.resources[resource].permissions)
 
 
 def _failure(policy: Policy, file: str, question: Question) -> Failure:

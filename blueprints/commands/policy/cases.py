@@ -157,7 +157,7 @@ def _require_report(place: Path) -> None:
 def _write_report(place: Path, trial: Trial) -> None:
     properties = {"policy_version": trial.policy.version, "coverage": trial.coverage.percent,
                   "lines": trial.coverage.lines, "lines_reached": trial.coverage.reached}
-    remarks = [*trial.report.suite.warnings, *trial.missed]
+    remarks = [*trial.report.warnings, *trial.missed]
     if trial.below:
         remarks.append(Finding(show_path(trial.folder), 0, trial.figure))
     try:

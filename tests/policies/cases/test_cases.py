@@ -216,6 +216,21 @@ def test_a_scope_is_reached_by_what_it_covered(shipped: Policy) -> None:
 # As the service uses them
 
 
+@pytest.mark.parametrize(("case", "reached"), [
+    ("who: visitor, what: stats, may: []", False),
+    ("who: [visitor, bob], what: [stats, audit], may: []", False),
+    ("who: [visitor, eve], what: article, may: {eve: [article.*]}", True),
+    ("who: bob, what: a draft, may: []", True),  # a line is about it, on a condition that does not hold
+    ("who: robot, what: page, may: []", True),  # nor do the scopes of the caller cover what its role has
+])
+def test_a_case_that_no_rule_is_about_is_a_warning_at_its_line(shipped: Policy, case: str, reached: bool) -> None:
+    suite = suite_of("who: visitor, what: a published one, may: [article.view]", case)
+    found = [finding for finding in run(shipped, suite).findings if finding not in suite.warnings]
+    assert [(finding.line, finding.severity) for finding in found] == ([] if reached else [
+        (suite.cases[1].line, "warning")])
+    assert all(finding.message.startswith("a case: no rule is about whom and what this case asks") for finding in found)
+
+
 def test_a_policy_that_breaks_its_own_cases_says_so(tmp_path: Path) -> None:
     directory = shipped_copy(tmp_path / "policies")
     (directory / "tests.yaml").write_text((SHIPPED / "tests.yaml").read_text())
