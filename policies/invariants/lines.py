@@ -11,7 +11,7 @@ The form is that of the other CSV files; WHO is a role or `user:<id>`, and permi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
@@ -98,15 +98,6 @@ def lines_of(policy: Policy) -> tuple[Invariant, ...]:
     if content is None:
         return ()
     return read(content, frozenset(policy.roles.names), policy.patterns, policy.conditions, [])
-
-
-def aimless(policy: Policy) -> Iterator[Finding]:
-    """A warning for each line with a pattern of no permission, such as one of a plugin that is not installed."""
-    for one in lines_of(policy):
-        for act in (one.act, *one.exceptions):
-            if not policy.patterns.covered(act):
-                message = f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
-                yield Finding(INVARIANTS_FILE, one.line, message, "warning", single_person(one.who))
 
 
 def _wrong_form(line: str, kind: str, columns: list[str]) -> str | None:

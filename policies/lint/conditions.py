@@ -1,23 +1,45 @@
-"""Conditions that never hold, or always: for a literal that there is none of, or because their parts say so."""
+"""Conditions that never hold, or always: for a literal that there is none of, because their parts say so, or because
+the time has come. And those that compare what does not belong together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
-from ..comparison.candidates import KIND
+from ..comparison.candidates import DATE, KIND, NOW
+from ..comparison.clock import WEST
 from ..comparison.search import Undecided
 from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
+from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_for
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
-from ..syntax.expression import Atom, Attribute, Comparison, Shared, atoms, columns, text
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    InGroup,
+    Negation,
+    Shared,
+    atoms,
+    columns,
+    conjunction,
+    disjunction,
+    negation,
+    text,
+)
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Column, Resource
-from ..wording.finding import Finding
+from ..syntax.vocabulary import Column, Resource, date_time
+from ..wording.finding import Finding, single_person
 from ..wording.suggestions import did_you_mean, hint
 from .standing import ALLOW, DENY, Cell, Standing
+from .words import listed
 
 NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
 CONTRADICTION = "its parts contradict each other"
@@ -27,12 +49,18 @@ class Conditions:
     """What is wrong with the conditions of model.conf, and with those of single lines.
 
     findings  those at lines of model.conf
+    told      the words that have a finding as a whole
     """
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
         self._told: set[str] = set()
-        self.findings = tuple(self._about_model())
+        self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
+        self.findings = (*self._about_model(), *self._about_columns())
+
+    @property
+    def told(self) -> frozenset[str]:
+        return frozenset(self._told)
 
     def never(self, rule: Rule) -> str | None:
         """Why nobody whom a line reaches can meet its condition; None where model.conf is told already."""
@@ -51,6 +79,41 @@ class Conditions:
             return None
         return (f"`{rule.when}` holds for everybody whom this line reaches, on every object; write `always` if that is "
                 f"meant")
+
+    def misread(self, rule: Rule) -> str | None:
+        """Returns what is wrong with how a condition reads a column of the objects that a line reaches."""
+        condition = self._policy.conditions.get(rule.when)
+        if condition is None or condition.name in self._told:
+            return None
+        key = (condition.name, rule.act)
+        if key not in self._misread:
+            self._misread[key] = self._of_columns(condition, self._resources(self._policy.patterns.covered(rule.act)))
+        return self._misread[key]
+
+    def _about_columns(self) -> Iterator[Finding]:
+        """Yields, once at the condition, what `misread` would say at every line that names it."""
+        reached: dict[str, set[str]] = {}
+        for rule in self._policy.rules:
+            if (condition := self._policy.conditions.get(rule.when)) is not None:
+                reached.setdefault(condition.name, set()).update(self._policy.patterns.covered(rule.act))
+        for word, condition in self._policy.conditions.items():
+            asked = reached.get(word, self._policy.vocabulary.by_permission.keys())
+            message = None if word in self._told else self._of_columns(condition, self._resources(asked))
+            if message:
+                self._told.add(word)
+                yield Finding(MODEL_FILE, condition.line, message, "warning")
+
+    def _resources(self, permissions: Iterable[str]) -> list[Resource]:
+        of = self._policy.vocabulary.by_permission
+        return list({of[name].name: of[name] for name in sorted(permissions)}.values())
+
+    @staticmethod
+    def _of_columns(condition: Branch, resources: Sequence[Resource]) -> str | None:
+        for atom in dict.fromkeys(atoms(condition.expression)):
+            having = [resource for resource in resources if columns(atom) <= resource.columns.keys()]
+            if columns(atom) and having and (message := _misread(atom, having)):
+                return message
+        return None
 
     def _about_model(self) -> Iterator[Finding]:
         model = self._policy.model
@@ -149,7 +212,9 @@ class Conditions:
 
 def _settled(atom: Comparison, called: str, column: Column) -> str | None:
     """That a comparison has the same answer for every value that there is."""
-    if not column.values or not (outcome := _outcome(atom, column.values)):
+    if not column.values:
+        return _beyond(atom, called, column)
+    if not (outcome := _outcome(atom, column.values)):
         return None
     if isinstance(column.values[0], int):
         return f"`{text(atom)}` {outcome}: {called} is {column.values[0]} to {column.values[-1]}"
@@ -157,6 +222,134 @@ def _settled(atom: Comparison, called: str, column: Column) -> str | None:
     return f"`{text(atom)}` {outcome}: {called} is never {atom.right}{hint(str(atom.right), known)}"
 
 
+def _beyond(atom: Comparison, called: str, column: Column) -> str | None:
+    """Says that a comparison has the same answer for every number within the bounds of its column."""
+    bound, least, most = atom.right, column.least, column.most
+    if type(bound) is not int or column.type is not int or (least is None and most is None):
+        return None
+    low, high = (bound - 1 if least is None else least), (bound + 1 if most is None else most)
+    outcome = _outcome(atom, {low, high, *(one for one in (bound - 1, bound, bound + 1) if low <= one <= high)})
+    if not outcome:
+        return None
+    known = f"at least {least}" if most is None or (least is not None and bound <= least) else f"at most {most}"
+    return f"`{text(atom)}` {outcome}: {called} is {known}"
+
+
 def _outcome(atom: Comparison, values: Iterable[str | int]) -> str:
     answers = {COMPARE[atom.operator](value, atom.right) for value in values}
     return "" if len(answers) != 1 else "always holds" if answers == {True} else "never holds"
+
+
+# What does not belong together
+
+
+def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
+    """Returns what is wrong with an atom for every one of these resources, which have the columns that it reads."""
+    match atom:
+        case InGroup(Attribute("obj", name)) if all(resource.columns[name].values for resource in having):
+            states = sorted({str(value) for resource in having for value in resource.columns[name].values})
+            return (f"`{text(atom)}` takes {listed(states)} for names of groups; name a column that holds a group, or "
+                    f"the group itself: inGroup(r.sub, 'name')")
+        case Comparison(operator, Attribute() as left, Attribute() as right):
+            kinds = [(_row_of(left, resource), _row_of(right, resource)) for resource in having]
+            if all(None not in pair and pair[0] != pair[1] for pair in kinds):
+                outcome = "never holds" if operator == "==" else "always holds"
+                ids = [_id(side, {str(pair[place]) for pair in kinds}) for place, side in enumerate((left, right))]
+                return f"`{text(atom)}` {outcome}: {ids[0]}, and {ids[1]}{_meant(left, right, having)}"
+        case Comparison(_, Attribute("obj", name), int()):
+            said = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
+            return said[0] if all(said) else None
+    return None
+
+
+def _row_of(side: Attribute, resource: Resource) -> str | None:
+    """The resource whose rows an attribute names, if it is known to name any."""
+    known: Mapping[str, Mapping[str, Column]] = {"sub": SUBJECT, "env": ENVIRONMENT, "obj": resource.columns}
+    column = known.get(side.root, {}).get(side.name)
+    return None if column is None else column.row_of
+
+
+def _id(side: Attribute, kinds: Collection[str]) -> str:
+    if side == Attribute("obj", "id"):
+        return f"{side} is the object's own id"
+    return f"{side} is the id of {' or '.join(f'{_a(kind)} {kind}' for kind in sorted(kinds))}"
+
+
+def _a(word: str) -> str:
+    return "an" if word[0] in "aeio" else "a"  # "a user"
+
+
+def _meant(left: Attribute, right: Attribute, having: Sequence[Resource]) -> str:
+    """Suggests the columns that name the same rows as the other side, in every one of these resources."""
+    for side, other in ((left, right), (right, left)):
+        if side.root == "obj" and other.root != "obj":
+            names = [{name for name, column in resource.columns.items() if column.row_of == _row_of(other, resource)}
+                     for resource in having]
+            if fitting := sorted(set.intersection(*names)):
+                return f"; did you mean {' or '.join(f'r.obj.{name}' for name in fitting)}?"
+    return "; compare ids of one table"
+
+
+# What the time has settled
+
+
+def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[Finding]:
+    """Yields a warning for each condition whose times have all passed at `moment`, which has a zone.
+
+    `told` are the conditions that have a warning as a whole already. The start of a sale is no such time while its end
+    is to come.
+    """
+    with_parameter = set()
+    for word, condition in policy.conditions.items():
+        if word in told:
+            continue
+        if message := _passed(word, condition.expression, moment):
+            yield Finding(MODEL_FILE, condition.line, message, "warning")
+        elif word.endswith(":"):
+            with_parameter.add(word)
+    for rule in policy.rules if with_parameter else ():
+        condition = policy.conditions[rule.when]
+        if condition.name in with_parameter and (message := _passed(
+                rule.when, policy.meant(condition, rule, min(policy.patterns.covered(rule.act))), moment)):
+            yield Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
+
+
+def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
+    asked = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
+             and atom.left in (NOW, DATE) and isinstance(atom.right, str)]
+    settled = {atom: outcome for atom in asked if (outcome := _since(atom, moment)) is not None}
+    if not settled:
+        return None
+    over = next((atom for atom, holds in settled.items() if not holds), None)
+    if over is not None and _with(expression, settled) is False:
+        return (f"`{word}` is over: `{text(over)}` never holds again; take it out with the lines that name it, or set "
+                f"a later time")
+    if len(settled) < len(asked):
+        return None
+    if over is not None:
+        return f"`{text(over)}` is over and never holds again; take it out, or set a later time"
+    return f"`{text(asked[0])}` has come to pass and holds from now on; take it out"
+
+
+def _since(atom: Comparison, moment: datetime) -> bool | None:
+    """Returns the answer of a comparison with a time from a moment on, in any time zone; None where it may change."""
+    now, named = date_time(moment), str(atom.right)
+    # The date is the last one that it still is somewhere.
+    first = now if atom.left == NOW else (moment + WEST).date().isoformat()
+    if named < first or (named == first and atom.operator in ("<", ">=")):
+        return COMPARE[atom.operator](first, named)
+    return None
+
+
+def _with(expression: Expression, settled: Mapping[Comparison, bool]) -> Expression:
+    """The expression with these comparisons replaced by their answers."""
+    match expression:
+        case AllOf(parts):
+            return conjunction(_with(part, settled) for part in parts)
+        case AnyOf(parts):
+            return disjunction(_with(part, settled) for part in parts)
+        case Negation(part):
+            return negation(_with(part, settled))
+        case Comparison() if expression in settled:
+            return settled[expression]
+    return expression

@@ -15,7 +15,7 @@ from ..wording.finding import Finding, single_person
 from .openings import Openings
 from .words import listed
 
-_READ = "read:"
+_READ, _MANAGE = "read:", "manage"
 
 
 def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
@@ -63,7 +63,8 @@ def _quoted(policy: Policy) -> set[str]:
 
 
 def about_scopes(policy: Policy) -> Iterator[Finding]:
-    """Lines that other lines of the same scope contain, and scopes to read with which a caller can write."""
+    """Lines that other lines of the same scope contain, and scopes with which a token can do more than their name says.
+    """
     kept = list(policy.scopes)
     for rule in reversed(policy.scopes):
         covered = policy.patterns.covered(rule.act)
@@ -73,10 +74,30 @@ def about_scopes(policy: Policy) -> Iterator[Finding]:
             kept.remove(rule)
             named = listed([f"{one.file}:{one.line} ({one.scope}, {one.act})" for one in by])
             yield Finding(rule.file, rule.line, _idle(rule, by, named), "warning")
-        writes = sorted(name for name in covered if not is_read(name))
-        if rule.scope.startswith(_READ) and writes:
-            message = f"a scope to read gives {listed(writes)}: a token that shall only read can change things with it"
+        if message := _beyond_name(policy, rule, covered):
             yield Finding(rule.file, rule.line, message, "warning")
+
+
+def _beyond_name(policy: Policy, rule: ScopeRule, covered: frozenset[str]) -> str | None:
+    """Says that a line gives a token more than the name of its scope: another collection, reserved fields, or writes
+    with a scope to read."""
+    verb, _, area = rule.scope.partition(":")
+    of = policy.vocabulary.by_permission
+    own = {resource.name for resource in of.values() if area in (resource.collection, resource.name)}
+    others = sorted(name for name in covered if of[name].name not in own)
+    if own and others:
+        another = of[others[0]].collection or of[others[0]].name
+        return f"a scope of {area} gives {listed(others)}: those have scopes of their own, such as {verb}:{another}"
+    # A scope with a name of its own may be of several collections, but not of those to come.
+    if "*" in rule.act.partition(".")[0] and len({of[name].name for name in covered}) > 1:
+        return f"a scope of {area} gives {listed(others)}, and what is to come; name the permissions that are meant"
+    writes = sorted(name for name in covered if not is_read(name))
+    if rule.scope.startswith(_READ) and writes:
+        return f"a scope to read gives {listed(writes)}: a token that shall only read can change things with it"
+    if verb != _MANAGE and (reserved := [name for name in writes if name.endswith(f".{_MANAGE}")]):
+        return (f"a scope to {verb} gives {listed(reserved)}: a token sets with it what is reserved, such as whose a "
+                f"row is; name the other permissions, or write {_MANAGE}:{area}")
+    return None
 
 
 def _twice(roles: Roles, link: RoleLink) -> bool:

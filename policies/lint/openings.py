@@ -19,6 +19,8 @@ MOST_NAMED = 3  # permissions that a finding names
 MANY_VERBS, MANY_RESOURCES = 3, 3  # of what every caller gains
 # What a caller without credentials hardly may do to any row, on whatever condition.
 CHANGES = ("update", "delete", "import", "manage")
+# Fields that are shown or set by a permission of their own: given for one collection at a time.
+SHOWN, SET = "view_private", "manage"
 
 
 class Openings:
@@ -35,7 +37,7 @@ class Openings:
         if rule.sub not in self._everyone:
             most = self._policy.permissions_of_line(rule)
             gained = self._gained(rule) if self._nearly_all(most) else []
-            return _told(rule.sub, gained, self._policy) if self._nearly_all(gained) else None
+            return _told(rule.sub, gained, self._policy) if self._nearly_all(gained) else self._guarded(rule)
         gained = self._gained(rule)
         open_to_all = [name for name in gained if self._asks_nothing_of_the_caller(rule, name)]
         with_rows = [name for name in open_to_all if self._policy.vocabulary.by_permission[name].columns]
@@ -45,7 +47,17 @@ class Openings:
         wide = "*" in rule.act and len(resources) >= MANY_RESOURCES
         if many or changes or wide:
             return _told(rule.sub, gained, self._policy)
-        return None
+        return self._guarded(rule)
+
+    def _guarded(self, rule: Rule) -> str | None:
+        """Says that a pattern shows the guarded fields of several collections, or lets them be set, whoever asks."""
+        guarded = [name for name in self._policy.patterns.covered(rule.act) if name.partition(".")[2] in (SHOWN, SET)]
+        gained = [name for name in (self._gained(rule) if _resources(guarded) > 1 else ())
+                  if name in guarded and self._asks_nothing_of_the_caller(rule, name)]
+        if _resources(gained) < 2:
+            return None
+        return (f"this line gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each that "
+                f"comes ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
         """Whether a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
@@ -116,7 +128,15 @@ def everyone(policy: Policy) -> frozenset[str]:
 
 
 def _told(who: str, gained: list[str], policy: Policy) -> str:
-    named = ", ".join(gained[:MOST_NAMED]) + (", …" if len(gained) > MOST_NAMED else "")
     if len(gained) == 1:
-        return f"this line gives {who} {named}"
-    return f"this line gives {who} {len(gained)} of {len(policy.vocabulary.by_permission)} permissions ({named})"
+        return f"this line gives {who} {gained[0]}"
+    many = f"{len(gained)} of {len(policy.vocabulary.by_permission)}"
+    return f"this line gives {who} {many} permissions ({_named(gained)})"
+
+
+def _resources(permissions: Iterable[str]) -> int:
+    return len({name.partition(".")[0] for name in permissions})
+
+
+def _named(gained: list[str]) -> str:
+    return ", ".join(gained[:MOST_NAMED]) + (", …" if len(gained) > MOST_NAMED else "")

@@ -116,7 +116,7 @@ class Standing:
                 yield from self._of_person(rule, key, permissions)
         elif rule.eft == DENY:
             for permission in sorted(permissions):
-                for key in dict.fromkeys((*self._lent.get(rule.sub, ()), *self.given.get(permission, ()))):
+                for key in dict.fromkeys((*self.lent.get(rule.sub, ()), *self.given.get(permission, ()))):
                     yield from self._of_person(rule, key, (permission,))
 
     def alone(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
@@ -129,7 +129,7 @@ class Standing:
             yield from self._in_cells(rule, Subject(role), permissions)
 
     @cached_property
-    def _lent(self) -> Mapping[str, list[str]]:
+    def lent(self) -> Mapping[str, list[str]]:
         """For each role the persons who were lent it, or an heir of it."""
         found: dict[str, list[str]] = {}
         for key in sorted(self.persons):
@@ -221,6 +221,16 @@ class Standing:
             ("open", number, reading, allows, denies), cell, (number, *allows, *denies),
             lambda: conjunction((self.any_of(allows), negation(self.any_of(denies)), goal)))
 
+    def meets_allowed(self, cell: Cell, number: int, without: Iterable[int]) -> bool:
+        """True if a condition, and none of `without`, can hold for an object on which the lines of the cell allow
+        something. Raises Undecided."""
+        allows, denies = frozenset(cell.allows), frozenset((*cell.denies, *without))
+        found = self._example(
+            ("meets_allowed", number, allows, denies), cell, (number, *allows, *denies),
+            lambda: conjunction((self.expressions[number], self.any_of(allows), negation(self.any_of(denies)))))
+        rows = self.policy.vocabulary.by_permission[cell.permission].columns
+        return found is not None and (found.row is not None or not rows)
+
     def any_of(self, numbers: Iterable[int]) -> Expression:
         """The disjunction of these conditions."""
         return disjunction(self.expressions[one] for one in sorted(numbers))
@@ -235,7 +245,7 @@ class Standing:
     ) -> Witness | None:
         """An example of a goal, remembered for all cells in which the answer is the same."""
         subject = cell.subject
-        if subject.key is not None and not any(self._naming(number) for number in numbers):
+        if subject.key is not None and not any(self.naming(number) for number in numbers):
             subject = Subject(subject.role)
         verb = cell.permission.partition(".")[2]
         key = (question, self.prover.kind(cell.permission), bool(rights_for(verb)), subject.key, subject.is_guest)
@@ -252,7 +262,7 @@ class Standing:
         except Undecided as undecided:
             return undecided
 
-    def _naming(self, number: int) -> bool:
+    def naming(self, number: int) -> bool:
         """Whether a condition compares the caller's id with a literal: then it matters who the person is."""
         return any(isinstance(atom, Comparison) and atom.left in (ID, KEY) and not isinstance(atom.right, Attribute)
                    for atom in atoms(self.expressions[number]))

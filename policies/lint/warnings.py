@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from ..comparison.search import Undecided
 from ..evaluation.policy import Policy
-from ..invariants.lines import aimless
+from ..invariants.remarks import remarks
 from ..syntax.rules import Rule
 from ..wording.finding import Finding, single_person
-from .conditions import Conditions
+from .conditions import Conditions, passed
 from .denies import Denies
+from .endpoints import Endpoints
 from .links import about_roles, about_scopes, about_useless
 from .lists import Lists
 from .openings import Openings
@@ -25,11 +27,15 @@ MANY = 3
 UNDECIDED = "what this line does cannot be decided, there are too many cases: simplify the conditions of these lines"
 
 
-def warnings(policy: Policy, held: frozenset[str] | None = None) -> tuple[Finding, ...]:
-    """Every warning about a policy, in the order of its files. `held` are the roles that users have (None: not known).
+def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | None = None) -> tuple[Finding, ...]:
+    """Every warning about a policy, in the order of its files.
+
+    held  the roles that users have (None: not known)
+    at    the time that it is, with its zone (None: now)
     """
     known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
-    return tuple(sorted({*_of_files(policy), *about_useless(policy, known)}))
+    found, told = _of_files(policy)
+    return tuple(sorted({*found, *about_useless(policy, known), *passed(policy, at or datetime.now(UTC), told)}))
 
 
 def find_early(policy: Policy) -> None:
@@ -38,14 +44,16 @@ def find_early(policy: Policy) -> None:
 
 
 @lru_cache(maxsize=2)
-def _of_files(policy: Policy) -> tuple[Finding, ...]:
-    """Those that no user's role changes; remembered for the policy in force."""
+def _of_files(policy: Policy) -> tuple[tuple[Finding, ...], frozenset[str]]:
+    """Warnings that depend on neither users nor the time, and the conditions that have one as a whole. They are
+    remembered for the policy in force."""
     linter = _Linter(policy)
     found = {
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     }
-    return (*found, *linter.beside_rules(), *policy.model.remarks, *policy.remarks, *aimless(policy))
+    found |= {*linter.beside_rules(), *policy.model.remarks, *policy.remarks, *remarks(policy)}
+    return tuple(found), linter.told
 
 
 class _Linter:
@@ -56,6 +64,7 @@ class _Linter:
         self._found = redundancy(self._standing)
         self._never, self._undecided = frozenset(self._found.never), frozenset(self._found.undecided)
         self._denies, self._openings = Denies(self._standing), Openings(self._standing)
+        self._endpoints = Endpoints(self._standing)
         self._lists = Lists(policy, [rule for rule in policy.rules if rule not in self._standing.out])
         self._idle = {idle.rule: idle for idle in self._found.idle}
         self._settles: dict[Rule, list[Rule]] = {}
@@ -78,6 +87,11 @@ class _Linter:
         else:
             yield from self._about_working(rule)
 
+    @property
+    def told(self) -> frozenset[str]:
+        """The conditions that have a finding as a whole."""
+        return self._conditions.told
+
     def beside_rules(self) -> Iterator[Finding]:
         """The warnings at lines of model.conf, of roles and of scopes."""
         yield from self._conditions.findings
@@ -88,6 +102,9 @@ class _Linter:
 
     def _about_working(self, rule: Rule) -> Iterator[str]:
         yield from _decided(lambda: self._conditions.always(rule))
+        yield from filter(None, [self._conditions.misread(rule)])
+        yield from _decided(lambda: self._endpoints.unused(rule))
+        yield from _decided(lambda: self._endpoints.unseen(rule))
         inherited = list(_decided(lambda: self._denies.inherited(rule))) if rule.eft == DENY else []
         yield from inherited
         if rule.eft == DENY:

@@ -21,7 +21,8 @@ def personal(app, under) -> Iterator[SimpleNamespace]:
                     for id in (near, far, gone))
     links = "".join(f"g, user:{id}, editor\n" for id in (near, far))
     kept = "".join(f"only, {who}, audit.view\n" for who in ("owner", *(f"user:{id}" for id in (near, far, gone))))
-    made = under("", {"articles.csv": lines, "roles.csv": links, "invariants.csv": kept})
+    made = under("", {"articles.csv": lines, "roles.csv": links,
+                      "invariants.csv": f"{kept}always, admin, *, always\n"})
     yield SimpleNamespace(app=made, near=near, far=far, gone=gone)
 
 
@@ -44,7 +45,7 @@ def test_the_rules_are_those_of_roles_and_of_persons_of_the_own_tenant(personal,
     assert [rule["permission"] for rule in found["rules"] if rule["who"] == f"user:{personal.near}"] == [
         "article.archive"] * 2
     assert found["roles"][f"user:{personal.near}"] == ["editor"]
-    assert [kept["who"] for kept in found["invariants"]] == ["owner", f"user:{personal.near}"]
+    assert [kept["who"] for kept in found["invariants"]] == ["owner", f"user:{personal.near}", "admin"]
     assert {rule["who"] for rule in found["rules"]} > {"guest", "user", "admin"}
 
 

@@ -16,6 +16,8 @@ from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
+from policies import SHIPPED, load
+from policies.lint.warnings import warnings
 from tests.databases import new_database
 from tests.environments import borrowing
 from tests.running import ROOT, Instance
@@ -78,6 +80,16 @@ def test_its_rules_have_the_scopes_of_what_it_serves():
     reading = ["view", "view_private", "export"]
     assert scopes == {"read:price_lists": reading, "manage:price_lists": ["*"],
                       "write:price_lists": [*reading, "create", "update", "delete", "finish"]}
+
+
+def test_its_rules_give_no_warning(tmp_path, monkeypatch):
+    assert new(tmp_path, "tidy-lists", str(tmp_path)).returncode == 0
+    monkeypatch.syspath_prepend(tmp_path / "gatepost-tidy-lists")
+    names = Names.of("tidy-lists")
+    registry = discover([__import__(f"{names.package}.{names.collection}", fromlist=["*"])])
+    policy = load(SHIPPED, registry.vocabulary, plugins=registry.plugin_policies)
+    assert {rule.file for rule in policy.rules} >= {"tidy_lists.csv"}
+    assert warnings(policy) == ()
 
 
 @pytest.mark.slow

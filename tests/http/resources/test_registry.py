@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from blueprints.http.resources.plugins.discovery import discover
+from gatepost import Int
 from models import indexes
 from models.migrate import SHIPPED as SHIPPED_MIGRATIONS
 from policies import SHIPPED, load
 from policies.lint.warnings import warnings
-from tests.http.resources.shelf.books import Books
+from policies.loading.loader import from_files
+from tests.http.resources.shelf.books import Books, BookSchema
+from tests.policies.generated import BRANCHES, FILES
 
 
 def test_a_start_does_not_look_for_indexes_and_the_lint_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +26,26 @@ def test_a_start_does_not_look_for_indexes_and_the_lint_does(monkeypatch: pytest
     policy = load(SHIPPED, discover().vocabulary)
     assert not asked
     assert any("no index of article serves lists by owner_id" in found.message for found in warnings(policy))
+
+
+def test_the_lint_knows_of_a_plugin_what_its_declaration_says() -> None:
+    schema = type("RatedSchema", (BookSchema,), {
+        "stars": Int(dump_only=True, allow_none=True, minimum=1, maximum=5)})
+    rated = type("Books", (Books,), {"schema": schema, "__module__": Books.__module__})
+    conditions = {"best": "r.obj.stars > 5", "own_id": "r.obj.id == r.sub.id", "reads": "r.env.method == 'GET'"}
+    model = FILES["model.conf"].decode().replace(BRANCHES, " || \\\n    ".join(
+        [BRANCHES, *(f"p.when == '{word}' && {branch}" for word, branch in conditions.items())]))
+    rules = ("p, user, book.view, own, allow", *(f"p, user, book.rate, {word}, allow" for word in conditions),
+             "p, guest, book.export, anonymous, allow", "p2, write:books, book.manage", "# end\n")
+    policy = from_files({**FILES, "model.conf": model.encode(), "books.csv": "\n".join(rules).encode()},
+                        discover([rated]).vocabulary)
+    found = [one.message for one in warnings(policy) if one.file in ("model.conf", "books.csv")]
+    assert [one.partition(";")[0].partition(": a token")[0] for one in found] == [
+        "no request for `book.rate` meets `reads`: its method is POST",
+        "book.export is of no use here: nobody who gains this by the line has book.view for the same object",
+        "a scope to write gives book.manage",
+        "`r.obj.stars > 5` never holds: book.stars is at most 5",
+        "`r.obj.id == r.sub.id` never holds: r.obj.id is the object's own id, and r.sub.id is the id of a user"]
 
 
 def test_the_indexes_are_those_that_the_migrations_make() -> None:

@@ -262,7 +262,8 @@ def test_a_file_that_was_cut_short_is_refused() -> None:
 
 
 def test_a_pattern_that_waits_for_a_plugin_is_a_warning() -> None:
-    policy = from_files(files("never, guest, note.*\nnever, guest, order.refund, except preorder.*"), VOCABULARY)
+    policy = from_files(files("never, guest, note.*\nnever, guest, order.refund, except preorder.*\n"
+                              "always, admin, *, always"), VOCABULARY)
     found = [finding for finding in warnings(policy) if finding.file == "invariants.csv"]
     assert [(finding.line, finding.severity) for finding in found] == [(1, "warning"), (2, "warning")]
 

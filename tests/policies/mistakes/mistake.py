@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.policies import editing
 from tests.policies.editing import shipped_copy
 from tests.policies.generated import FILES
 from tests.policies.shipped_vocabulary import VOCABULARY
+
+TODAY = datetime(2026, 11, 18, 10, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def said(folder: Path) -> list[Finding]:
         found = load(folder, VOCABULARY, required=sorted(set(FILES) - {"model.conf"}))
     except PolicyError as error:
         return [*error.findings, *unread(folder)]
-    return [*warnings(found), *unread(folder)]
+    return [*warnings(found, at=TODAY), *unread(folder)]
 
 
 def told(phrase: str = "", at: str = "", file: str = "") -> Told:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .mistake import Edit, Mistake, Told, add, as_bytes, both, change, cut, told
+from .mistake import Edit, Mistake, Told, add, as_bytes, both, change, cut, new_file, told
 
 M, F, R, A = "model.conf", "orders.csv", "roles.csv", "articles.csv"
 ID = "0199f3a0-0000-7000-8000-000000000001"
 MINE = "p.when == 'mine'"  # where the cause lies in a condition, it is told there
+WAITS = "r.obj.state == 'waiting' && r.obj.owner_id != r.sub.id"
 DEPARTMENT = "    p.when == 'mine' && r.obj.department == r.sub.department || \\"
 
 
@@ -114,6 +115,57 @@ _SCOPES = {
     "a scope that is covered already": "p2, manage:orders, order.refund",
     "a scope line twice": "p2, read:orders, order.view",
 }
+# A condition, and what is said of it at its own line.
+_COLUMNS = {
+    "an amount below the least": ("r.obj.total < 0", "order.total is at least 0"),
+    "every amount": ("r.obj.total >= 0", "always holds: order.total is at least 0"),
+    "a version before the first": ("r.obj.version < 1", "is at least 1"),
+    "the object's id for its owner's": ("r.obj.id == r.sub.id", "did you mean r.obj.owner_id?"),
+    "the tenant for the owner": ("r.obj.tenant_id == r.sub.id", "is the id of a tenant"),
+    "all but what has the caller's id": ("r.obj.id != r.sub.id", "always holds: r.obj.id is the object's own id"),
+    "a state for a group": ("inGroup(r.sub, r.obj.status)", "for names of groups"),
+    "until a time that has passed": ("r.env.now < '2026-01-01T00:00:00.000000Z'", "`mine` is over"),
+    "a day that has passed": ("r.env.date == '2026-10-03'", "`mine` is over"),
+    "days that have passed": ("(r.env.date in['2025-12-24', '2025-12-31'])", "`mine` is over"),
+    "from a time that has come": ("r.env.now >= '2026-01-01T00:00:00.000000Z'", "holds from now on"),
+    "a day that has passed, or one's own": ("(r.env.date == '2026-10-03' || r.obj.owner_id == r.sub.id)",
+                                            "is over and never holds again"),
+}
+_METHODS = {
+    "a change with GET": "r.env.method == 'GET'", "a change that reads": "r.env.request == 'read'",
+    "an action with PUT": "(r.env.method in['PUT', 'PATCH'])", "all but what it uses": "r.env.method != 'POST'",
+}
+_UNSEEN = {
+    "deleting messages that are not seen": ("contact.csv", "p, editor, contact.delete, always, allow"),
+    "deleting others' jobs": ("jobs.csv", "p, support, job.retry, waits, allow"),
+    "facts of rows that are not seen": ("admin.csv", "p, developer, audit.view_facts, always, allow"),
+    "a person's messages": ("contact.csv", f"p, user:{ID}, contact.delete, always, allow"),
+}
+_GUARDED = {
+    "private fields of everything": "p, support, *.view_private, always, allow",
+    "everything reserved": "p, support, *.manage, always, allow",
+    "private fields with each view": "p, developer, *.view*, always, allow",
+    "everything reserved, by day": "p, support, *.manage, office_hours, allow",
+    "everything reserved, for a person": f"p, user:{ID}, *.manage, always, allow",
+}
+_RESERVED = {
+    "a write scope of its collection": "p2, write:orders, order.*",
+    "a write scope that manages": "p2, write:orders, order.manage",
+    "a scope of everything": "p2, manage:orders, *",
+    "a scope of another collection": "p2, write:orders, product.update",
+    "a scope of every view": "p2, read:orders, *.view",
+}
+_PROMISES = {
+    "an exception that leaves nothing": ("never, guest, order.view, except order.*", "leave nothing"),
+    "an exception of something else": ("never, guest, order.*, except product.view", "has nothing of"),
+    "only everybody": ("only, guest, audit.view", "keeps nobody out"),
+    "at most always": ("atmost, user, order.update, always", "forbids nothing"),
+    "a promise of one's own to guests": ("always, guest, order.view, own", "promises nothing"),
+    "never what is reserved for others": ("never, user, audit.view", "invariants.csv:2 (`only, owner, audit.*`) says"),
+    "only users beside only owners": ("only, user, audit.*", "undoes invariants.csv:2 (`only, owner, audit.*`)"),
+    "at most what nobody may": ("atmost, support, audit.view, office_hours", "says this already"),
+    "a promise within one": ("always, admin, order.*, always", "says this already"),
+}
 _FILES: list[tuple[str, str, Edit, Told]] = [
     ("roles", "an inverted line", change(R, "g, support,   user", "g, guest,   support"), told()),
     ("roles", "support is an owner", add(R, "g, support, owner"), told()),
@@ -151,6 +203,24 @@ MISTAKES = [
     *(Mistake("shipped conditions", name, change(M, old, new), True, told())
       for name, (old, new) in _CONDITIONS.items()),
     *(Mistake("scopes", name, add(F, line), True, told()) for name, line in _SCOPES.items()),
+    *(Mistake("scopes", name, add(F, line), True, told("a scope")) for name, line in _RESERVED.items()),
+    *(Mistake("columns and times", name, _condition(expression, "p, support, order.cancel, mine, allow"), True,
+              told(phrase, MINE, M)) for name, (expression, phrase) in _COLUMNS.items()),
+    *(Mistake("methods", name, both(add(F, "p, support, order.cancel, mine, allow"),
+                                    add(M, f"    p.when == 'mine' && {expression} || \\")), True,
+              told("no request for `order.cancel` meets `mine`: its method is POST"))
+      for name, expression in _METHODS.items()),
+    *(Mistake("without its view", name, both(add(file, line), add(M, f"    p.when == 'waits' && {WAITS} || \\")), True,
+              told("of no use here")) for name, (file, line) in _UNSEEN.items()),
+    *(Mistake("guarded fields", name, add(F, line), True, told("the guarded fields of"))
+      for name, line in _GUARDED.items()),
+    *(Mistake("promises", name, new_file("invariants.csv", "always, admin, *, always", "only, owner, audit.*", line),
+              True, told(phrase, line)) for name, (line, phrase) in _PROMISES.items()),
+    Mistake("promises", "a line twice", new_file("invariants.csv", "always, admin, *, always", "only, owner, audit.*",
+                                                 "only,owner,audit.*"), True,
+            told("the same as invariants.csv:2", "only,owner")),
+    Mistake("promises", "none to administrators", new_file("invariants.csv", "always, admin, user.*, always"), True,
+            told("no line promises administrators", "the file")),
     *(Mistake(class_, name, edit, True, expects) for class_, name, edit, expects in _FILES),
     Mistake("denials", "a deny by a department that callers may lack",
             both(add(F, "p, support, order.view, mine, deny"), add(M, DEPARTMENT)), True, told()),

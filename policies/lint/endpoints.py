@@ -1,0 +1,102 @@
+"""Lines that no request can use: because of its method, or because the caller may not view the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..comparison.candidates import METHOD, REQUEST
+from ..comparison.subjects import Subject
+from ..comparison.substitution import put
+from ..evaluation.policy import Policy
+from ..evaluation.rights import rights_for
+from ..syntax.expression import Comparison, Shared, atoms, attributes, disjunction
+from ..syntax.roles import GUEST
+from ..syntax.rules import Rule
+from .standing import ALLOW, Cell, Standing
+from .words import listed, verb
+
+
+class Endpoints:
+    """Compares lines with the endpoints of their permissions."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing, self._policy = standing, standing.policy
+        self._of_methods = _reads_method(standing.policy)
+
+    def unused(self, rule: Rule) -> str | None:
+        """Says that a condition asks for a method that no request for the permissions of a line has. Raises Undecided.
+        """
+        if not self._of_methods or not self._reads_method(rule):
+            return None
+        used: set[str] = set()
+        for cell, number in self._standing.alone(rule):
+            methods = self._policy.vocabulary.by_permission[cell.permission].methods.get(cell.permission)
+            if methods is None:
+                return None
+            sent = self._standing.number(disjunction(Comparison("==", METHOD, method) for method in sorted(methods)))
+            if self._standing.meets(cell, number, sent):
+                return None
+            used |= methods
+        if not used:
+            return None
+        return (f"no request for `{rule.act}` meets `{rule.when}`: its method is {' or '.join(sorted(used))}; correct "
+                f"the condition, or take the line out")
+
+    def unseen(self, rule: Rule) -> str | None:
+        """Says that nobody who gains a permission by a line may view a row to use it on. Raises Undecided."""
+        if rule.eft != ALLOW:
+            return None
+        found: dict[str, str] = {}
+        for permission in sorted(self._policy.permissions_of_line(rule)):
+            resource = self._policy.vocabulary.by_permission[permission]
+            view = f"{resource.name}.view"
+            if permission in resource.on_viewed and view in resource.permissions and not self._usable(
+                    rule, permission, view):
+                found[permission] = view
+        if not found:
+            return None
+        views = listed(list(dict.fromkeys(found.values())))
+        return (f"{listed(list(found))} {verb(found, 'is', 'are')} of no use here: nobody who gains this by the line "
+                f"has {views} for the same object; give that, too")
+
+    def _usable(self, rule: Rule, permission: str, view: str) -> bool:
+        """True if somebody who gains a permission by a line may view a row to use it on, or nobody gains it."""
+        gained = False
+        for cell, number in self._gaining(rule, permission):
+            gained = True
+            if self._viewed(cell, number, view):
+                return True
+        return not gained
+
+    def _gaining(self, rule: Rule, permission: str) -> Iterator[tuple[Cell, int]]:
+        """The callers who would not have a permission without a line. Persons who were lent its role come last: they
+        may view by lines of their own."""
+        roles = [role for role in self._standing.roles if role != GUEST]
+        lone = rule.sub in self._standing.persons
+        subjects = [Subject(role, rule.sub) for role in roles] if lone else sorted(
+            map(Subject, self._standing.roles), key=lambda subject: subject.role != rule.sub)
+        lent = () if lone else (Subject(role, key) for key in self._standing.lent.get(rule.sub, ()) for role in roles)
+        for some in (subjects, lent):
+            for subject in some:
+                cell = self._standing.cell(subject, permission)
+                if rule in cell.lines and self._standing.counts(cell, rule, cell.lines[rule]):
+                    yield cell, cell.lines[rule]
+
+    def _viewed(self, cell: Cell, number: int, view: str) -> bool:
+        """True if a condition can hold for a row that the same caller may view."""
+        standing, denies = self._standing, list(cell.denies)
+        if not rights_for(cell.permission.partition(".")[2]):  # no share gives it: one that gives `view` is another
+            number, *denies = (standing.number(put(standing.expressions[one], {Shared(): False}))
+                               for one in (number, *denies))
+        # Most persons have the lines of their role alone.
+        key, of_role = cell.subject.key, Subject(cell.subject.role)
+        alike = key is not None and not standing.naming(number) and view not in self._policy.permissions_of_lines(key)
+        return standing.meets_allowed(standing.cell(of_role if alike else cell.subject, view), number, denies)
+
+    def _reads_method(self, rule: Rule) -> bool:
+        return any({METHOD, REQUEST} & {*attributes(atom)} for permission in self._policy.patterns.covered(rule.act)
+                   for atom in atoms(self._policy.condition(rule, permission)))
+
+
+def _reads_method(policy: Policy) -> bool:
+    return any({METHOD, REQUEST} & {*attributes(atom)} for atom in atoms(policy.model.matcher))
