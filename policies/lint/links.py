@@ -31,23 +31,36 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
             yield Finding(link.file, link.line, message, "warning", single_person(link.name))
 
 
-def about_useless(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
-    """Roles that change nothing for anybody, and those that none but administrators can give. `held` are the roles that
-    users have (None: not known)."""
-    named = {rule.sub for rule in policy.rules} | _quoted(policy) | {one.who for one in lines_of(policy)}
-    inherited = {link.inherits for link in policy.roles.links}
+def useless_roles(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
+    """Roles that change nothing for anybody. `held` are the roles that users have (None: not known)."""
+    for name, link in _unused(policy, held):
+        message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
+                   if held is not None else
+                   f"no line names the role {name}, and no role inherits it; take it out, unless users have it")
+        user = f"; if {name} is a user, write user:<id> (`gatepost user list` shows the id)"
+        yield Finding(link.file, link.line, message + user, "warning")
+
+
+def about_givers(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
+    """Roles that none but administrators can give. `held` as above."""
     by_roles = {link.inherits for link in policy.roles.links if not single_person(link.name)}
-    for name in policy.roles.names:
-        link = next(iter(policy.roles.parents.get(name, ())), None)
-        if link is None or name in (USER, ADMIN):
-            continue
-        if name not in named | inherited and (held is None or name not in held):
-            message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
-                       if held is not None else
-                       f"no line names the role {name}, and no role inherits it; take it out, unless users have it")
-            yield Finding(link.file, link.line, message, "warning")
-        elif name not in by_roles:
+    unused = {name for name, _ in _unused(policy, held)}
+    for name, link in _declared(policy):
+        if name not in by_roles | unused:
             yield Finding(link.file, link.line, _only_by_admin(policy, name), "warning")
+
+
+def _unused(policy: Policy, held: frozenset[str] | None) -> Iterator[tuple[str, RoleLink]]:
+    """The roles that no line names, none inherits and nobody has, each with its first line."""
+    named = {rule.sub for rule in policy.rules} | _quoted(policy) | {one.who for one in lines_of(policy)}
+    used = named.union((link.inherits for link in policy.roles.links), held or ())
+    return ((name, link) for name, link in _declared(policy) if name not in used)
+
+
+def _declared(policy: Policy) -> Iterator[tuple[str, RoleLink]]:
+    """The roles that the service itself does not name, each with its first line."""
+    return ((name, policy.roles.parents[name][0]) for name in policy.roles.names
+            if name in policy.roles.parents and name not in (USER, ADMIN))
 
 
 def _only_by_admin(policy: Policy, name: str) -> str:

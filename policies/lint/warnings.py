@@ -14,7 +14,7 @@ from ..wording.finding import Finding, single_person
 from .conditions import Conditions, passed
 from .denies import Denies
 from .endpoints import Endpoints
-from .links import about_roles, about_scopes, about_useless
+from .links import about_givers, about_roles, about_scopes, useless_roles
 from .lists import Lists
 from .openings import Openings
 from .redundant import Idle, redundancy
@@ -35,7 +35,11 @@ def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | 
     """
     known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
     found, told = _of_files(policy)
-    return tuple(sorted({*found, *about_useless(policy, known), *passed(policy, at or datetime.now(UTC), told)}))
+    useless = {(one.file, one.line): one for one in useless_roles(policy, known)}
+    # What else a line of a useless role does, nobody has.
+    others = (one for one in found if (one.file, one.line) not in useless)
+    return tuple(sorted({*others, *useless.values(), *about_givers(policy, known),
+                         *passed(policy, at or datetime.now(UTC), told)}))
 
 
 def find_early(policy: Policy) -> None:
