@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from ..evaluation.policy import Policy
 from ..syntax.conditions import wrong_word
 from ..syntax.roles import undeclared
-from ..syntax.rules import PERSON, UNKNOWN_PERMISSION, Rule
-from ..syntax.text import decoded, meaningful
+from ..syntax.rules import COLUMNS, PERSON, UNKNOWN_PERMISSION, Rule
+from ..syntax.text import decoded, unreported
 from ..syntax.vocabulary import Patterns
+from ..wording.columns import unknown_beginning, wrong_marks
 from ..wording.finding import Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean
 
@@ -78,12 +79,15 @@ def read(
     `conditions` are the words of the `when` column (None: not known).
     """
     found = []
-    for number, line in meaningful(decoded(INVARIANTS_FILE, content, findings)):
+    lines = decoded(INVARIANTS_FILE, content, findings)
+    for number, line, is_new in unreported(INVARIANTS_FILE, lines, findings):
         kind, *columns = (column.strip() for column in line.split(","))
         wrong = _wrong_form(line, kind, columns) or _wrong_words(kind, columns, roles, patterns, conditions)
-        if wrong:
+        if wrong and is_new:
             person = single_person(columns[0] if columns else "")
             findings.append(Finding(INVARIANTS_FILE, number, wrong, person=person))
+        elif wrong:
+            continue
         elif kind in (NEVER, ONLY):
             found.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
         else:
@@ -101,13 +105,12 @@ def lines_of(policy: Policy) -> tuple[Invariant, ...]:
 
 
 def _wrong_form(line: str, kind: str, columns: list[str]) -> str | None:
-    if "#" in line:
-        return "write comments on lines of their own"
-    if '"' in line or "'" in line:
-        return "quotes become part of the value; leave them out"
+    if wrong := wrong_marks(line, KINDS.get(kind)):
+        return wrong
     if kind not in KINDS:
-        near = did_you_mean(kind, KINDS)
-        return f"a line of {INVARIANTS_FILE} begins with {_listed(KINDS)}, and a comma; rules stand elsewhere{near}"
+        near = "rules stand in other files" if kind in COLUMNS else unknown_beginning(line, KINDS)
+        instead = f"; {near}" if near else did_you_mean(kind, KINDS)
+        return f"a line of {INVARIANTS_FILE} begins with {_listed(KINDS)}, and a comma{instead}"
     if kind in (NEVER, ONLY):
         return None if len(columns) == 2 or (len(columns) == 3 and _exceptions(columns)) else \
             f"{kind} takes who and permission, and may end in `{EXCEPT}` and permissions: {kind}, user, order.*, " \

@@ -14,10 +14,10 @@ from ..invariants.lines import ALWAYS, INVARIANTS_FILE, read
 from ..syntax.conditions import branches_of, with_branches
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
-from ..syntax.rules import UNKNOWN_PERMISSION, Reader
+from ..syntax.rules import COLUMNS, Reader
 from ..syntax.text import END, decoded, meaningful
 from ..syntax.vocabulary import Patterns, Vocabulary
-from ..wording.finding import Finding, PolicyError
+from ..wording.finding import Finding, PolicyError, summed
 from ..wording.suggestions import nearest
 from . import check
 from .files import Unreadable, own_text, read_bytes
@@ -31,6 +31,7 @@ _NEARLY = re.compile(r"[^.].*\.csv(\.txt)?|model\.(conf\.txt|cfg|conf)|tests?\.y
 _UNREAD = "nothing reads this file; is it meant to be a .csv file, model.conf or tests.yaml? Rename it, or move it away"
 _ORPHAN = ("no installed collection has these rules; if a plugin that had them was taken out, move the file out of "
            "this folder")
+_PERMISSION = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_*]+")
 _NO_LINES = f"{END}\n".encode()
 _STRANGE = (f"these rules come with a plugin ({{}}). Put a file of this name into the policy folder in their place, "
             f"change {INVARIANTS_FILE}, or take the plugin out")
@@ -64,8 +65,9 @@ def load(
     if extended:
         branches = branches_of(vocabulary.functions.values(), vocabulary.conditions.values())
         files[MODEL_FILE] = with_branches(files[MODEL_FILE].decode(), branches.values()).encode()
+    unreadable = {finding.file for finding in findings}
     for name in required:
-        if name not in files:
+        if name not in files and name not in unreadable:
             findings.append(Finding(name, 0, _missing(name, set(files) - {*required, *(plugins or {})})))
     try:
         return from_files(files, vocabulary, findings, closing=closing)
@@ -76,8 +78,9 @@ def load(
         advice = [Finding(name, 0, _STRANGE.format((plugins or {})[name])) for name in strange]
         raise Broken([*error.findings, *advice], strange) from None
     except PolicyError as error:
+        patterns = Patterns(vocabulary)
         orphans = [name for name in files if required and name not in (*required, *(plugins or ()), INVARIANTS_FILE)
-                   and _all_unknown(name, files[name], error.findings)]
+                   and _is_foreign(files[name], patterns)]
         raise PolicyError([*error.findings, *(Finding(name, 0, _ORPHAN) for name in orphans)]) from None
 
 
@@ -141,7 +144,8 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     if not lines.rules:
         findings.append(Finding("", 0, "the policy has no rules: nobody could do anything"))
     # Of a file that is missing or unreadable, a finding says so already.
-    findings += Roles(lines.links).check() if ROLES_FILE in files else []
+    if not any(one.file == ROLES_FILE for one in findings) or any(one.file == ROLES_FILE for one in lines.links):
+        findings += Roles(lines.links).check()
     if model is not None:
         findings += (faults := check.matchers(model, patterns, roles))
         rules = [*lines.rules, *(one.rule for one in invariants if one.when)]
@@ -152,7 +156,7 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         outdated = find_outdated(model, lines.rules, patterns, vocabulary)
         findings += () if closing else outdated.findings
     if findings:
-        raise PolicyError([*findings, *(model.remarks if model else ())])
+        raise PolicyError([*summed(findings), *(model.remarks if model else ())])
     assert model is not None
     policy = Policy(vocabulary, model, lines, files, digest(files), outdated.rules)
     if policy.closed:
@@ -187,11 +191,12 @@ def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]
     return frozenset((*rowless, *(Path(name).stem for name in files if name != INVARIANTS_FILE)))
 
 
-def _all_unknown(name: str, content: bytes, findings: Collection[Finding]) -> bool:
-    """Whether no line of the file names a permission that there is."""
-    unknown = {finding.line for finding in findings
-               if finding.file == name and UNKNOWN_PERMISSION in finding.message}
-    return bool(unknown) and unknown == {number for number, _ in meaningful(decoded(name, content, []))}
+def _is_foreign(content: bytes, patterns: Patterns) -> bool:
+    """True if each line is about a permission that there is not, as in the rules of a plugin that is not installed."""
+    lines = [[column.strip() for column in line.split(",")] for _, line in meaningful(decoded("", content, []))]
+    return bool(lines) and all(
+        kind in ("p", "p2") and len(columns) == len(COLUMNS[kind]) and _PERMISSION.fullmatch(columns[1])
+        and not patterns.covered(columns[1]) and not patterns.gone(columns[1]) for kind, *columns in lines)
 
 
 def _missing(name: str, others: Collection[str]) -> str:

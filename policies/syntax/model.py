@@ -161,7 +161,8 @@ class _Frame:
 
     def _add(self, number: int, line: str) -> None:
         name = self._assigned(line)
-        text, *comment = re.split("[#;]", line, maxsplit=1)
+        # Elsewhere a semicolon may stand for a comma.
+        text, *comment = re.split("[#;]" if self._section == "matchers" else "#", line, maxsplit=1)
         if comment:
             self._report(number, "write comments on lines of their own")
         if not name and self._current is not None and self._section == "matchers":

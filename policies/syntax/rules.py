@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ..wording import casbin_lines
 from ..wording import columns as form
-from ..wording.finding import QUOTED, Finding, quoted, single_person
+from ..wording.finding import MOST_ALIKE, QUOTED, Finding, quoted, single_person
 from ..wording.suggestions import did_you_mean, hint, nearest
 from .conditions import is_word, wrong_word
-from .roles import GUEST, LONGEST_ROLE, ROLE, ROLES_FILE, RoleLink, undeclared
-from .text import decoded, meaningful
+from .roles import GUEST, LONGEST_ROLE, ROLE, ROLES_FILE, USER, RoleLink, undeclared
+from .text import decoded, unreported
 from .vocabulary import Patterns
 
 COLUMNS = {
@@ -24,10 +25,9 @@ UNKNOWN_PERMISSION = "is no permission, and no pattern of any"  # what a finding
 NO_NAME = "is neither a role nor user:<id>"
 NO_ROLE = "is no role"
 NO_BRANCH = "is no condition yet"
-MOST_ALIKE = 3  # lines at which one name that is none is told
 EFFECTS = ("allow", "deny")
 PERSON = re.compile(r"user:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-FIND_ID = "`gatepost user list` shows the id"
+FIND_ID = "`gatepost user list` shows the id of a user"
 # Wrong words beyond these get no suggestion: a file with so many is none of ours, or one word is wrong everywhere.
 MOST_SUGGESTIONS = 200
 _WORD = re.compile(r"[\w.-]+")
@@ -94,14 +94,13 @@ class Reader:
 
     def read(self, file: str, content: bytes) -> None:
         """Read one file. Findings are added; lines with a finding are left out."""
-        for number, line in meaningful(decoded(file, content, self._findings)):
-            if not line.isascii():
-                continue  # an error already
+        lines = decoded(file, content, self._findings)
+        for number, line, is_new in unreported(file, lines, self._findings):
             kind, *columns = (column.strip() for column in line.split(","))
             if self._is_gone(file, number, kind, columns):
                 continue
             wrong = self._wrong_role(file, kind, columns) or self._wrong(line, kind, columns)
-            if wrong and self._again(wrong, columns):
+            if wrong and (not is_new or self._again(wrong, columns)):
                 continue
             if wrong:
                 found = Finding(file, number, wrong, person=single_person(columns[0] if columns else ""))
@@ -160,16 +159,17 @@ class Reader:
     def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
         if kind not in COLUMNS and (mark := form.conflict(line)):
             return mark
-        if "#" in line:
-            return "write comments on lines of their own"
-        if '"' in line or "'" in line:
-            return "quotes become part of the value; leave them out"
+        if kind == "p" and "#" not in line and casbin_lines.has_expression(line):
+            return casbin_lines.EXPRESSION
+        if mark := form.wrong_marks(line, COLUMNS.get(kind)):
+            return mark
         if kind not in COLUMNS:
-            near = form.unknown_beginning(line, list(COLUMNS))
+            near = form.unknown_beginning(line, COLUMNS)
             return "a line begins with p, p2 or g, and a comma" + (f"; {near}" if near else "")
-        if len(columns) != len(COLUMNS[kind]):
-            return self._wrong_number(kind, columns)
-        wrong = self._wrong_columns(kind, columns)
+        wrong = self._wrong_columns(kind, columns) if len(columns) == len(COLUMNS[kind]) else \
+            self._wrong_number(kind, columns)
+        if wrong and kind == "p" and (meant := casbin_lines.rule(columns, self._kinds)):
+            return meant
         if wrong and (ordered := form.in_order(columns, COLUMNS[kind], self._kinds)):
             return f"the columns are {', '.join(COLUMNS[kind])}; write {', '.join((kind, *ordered))}"
         return wrong
@@ -203,7 +203,12 @@ class Reader:
             if len(columns) == len(names) and all(self._kinds[name](one) for name, one in zip(names, columns,
                                                                                              strict=True)):
                 return f"{message}; a line with these begins with {other}"
-        return message + form.wrong_number(columns, expected, self._kinds)
+        if kind == "g" and len(columns) == len(expected) + 1 and all(columns):
+            return f"{message}; {casbin_lines.NO_DOMAIN}"
+        if wrong := form.wrong_number(columns, expected, self._kinds):
+            return message + wrong
+        unknown = not any(is_one(word) for word in columns[1:] for is_one in self._kinds.values())
+        return f"{message}; {casbin_lines.ONE_COLUMN}" if kind == "p" and unknown else message
 
     def _wrong_scope(self, scope: str) -> str | None:
         found = SCOPE.fullmatch(scope)
@@ -245,8 +250,12 @@ class Reader:
         if "@" in name or name.startswith("user:"):
             return f"; {FIND_ID}"
         if name.casefold() in form.EVERYBODY:
-            return f"; write {GUEST}, which every role inherits"
-        return self._or_declare(name.removeprefix("role:"))
+            return f"; write {GUEST} for every caller, {USER} for those who are signed in"
+        bare = name.removeprefix("role:")
+        if ":" in bare:
+            return f"; {casbin_lines.GROUP}"
+        meant = self._or_declare(bare)
+        return meant if meant.startswith("; did you mean") or not ROLE.fullmatch(name) else f"{meant}; {FIND_ID}"
 
     def _wrong_permission(self, act: str) -> str | None:
         if self._patterns.covered(act):
@@ -254,11 +263,13 @@ class Reader:
         message = f"{quoted(act)} {UNKNOWN_PERMISSION}"
         if not act:
             return f"{message}; the column is empty"
+        if instead := casbin_lines.of_path(act, lambda one: bool(self._patterns.covered(one))):
+            return f"{message}; {instead}"
         if "**" in act or re.search(r"[^\w.*:/ -]", act, re.ASCII):
             return f"{message}; {form.NO_PATTERN}"
         if like := sorted(one for one in self._patterns.covered(f"*.{act}") if "*" not in act):
             return f"{message}; write it with its resource, as in {like[0]}"
-        meant = form.permission_of(act, lambda one: bool(self._patterns.covered(one)))
+        meant = casbin_lines.permission_of(act, lambda one: bool(self._patterns.covered(one)))
         return message + (f"; did you mean {meant}?" if meant else self._near(act, self._patterns.permissions))
 
     def _near_condition(self, word: str, known: Iterable[str]) -> str:

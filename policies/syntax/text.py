@@ -7,6 +7,7 @@ errors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..wording.characters import odd, unseen
@@ -14,26 +15,25 @@ from ..wording.columns import SPREADSHEET
 from ..wording.finding import Finding
 
 END = "# end"
+_SAVE = "save the file as UTF-8 without a byte order mark (BOM)"
+_COMMENT = re.compile("[#;]")
 
 
 def decoded(file: str, content: bytes, findings: list[Finding]) -> list[str]:
     """The lines of a file, stripped, with comments still in; an unusable file gives none and a finding."""
-    if content.startswith(b"\xef\xbb\xbf"):
-        findings.append(Finding(file, 1, "the file begins with a byte order mark; save it as plain UTF-8"))
-        return []
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]:
-        message = "the file begins with a byte order mark or is UTF-16; save it as plain UTF-8"
-        findings.append(Finding(file, 1, message))
+    if wrong := _unusable(content):
+        findings.append(Finding(file, 1, wrong))
         return []
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        findings.append(Finding(file, line, "this line is not UTF-8; save the file as plain UTF-8"))
+        findings.append(Finding(file, line, f"this line is not UTF-8; {_SAVE}"))
         return []
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     for number, row in enumerate(lines, 1):
-        if wrong := unseen(row) if row.lstrip().startswith("#") else odd(row):
+        # A comment behind a line is a fault by itself, whatever characters it has.
+        if wrong := unseen(row) if row.lstrip().startswith("#") else odd(_COMMENT.split(row, maxsplit=1)[0]):
             findings.append(Finding(file, number, wrong))
     _check_end(file, lines, findings)
     return [line.strip() for line in lines]
@@ -44,16 +44,32 @@ def meaningful(lines: list[str]) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#"))
 
 
+def unreported(file: str, lines: list[str], findings: list[Finding]) -> Iterator[tuple[int, str, bool]]:
+    """The meaningful lines, each with True unless a finding about it is there already: one for each line is enough."""
+    reported = {finding.line for finding in findings if finding.file == file}
+    return ((number, line, number not in reported) for number, line in meaningful(lines))
+
+
+def _unusable(content: bytes) -> str:
+    """What makes a file as a whole unusable; empty when nothing does."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]:
+        return f"the file is UTF-16; {_SAVE}"
+    if content.startswith(b"\xef\xbb\xbf"):
+        return f"the file begins with a byte order mark, which hides its first line from Casbin; {_SAVE}"
+    if b"\r" in content and b"\n" not in content:
+        return "the lines end in CR alone, as on old Macs; save the file with the line ends LF or CRLF"
+    return ""
+
+
 def _check_end(file: str, lines: list[str], findings: list[Finding]) -> None:
     # Blank lines below the last one take nothing away.
     count = next((number for number in range(len(lines), 0, -1) if lines[number - 1].strip()), 0)
     last = lines[count - 1].strip() if count else ""
-    if last != END:
+    # A file cut inside such a comment would look complete.
+    early = [number for number, line in enumerate(lines[:max(count - 1, 0)], 1) if END in line]
+    findings += [Finding(file, number, f"`{END}` may stand on the last line only") for number in early]
+    if last != END and END not in (lines[number - 1].strip() for number in early):
         findings.append(Finding(file, max(count, 1), _wrong_end(last)))
-    for number, line in enumerate(lines[:max(count - 1, 0)], 1):
-        # A file cut inside such a comment would look complete.
-        if END in line:
-            findings.append(Finding(file, number, f"`{END}` may stand on the last line only"))
 
 
 def _wrong_end(last: str) -> str:
@@ -61,6 +77,6 @@ def _wrong_end(last: str) -> str:
     bare = last.replace('"', "").rstrip(",;\t ")
     if bare == END:
         return f"{wanted} alone; there are commas or quotes beside it: {SPREADSHEET}"
-    if "".join(bare.casefold().split()) == "".join(END.split()):
+    if "".join(bare.casefold().split()).replace(";", "#") == "".join(END.split()):
         return f"{wanted}, spelt like that"
     return f"{wanted}; was the file cut short?"

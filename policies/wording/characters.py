@@ -35,6 +35,8 @@ def unseen(text: str) -> str:
 def _name(letter: str) -> str:
     name = unicodedata.name(letter, "")
     number = f"U+{ord(letter):04X}"
+    if letter == "\r":
+        return f"a carriage return ({number})"
     return f"the character {name} ({number})" if name else f"a control character ({number})"
 
 
@@ -46,6 +48,8 @@ def _advice(letter: str) -> str:
         return "type a plain blank"
     if category == "Pd" or letter == "\u2212":
         return "type a plain - or _"
+    if letter == "\r":
+        return "end the line with a line feed instead (LF, or CR and LF)"
     if letter in QUOTES:
         return "type plain words in a CSV file, and plain quotes ' in model.conf"
     if not letter.isprintable():

@@ -6,10 +6,11 @@ A finding is shown to callers over HTTP, and the file may be none of ours: a key
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 QUOTED = 60  # characters
+MOST_ALIKE = 3  # lines at which the same is said
 
 
 def quoted(word: str) -> str:
@@ -41,6 +42,19 @@ class Finding:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {'warning: ' if self.severity == 'warning' else ''}{self.message}"
+
+
+def summed(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, those that say the same of more than `MOST_ALIKE` lines of a file as one: at the first line, with
+    the number of the others. Each outdated line is named, because an upgrade asks for all of them."""
+    alike: dict[Finding, list[Finding]] = {}
+    for one in sorted(set(findings)):
+        alike.setdefault(replace(one, line=0), []).append(one)
+    for first, *others in alike.values():
+        if len(others) < MOST_ALIKE or first.outdated:
+            yield from (first, *others)
+        else:
+            yield replace(first, message=f"{first.message} ({len(others)} more lines)")
 
 
 class PolicyError(Exception):

@@ -18,9 +18,13 @@ ORPHAN = "notes.csv: no installed collection has these rules"
 
 @pytest.mark.parametrize(("name", "lines", "told"), [
     ("notes.csv", "p, user, note.view, own, allow\np, user, note.update, own, allow", True),
+    ("notes.csv", "p, user, note.view, own, allow\n" * 9, True),
+    ("notes.csv", "p, alice, data1, read\np, bob, data2, write", False),
+    ("notes.csv", "p, support, /data1, GET, allow", False),
     ("notes.csv", "p, user, article.veiw, own, allow\np, user, article.view, own, allow", False),
     ("articles.csv", "p, user, article.veiw, own, allow", False),
-], ids=["of a plugin that is gone", "with a slip in one line", "shipped"])
+], ids=["of a plugin that is gone", "of one line many times", "of another model", "with paths",
+        "with a slip in one line", "shipped"])
 def test_a_file_of_a_plugin_that_is_gone_is_told_from_a_slip(tmp_path, name, lines, told):
     for place, content in (FILES | {name: f"{lines}\n# end\n".encode()}).items():
         (tmp_path / place).write_bytes(content)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from . import harmless, of_lines, of_matchers, of_words, semantic
+from . import harmless, of_casbin, of_files, of_lines, of_matchers, of_words, semantic
 
-HARMFUL = (*of_words.MISTAKES, *of_lines.MISTAKES, *of_matchers.MISTAKES)
+# Mistakes of CSV files, each of which is told at its line once.
+IN_LINES = (*of_words.MISTAKES, *of_lines.MISTAKES, *of_casbin.MISTAKES)
+# Mistakes that spoil a file as a whole, and of which nothing else is told.
+IN_FILES = (*of_files.MISTAKES,)
+IN_MATCHERS = (*of_matchers.MISTAKES,)
+HARMFUL = (*IN_LINES, *IN_FILES, *IN_MATCHERS)
 HARMLESS = (*harmless.MISTAKES,)
 # The mistakes of meaning, of which the harmless ones are to be no error.
 SEMANTIC = tuple(one for one in semantic.MISTAKES if one.class_ != "taken out")

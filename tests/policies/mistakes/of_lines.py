@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from .mistake import Edit, Mistake, add, as_bytes, change, cut, error
+from .mistake import Mistake, add, as_bytes, change, cut, error
 
 F = "orders.csv"
 GUEST = "p, guest, order.view, always, allow"
@@ -40,8 +38,8 @@ _LINES = {
         "the word policy": ("policy, user, order.view, own, deny", "a line begins with p, p2 or g"),
         "nothing": (", user, order.view, own, deny", "a line begins with p, p2 or g"),
         "a dash of a list": ("- p, user, order.view, own, deny", "a line begins with p, p2 or g"),
-        "two strokes of a comment": ("// who sees orders", "a line begins with p, p2 or g"),
-        "a forgotten # of a comment": ("who sees orders", "a line begins with p, p2 or g"),
+        "two strokes of a comment": ("// who sees orders", "a comment begins with #"),
+        "a forgotten # of a comment": ("who sees orders", "a comment begins with #"),
         "p3": ("p3, user, order.view, own, deny", "a line begins with p, p2 or g"),
     },
     "comments and quotes": {
@@ -81,10 +79,6 @@ def _spreadsheet(content: bytes) -> bytes:
     return "\r\n".join([*rows, ""]).encode()
 
 
-def _whole(change_: str, old: str, new: str) -> Edit:
-    return as_bytes(F, lambda content: re.sub(old, new, content.decode(), flags=re.MULTILINE).encode(change_))
-
-
 MISTAKES = [
     *(Mistake(class_, name, add(F, line), True, error(phrase))
       for class_, rows in _LINES.items() for name, (line, phrase) in rows.items()),
@@ -101,16 +95,6 @@ MISTAKES = [
     Mistake("last line", "cut short in the middle of a line",
             as_bytes(F, lambda content: content[:content.index(b"p, support, order.refund") + 20]), True,
             error("was the file cut short?")),
-    Mistake("encoding", "UTF-8 with a byte order mark", as_bytes(F, lambda content: b"\xef\xbb\xbf" + content), True,
-            error("save it as plain UTF-8")),
-    Mistake("encoding", "UTF-16", _whole("utf-16", "", ""), True, error("save it as plain UTF-8")),
-    Mistake("encoding", "UTF-16 without a mark", _whole("utf-16-le", "", ""), True, error("save it as plain UTF-8")),
-    Mistake("encoding", "Latin 1", as_bytes(F, lambda content: b"# K\xe4ufer\n" + content), True,
-            error("is not UTF-8; save the file")),
     Mistake("spreadsheet", "saved as CSV with all columns", as_bytes(F, _spreadsheet), True,
             error("the commas behind it are too many", at="p2, read:orders,   order.view,,")),
-    Mistake("spreadsheet", "saved with semicolons", as_bytes(F, lambda content: content.replace(b",", b";")), True,
-            error("not by semicolons", at="p; user;    order.create")),
-    Mistake("spreadsheet", "saved with tabulators", as_bytes(F, lambda content: content.replace(b",", b"\t")), True,
-            error("not by tabulators", at="p\t user\t    order.create")),
 ]

@@ -237,8 +237,6 @@ MISTAKES = [
     Mistake("frame", "the matcher of scopes let loose", change(M, "r2.scope == p2.scope && ", ""), True,
             error("m2 must compare r2.scope with p2.scope")),
     Mistake("frame", "the last line taken out", cut(M, "# end"), True, error("was the file cut short?", at="m2 = r2")),
-    Mistake("frame", "a byte order mark", as_bytes(M, lambda content: b"\xef\xbb\xbf" + content), True,
-            error("save it as plain UTF-8")),
     Mistake("files", "a copy", copy("orders.csv", "orders copy.csv"), True, error("is this a copy?", at="the file")),
     Mistake("files", "a copy with a number", copy("orders.csv", "orders (1).csv"), True,
             error("is this a copy?", at="the file")),

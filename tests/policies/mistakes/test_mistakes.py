@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
+from policies import Finding
 from policies.loading.loader import from_files
 from policies.questions.changes import LESS
 from policies.questions.diff import diff
@@ -21,19 +22,33 @@ def _named(mistake: Mistake) -> str:
     return f"{mistake.class_}: {mistake.name}"
 
 
-def _untold(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
-    """The mistakes of which no finding says what it should at its place, with the findings."""
+def _untold(
+    mistakes: Iterable[Mistake], once: Callable[[Finding, str, int], bool] = lambda found, file, line: False
+) -> dict[str, list[str]]:
+    """The mistakes of which no finding says what it should at its place, with the findings; or more than one of those
+    does that are to be there `once`."""
     faults = {}
     for mistake in mistakes:
         findings, file, line = mistake.findings()
-        if not mistake.is_told(findings, file, line):
+        alike = [found for found in findings if once(found, file, line)]
+        if not mistake.is_told(findings, file, line) or len(alike) > 1:
             faults[f"{_named(mistake)}, {file}:{line}"] = [str(finding) for finding in findings[:5]]
     return faults
 
 
-@pytest.mark.parametrize("mistakes", parts(catalogue.HARMFUL, 2))
-def test_a_mistake_is_told_at_its_own_line(mistakes: list[Mistake]) -> None:
+@pytest.mark.parametrize("mistakes", parts(catalogue.IN_MATCHERS, 2))
+def test_a_mistake_of_model_conf_or_of_a_name_is_told_at_its_own_line(mistakes: list[Mistake]) -> None:
     assert _untold(mistakes) == {}
+
+
+@pytest.mark.parametrize("mistakes", parts(catalogue.IN_LINES, 2))
+def test_a_mistake_of_a_line_is_told_there_and_once(mistakes: list[Mistake]) -> None:
+    assert _untold(mistakes, once=lambda found, file, line: (found.file, found.line) == (file, line)) == {}
+
+
+@pytest.mark.parametrize("mistakes", parts(catalogue.IN_FILES, 3))
+def test_of_a_file_that_an_editor_has_spoilt_one_thing_is_told_and_nothing_else(mistakes: list[Mistake]) -> None:
+    assert _untold(mistakes, once=lambda found, file, line: True) == {}
 
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.HARMLESS, 4))

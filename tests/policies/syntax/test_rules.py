@@ -54,3 +54,12 @@ def test_everything_that_is_wrong_is_reported_at_once() -> None:
     assert [finding.partition(": ")[0] for finding in found] == [
         "roles.csv:1", "rules.csv:2", "rules.csv:3", "rules.csv:4",
     ]
+
+
+@pytest.mark.parametrize(("number", "said"), [(3, 3), (4, 1), (900, 1)])
+def test_what_is_wrong_alike_with_many_lines_is_told_at_the_first_of_them(number: int, said: int) -> None:
+    found = findings_of([RULE, *["; who sees articles"] * number, "p, user, article.view, own"])
+    assert [one.partition(": ")[0] for one in found] == [
+        *(f"rules.csv:{line}" for line in range(2, 2 + said)), f"rules.csv:{number + 2}"]
+    assert [one for one in found if "more lines" in one] == (
+        [f"rules.csv:2: a comment begins with # ({number - 1} more lines)"] if said == 1 else [])
