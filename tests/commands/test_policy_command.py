@@ -167,6 +167,80 @@ def test_check_reads_another_folder(run: Run, tmp_path: Path) -> None:
     assert run("check", trial).exit_code == 1
 
 
+def test_an_instance_stands_for_the_folder_of_its_rules(run: Run, instance: Path, tmp_path: Path) -> None:
+    other = shipped_copy(tmp_path / "other" / "policies").parent
+    add_line(other / "policies" / "contact.csv", "p, user, contact.veiw, always, allow")
+    assert run("check", instance.parent).exit_code == 0
+    found = run("check", other)
+    assert (found.exit_code, found.stdout.count("\n")) == (1, 2)
+    assert "contact.csv:7: `contact.veiw` is no permission" in found.stdout
+    assert run("matrix", instance.parent).exit_code == 0
+    assert run("diff", instance.parent, other).exit_code == 2
+    assert "contact.veiw" in run("explain", "--dir", other, "--as", "user", "order.view").stderr
+
+
+def test_check_tells_of_a_single_file_what_is_wrong_with_it_in_its_folder(run: Run, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    add_line(trial / "orders.csv", "p, support, order.view, always, allow")
+    found = run("check", trial / "orders.csv")
+    assert (found.exit_code, found.stdout.count("\n")) == (0, 2)
+    assert "orders.csv:36: warning: the same as orders.csv:13" in found.stdout
+    assert run("check", trial / "orders.csv", "--strict").exit_code == 1
+    assert "orders.csv" not in run("check", trial / "contact.csv").stdout
+    add_line(trial / "contact.csv", "p, user, contact.veiw, always, allow")
+    for file in ("orders.csv", "model.conf"):
+        found = run("check", trial / file)
+        assert found.exit_code == 1, "these files cannot be used"
+        assert found.stdout.startswith(f"{file}: 1 error in other files; see: gatepost policy check {trial}\n")
+    found = json.loads(run("check", trial / "contact.csv", "--json").stdout)
+    assert [(one["file"], one["line"]) for one in found["findings"]] == [("contact.csv", 7)]
+
+
+def test_a_file_outside_of_a_policy_folder_is_checked_in_the_place_of_its_namesake(
+    run: Run, instance: Path, tmp_path: Path
+) -> None:
+    draft, new = tmp_path / "contact.csv", tmp_path / "visits.csv"
+    shutil.copyfile(instance / "contact.csv", draft)
+    add_line(draft, "p, support, contact, delete")
+    new.write_text("p, user, visit.view, own, allow\n# end\n")
+    found = run("check", draft)
+    assert found.exit_code == 1
+    assert found.stdout.startswith("contact.csv:7: object and action are one column")
+    assert "visits.csv:1: `visit.view` is no permission" in run("check", new).stdout
+    draft.write_bytes((instance / "contact.csv").read_bytes())
+    assert run("check", draft).stdout == run("check").stdout
+    add_line(instance / "orders.csv", "p, user, order.veiw, own, allow")
+    assert run("check", draft).stdout.startswith("contact.csv: 1 error in other files; see: gatepost policy check\n")
+
+
+def test_check_refuses_a_file_that_is_none_of_a_policy(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "secret.key").write_text("hunter2")
+    found = run("check", tmp_path / "secret.key")
+    assert found.exit_code == 2
+    assert "is no policy file: a .csv file, model.conf or tests.yaml" in found.stderr
+    assert run("check", tmp_path / "nowhere").exit_code == 2
+
+
+def test_who_asks_the_files_of_any_folder(tmp_path: Path) -> None:
+    instance = Instance(tmp_path / "instance").made()
+    trial = tmp_path / "trial"
+    shutil.copytree(instance.folder / "policies", trial)
+    remove_line(trial / "orders.csv", "p, manager, order.*, always, allow")
+    add_line(trial / "orders.csv", "p, user, order.refund, office_hours, allow")
+    mine = instance.run("policy", "who", "order.refund")
+    assert mine.returncode == 0 and "admin.csv:" in mine.stdout
+    assert instance.run("user", "add", "ada@example.org").returncode == 0
+    asked = ("policy", "who", "--dir", str(trial), "--at", "2026-11-18T10:00", "order.refund")
+    tried = instance.run(*asked)
+    assert (tried.returncode, "ada@example.org  user  orders.csv:35" in tried.stdout) == (0, True), tried
+    assert "ada@example.org" not in mine.stdout
+    version = json.loads(instance.run(*asked, "--json").stdout)["policy_version"]
+    assert version == load(trial, VOCABULARY).version
+    (trial / "model.conf").unlink()
+    broken = instance.run(*asked)
+    assert (broken.returncode, "trial cannot be used" in broken.stderr) == (2, True)
+
+
 def test_a_warning_does_not_change_the_exit_code(run: Run, instance: Path) -> None:
     add_line(instance / "contact.csv", "p, guest, contact.create, always, allow")
     result = run("check")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from blueprints.commands.context import show_path
 from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, finish
+from blueprints.commands.policy.output import AS_JSON, counted, finish
 from blueprints.commands.policy.ungranted import ungranted
 from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
@@ -18,36 +19,50 @@ from policies.loading.oracle import SAMPLE, sampled
 
 
 @click.command()
-@DIRECTORY
+@click.argument("place", type=click.Path(path_type=Path), required=False, metavar="[DIR|FILE]")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @AS_JSON
-def check(directory: Path | None, strict: bool, as_json: bool) -> None:
+def check(place: Path | None, strict: bool, as_json: bool) -> None:
     """Can the policy files be used, and do they mean what they seem to?
 
-    Those in DIR; without DIR, those of the instance, wherever they are (policy_source). Exit code 1 when they cannot;
-    with --strict also when there are warnings.
+    Those in DIR, which may be an instance; without DIR, those of the instance, wherever they are (policy_source). FILE
+    is checked in its folder, or with the other files of the instance, and what is said is about this file. Exit code 1
+    when they cannot be used; with --strict also when there are warnings.
 
     \b
     Example: gatepost policy check trial
     """
-    folder = folders.folder(directory)
+    file = place if place is not None and place.is_file() else None
+    folder, base = folders.around(file) if file else (folders.folder(place),) * 2
     version, findings, summary = None, list[Finding](), ""
     try:
-        found = load(folder, folders.registry().vocabulary, plugins=folders.plugins(folder),
-                     required=folders.required(folder))
+        found = load(folder, folders.registry().vocabulary, plugins=folders.plugins(base),
+                     required=folders.required(base))
     except PolicyError as error:
-        findings = [*error.findings, *unread(folder)]
+        findings = _about(file, [*error.findings, *unread(folder)], base)
     else:
         version = found.version
         # What a service asks before it starts on the rules: it refuses them where the two differ.
         findings = [*warnings(found), *unread(folder), *sampled(found, seconds=SAMPLE),
                     *ungranted(folders.registry(), found)]
+        if os.path.lexists(folder / CASES_FILE):
+            findings += failures(found, folder / CASES_FILE)
+        findings = _about(file, [*findings, *folders.gone(folder, found)], base)
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
-        if os.path.lexists(folder / CASES_FILE):
-            findings += failures(found, folder / CASES_FILE)
-        findings += folders.gone(folder, found)
-    findings += folders.without_effect(directory)
+    findings += [] if file else folders.without_effect(place and folder)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))
+
+
+def _about(file: Path | None, findings: list[Finding], base: Path) -> list[Finding]:
+    """The findings about a file (None: about all), and how many errors of others keep it from being used."""
+    if file is None:
+        return findings
+    own = [one for one in findings if one.file == file.name]
+    if others := sum(one.severity == "error" for one in findings) - sum(one.severity == "error" for one in own):
+        where = f" {show_path(base)}" if base == file.parent else ""
+        message = f"{counted(others, 'error')} in other files; see: gatepost policy check{where}"
+        own.append(Finding(file.name, 0, message))
+    return own

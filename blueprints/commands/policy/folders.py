@@ -31,6 +31,7 @@ from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, from_files, packaged
 from policies.questions.diff import decide_alike
+from policies.syntax.model import MODEL_FILE
 from settings import SettingError
 from settings.declared import DATABASE
 
@@ -45,12 +46,28 @@ _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_so
 
 
 def folder(directory: Path | None = None) -> Path:
-    """The folder that was named, or the instance's. Raises ClickException when there is none."""
+    """The folder that was named, or the instance's; an instance stands for the folder of its rules. Raises
+    ClickException when there is none."""
     found = directory or of_instance()
     if not found.is_dir():
         hint = "" if directory else " Name a folder, or run: gatepost init"
         raise click.ClickException(f"There is no folder {show_path(found)}.{hint}")
-    return found
+    within = found / load_settings().policies.name
+    return within if within.is_dir() and not (found / MODEL_FILE).exists() else found
+
+
+def around(file: Path) -> tuple[Path, Path]:
+    """The folder to check a single file in, and the policy folder that it is made of: that of the file, or a copy of
+    the instance's with this file in the place of its namesake. Raises ClickException."""
+    if not (file.suffix == ".csv" or file.name in (MODEL_FILE, CASES_FILE)):
+        raise click.ClickException(f"{show_path(file)} is no policy file: a .csv file, {MODEL_FILE} or {CASES_FILE}.")
+    if (file.parent / MODEL_FILE).exists():
+        return file.parent, file.parent
+    base = folder()
+    copy = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="gatepost-policy-")))
+    for place in (*(one for one in base.iterdir() if one.name != file.name), file):
+        (copy / place.name).symlink_to(place.resolve())
+    return copy, base
 
 
 def of_instance() -> Path:

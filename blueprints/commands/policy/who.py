@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -36,12 +37,14 @@ _read = reader(_COLUMNS)
                                            "unless it has an offset.")
 @click.option("--ip", metavar="ADDRESS", help="From this address.")
 @click.option("--device", metavar="KIND", help="With a desktop, mobile, tablet, bot or other device.")
+@click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
+              help="Ask the policy files of DIR instead of the instance's.")
 @TENANT
 @AS_JSON
 @click.argument("permission")
 @click.argument("id", required=False)
-def who_command(at: str | None, ip: str | None, device: str | None, tenant: str | None, as_json: bool,
-                permission: str, id: str | None) -> None:
+def who_command(at: str | None, ip: str | None, device: str | None, directory: Path | None, tenant: str | None,
+                as_json: bool, permission: str, id: str | None) -> None:
     """Who may do this, to an object or to any, and by which line?
 
     Every active user of a tenant whom the policy lets, by role, by a line of their own, a group or a share, and guests;
@@ -51,7 +54,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, tenant: str 
     \b
     Example: gatepost policy who order.delete
     """
-    policy = folders.policy_in(folders.folder(), whole=True)
+    policy = folders.policy_in(folders.folder(directory), whole=directory is None)
     if permission not in policy.vocabulary.by_permission:
         near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
