@@ -9,6 +9,7 @@ from typing import TextIO
 
 import click
 
+from blueprints.commands.conditions import unnamed
 from blueprints.commands.context import TENANT, password_file
 from blueprints.commands.instance import (
     MAKE_ADMINISTRATOR,
@@ -93,6 +94,8 @@ def add(
         except AlreadyExists:
             raise click.ClickException(f"There is a user {email} already.") from None
         echo(f"Added {row.email}, {role}, id {row.id}.")
+        if warning := unnamed([department] if department else [], groups):
+            echo(warning, err=True)
     _show(made_up)
 
 

@@ -45,7 +45,8 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
     """Check what the service relies on.
 
     That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, words, backups,
-    clock and disk; it also says how large things have become. What needs missing migrations is left out.
+    clock and disk. It also says how large things have become, and which departments and groups no condition can name.
+    What needs missing migrations is left out.
 
     With --nodes it also says which program, policy, keys and clock each node has. Exit code 1 on a finding.
 
@@ -102,6 +103,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
             yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
+        yield "names", lambda: own.names(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
         yield "erasures", lambda: own.erasures(database)
         yield "words", lambda: own.words(settings, discover().collections.values())

@@ -9,6 +9,7 @@ from pwd import getpwuid
 from time import sleep
 
 from blueprints.backups import retention
+from blueprints.commands.conditions import unnamed
 from blueprints.commands.instance import MAKE_ADMINISTRATOR, database_of
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
@@ -96,6 +97,12 @@ def administrators(database: Database) -> Found:
         return Found(State.DOWN, f"no active user is an administrator. {MAKE_ADMINISTRATOR}")
     return Found(State.OK, f"{number} active" if number > 1 else
                  "1 active; a second one could let the first in again")
+
+
+def names(database: Database) -> Found:
+    """Departments and groups that no condition can name. They are no fault: no rule need name them."""
+    with database.connected():
+        return Found(State.OK, unnamed(*User.names()) or "conditions can name each department and group")
 
 
 def erasures(database: Database) -> Found:

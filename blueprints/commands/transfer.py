@@ -11,6 +11,7 @@ from typing import IO, Any, BinaryIO, cast
 
 import click
 
+from blueprints.commands.conditions import unnamed
 from blueprints.commands.context import TENANT
 from blueprints.commands.instance import AppFactory, app_for, find_tenant, sentences
 from blueprints.commands.printing import echo, json_visible, lines_visible
@@ -26,6 +27,7 @@ from blueprints.http.request.identity import principal_of
 from blueprints.http.resources.collection import Collection
 from blueprints.http.schemas import file_formats
 from blueprints.http.writing.intake import Import
+from models.base import now
 from models.engine.errors import RowError
 from models.records.bulk import ample_cache, optimize
 from models.tables.user import User
@@ -65,7 +67,7 @@ def import_(
             allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
         intake = Import(found, call, key=key, skip=on_error == "skip", keeps_ids=True)
-        lines = _check(intake, _media_type(str(getattr(file, "name", "")), format), file)
+        lines, begun = _check(intake, _media_type(str(getattr(file, "name", "")), format), file), now()
         audit.note_decision(call)
         database = call.services.database
         ample_cache(database)
@@ -76,6 +78,8 @@ def import_(
         outcome = intake.outcome
         _report(outcome["errors"])
         echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
+        if found.model is User and (warning := unnamed(*User.names(begun))):
+            echo(warning, err=True)
         optimize(database, found.model)
 
 

@@ -105,6 +105,19 @@ class User(Owned):
         return int(cls.select().where(cls._has_one_of(roles)).count()) if roles else 0
 
     @classmethod
+    def names(cls, since: str | None = None) -> tuple[set[str], set[str]]:
+        """The departments and the groups of users: of all, or of those changed since then."""
+        # Across tenants: they have one policy.
+        query = cls.select(cls.department, cls.groups).distinct()
+        if since is not None:
+            query = query.where(cls.updated_at >= since)
+        departments, groups = set[str](), set[str]()
+        for department, named in query.tuples().iterator():
+            departments.update([] if department is None else [department])
+            groups.update(named)
+        return departments, groups
+
+    @classmethod
     def _has_one_of(cls, roles: Collection[str]) -> pw.Expression:
         return cls.tenant_id.in_(Tenant.select(Tenant.id)) & cls.role.in_(list(roles))
 

@@ -124,7 +124,7 @@ class _Reader:
             case ast.Compare(ops=[ast.In()], comparators=[right]):
                 return self._membership(node, node.left, right)
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in OPERATORS:
-                return self._placed(node, self._comparison(OPERATORS[type(operator)], node.left, right))
+                return self._placed(node, self._comparison(node, OPERATORS[type(operator)], right))
             case ast.Compare():
                 one_each = f"{quoted(self.source.of(node))}: write one comparison at a time, joined by &&"
                 return self._refuse(node, one_each)
@@ -160,7 +160,8 @@ class _Reader:
         return disjunction(self._placed(node, Comparison("==", attribute, literal)) for literal in literals
                            if literal is not None)
 
-    def _comparison(self, operator: str, left: ast.expr, right: ast.expr) -> Expression:
+    def _comparison(self, node: ast.Compare, operator: str, right: ast.expr) -> Expression:
+        left = node.left
         match right:
             case ast.BinOp(left=ast.Constant(value=str()), op=ast.Add()):
                 return self._parameter(operator, left, right)
@@ -171,6 +172,8 @@ class _Reader:
             if not isinstance(second, Attribute):
                 return self._refuse(left, f"`{first}` and `{second}` are both fixed; compare an attribute")
             first, second, operator = second, first, MIRRORED[operator]
+        if first.root not in ROOTS and isinstance(second, str) and not second.isascii():
+            return self._refuse(node, f"{second!r}: write plain ASCII letters; lines of rules have no others")
         return Comparison(operator, first, second)
 
     def _parameter(self, operator: str, left: ast.expr, right: ast.BinOp) -> Expression:

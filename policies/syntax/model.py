@@ -164,7 +164,9 @@ class _Frame:
         # Elsewhere a semicolon may stand for a comma.
         text, *comment = re.split("[#;]" if self._section == "matchers" else "#", line, maxsplit=1)
         if comment:
-            self._report(number, "write comments on lines of their own")
+            in_text = text.count("'") % 2 or text.count('"') % 2
+            self._report(number, "`#` and `;` begin a comment for Casbin, in quotes as well; leave them out of the text"
+                         if in_text else "write comments on lines of their own")
         if not name and self._current is not None and self._section == "matchers":
             self._go_on(number)
             self._current.add(text, number - self._last - 1)

@@ -6,6 +6,7 @@ import ast
 import re
 
 from ..wording import expressions
+from ..wording.characters import odd
 from ..wording.finding import quoted
 from ..wording.suggestions import did_you_mean
 from .attributes import ENVIRONMENT, SUBJECT
@@ -16,10 +17,23 @@ LARGEST_NUMBER = 2**53 - 1  # beyond it, node-casbin takes different numbers for
 OPERANDS = "known are r.sub.…, r.obj.…, r.env.…, p.…, texts in quotes and whole numbers"
 ATTRIBUTES = frozenset((*(f"sub.{name}" for name in SUBJECT), *(f"env.{name}" for name in ENVIRONMENT)))
 
-# Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them.
-_LITERAL = re.compile(r"[\w ./:@+,*-]*", re.ASCII)
+TEXTS = "a text in quotes has letters of the Latin alphabet, digits, blanks inside, and . / : @ + , * _ -"
+# Casbin replaces operators and `r.`, `p.` as text, inside literals too: a literal may hold none of them. A letter with
+# a mark is part of a word in Python alone.
+_LITERAL = re.compile(r"[\w ./:@+,*-]*")
 _TWO_TEXTS = re.compile(r"""['"]\s*['"]""")  # Python makes one of `'a' 'b'`
-_REWRITTEN = re.compile(r"\b[rp]\d*\.")
+_REWRITTEN = re.compile(r"\b[rp]\d*\.", re.ASCII)
+
+
+def wrong_text(value: str) -> str:
+    """What is wrong with a text that stands in quotes; empty when each Casbin reads it alike."""
+    if wrong := odd(value, marks=True):
+        return wrong
+    if " in " in value:
+        return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
+    if value == value.strip() and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
+        return ""
+    return f"Casbin would read these characters as an operator; {TEXTS}"
 
 
 class Operands:
@@ -59,16 +73,13 @@ class Operands:
         return None
 
     def _wrong_text(self, node: ast.expr, value: str) -> str:
-        """What is wrong with a text in quotes; empty when it is read alike everywhere."""
-        if " in " in value:
-            return "the Casbin editor would read ` in ` as an operator; write in_ or another word"
+        """What is wrong with a text in quotes as it is written."""
         written = self._source.of(node)
         if _TWO_TEXTS.search(written[1:-1]):
             return "an operator or a comma is missing between two texts"
-        same = written[1:-1] == " ".join(value.split())
-        if same and _LITERAL.fullmatch(value) and not _REWRITTEN.search(value):
-            return ""
-        return "Casbin would read these characters as an operator"
+        if written[1:-1] != " ".join(value.split()):
+            return "write it without backslashes, and without blanks at its ends"
+        return wrong_text(value)
 
     def _instead(self, node: ast.expr, written: str) -> str:
         """What to write for an operand that is none."""

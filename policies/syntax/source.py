@@ -29,7 +29,7 @@ class Source:
         self.text, self.file, self.first_line = text, file, line
         self.findings: list[Finding] = []
         self.translated = f"({self._translated()}\n)"
-        self._rows = self.translated.split("\n")
+        self._rows = self.translated.encode().split(b"\n")  # as `ast` counts columns
 
     def refuse(self, node: ast.AST, message: str) -> None:
         """A finding where a node begins."""
@@ -84,7 +84,7 @@ class Source:
                 self.refuse_at(line, f"`{piece}` is no operator of a matcher; write {expressions.OPERATORS[piece]}")
             elif piece == "\n":
                 line += 1
-            if wrong := odd(piece) if piece != "\n" else "":
+            if wrong := odd(piece, marks=kind == "string") if piece != "\n" else "":
                 self.refuse_at(line, wrong)
             translated.append(piece)
         return "".join(translated)
@@ -98,6 +98,6 @@ class Source:
     def _cut(self, line: int, column: int, end_line: int, end_column: int) -> str:
         """The text between two positions; `ast.get_source_segment` would split the whole text on every call."""
         if line == end_line:
-            return self._rows[line - 1][column:end_column]
+            return self._rows[line - 1][column:end_column].decode()
         first, last = self._rows[line - 1][column:], self._rows[end_line - 1][:end_column]
-        return "\n".join([first, *self._rows[line : end_line - 1], last])
+        return b"\n".join([first, *self._rows[line : end_line - 1], last]).decode()

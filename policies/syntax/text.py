@@ -16,6 +16,7 @@ from ..wording.finding import Finding
 
 END = "# end"
 _SAVE = "save the file as UTF-8 without a byte order mark (BOM)"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _COMMENT = re.compile("[#;]")
 
 
@@ -32,8 +33,8 @@ def decoded(file: str, content: bytes, findings: list[Finding]) -> list[str]:
         return []
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     for number, row in enumerate(lines, 1):
-        # A comment behind a line is a fault by itself, whatever characters it has.
-        if wrong := unseen(row) if row.lstrip().startswith("#") else odd(_COMMENT.split(row, maxsplit=1)[0]):
+        # What stands in quotes is judged with the matcher, or as quotes; a comment behind a line is a fault by itself.
+        if wrong := unseen(row) if row.lstrip().startswith("#") else odd(_QUOTED.sub("", _COMMENT.split(row, 1)[0])):
             findings.append(Finding(file, number, wrong))
     _check_end(file, lines, findings)
     return [line.strip() for line in lines]

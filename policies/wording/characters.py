@@ -6,18 +6,19 @@ import unicodedata
 
 from .suggestions import LOOKALIKES
 
+_OWN = "ßẞæÆœŒøØłŁđĐðÐþÞ"
 QUOTES = "‘’‚‛“”„‟′″«»‹›´"
 
 
-def odd(text: str) -> str:
+def odd(text: str, *, marks: bool = False) -> str:
     """What to do about the first character that is not plain ASCII or cannot be seen; empty if there is none.
 
-    A tabulator counts as a blank.
+    A tabulator counts as a blank; with `marks`, letters such as ö and ß are plain as well.
     """
     if text.isascii() and text.replace("\t", " ").isprintable():
         return ""
     for letter in text:
-        if letter != "\t" and not (letter.isascii() and letter.isprintable()):
+        if letter != "\t" and not (letter.isascii() and letter.isprintable()) and not (marks and _is_latin(letter)):
             return f"{_name(letter)} cannot stand here; {_advice(letter)}"
     return ""
 
@@ -30,6 +31,13 @@ def unseen(text: str) -> str:
         if not letter.isprintable() and letter != "\t" and unicodedata.category(letter) != "Zs":
             return f"{_name(letter)} cannot stand here; {_advice(letter)}"
     return ""
+
+
+def _is_latin(letter: str) -> bool:
+    """True for a letter of the Latin alphabet with a mark, as one character, and for those that look like no other."""
+    if unicodedata.normalize("NFC", letter) != letter:
+        return False
+    return letter in _OWN or (letter.isalpha() and unicodedata.normalize("NFD", letter)[0].isascii())
 
 
 def _name(letter: str) -> str:
@@ -50,6 +58,8 @@ def _advice(letter: str) -> str:
         return "type a plain - or _"
     if letter == "\r":
         return "end the line with a line feed instead (LF, or CR and LF)"
+    if category == "Mn":
+        return "type the letter and its mark as one character"
     if letter in QUOTES:
         return "type plain words in a CSV file, and plain quotes ' in model.conf"
     if not letter.isprintable():

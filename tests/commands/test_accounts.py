@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -154,3 +155,27 @@ def test_a_role_of_the_policy_is_given_and_users_whose_role_is_lost_are_named_by
     assert (done.returncode, found.split()[0]) == (1, "FAIL")
     assert "the policy has lost their role (auditor): ann@example.org. Give them another one" in found
     assert "g, auditor, guest" in found
+
+
+@pytest.mark.both_databases
+def test_a_department_or_a_group_that_no_condition_can_name_is_stored_with_a_warning(instance, tmp_path):
+    def doctor():
+        (line,) = (one for one in instance.run("doctor").stdout.splitlines() if one.split()[1] == "names")
+        return line
+
+    assert doctor().endswith("conditions can name each department and group")
+    done = instance.run("user", "add", "cleo@example.org", "--department", "Köln", "--group", "Łódź 1")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = instance.run("user", "add", "dora@example.org", "--department", "R&D", "--group", "C#", "--group", "sales")
+    assert done.returncode == 0 and "Added dora@example.org" in done.stdout
+    assert done.stderr.startswith("No condition can name the department 'R&D', the group 'C#': a text in quotes has ")
+    rows = [{"name": name, "email": f"{name}@example.org", "password": PASSWORD, "department": department,
+             "groups": ["press"]} for name, department in (("Emil", "Ko\u0308ln"), ("Fay", "Zürich"))]
+    file = tmp_path / "users.ndjson"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = instance.run("import", "users", str(file))
+    assert (done.returncode, done.stdout) == (0, "2 imported, 0 updated, 0 failed.\n"), done.stderr
+    assert "No condition can name the department 'Ko\u0308ln': a text" in done.stderr, "of those imported now"
+    line = doctor()
+    assert "No condition can name the department 'Ko\u0308ln', the department 'R&D', the group 'C#': " in line
+    assert line.split()[0] == "ok", "they are no fault"

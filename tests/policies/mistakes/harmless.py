@@ -70,6 +70,8 @@ _ROWS: list[tuple[str, str, Edit, Told | None]] = [
     ("matcher", "a list of one, in double quotes", branch('(r.obj.status in["pending"])'), None),
     ("matcher", "a list of numbers", branch("(r.obj.total in[-1, 0, 1])"), None),
     ("matcher", "a group", branch("inGroup(r.sub, 'atlas')"), None),
+    ("matcher", "a group with letters that have a mark", branch("inGroup(r.sub, 'Geschäftsführung')"), None),
+    ("matcher", "a department with a letter that has a mark", branch("r.sub.department == 'Köln'"), None),
     ("matcher", "all but a group", branch("!inGroup(r.sub, 'atlas')"), None),
     ("matcher", "the group that a column names", branch("inGroup(r.sub, r.obj.department)"), None),
     ("matcher", "the time", branch("r.obj.created_at <= r.env.now"), None),

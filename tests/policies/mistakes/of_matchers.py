@@ -80,6 +80,8 @@ _CONDITIONS = {
         "typographic quotes": ("r.obj.status == ‘draft’", "LEFT SINGLE QUOTATION MARK (U+2018)"),
         "a quote forgotten": ("r.obj.status == 'draft", "a text in quotes is not closed"),
         "a text with in": ("r.obj.status == 'made in house'", "would read ` in ` as an operator"),
+        "a department with an operator": ("r.sub.department == 'R&D'", "a text in quotes has letters"),
+        "a group with a mark of a comment": ("inGroup(r.sub, 'C#')", "begin a comment for Casbin, in quotes as well"),
         "a text with an operator": ("r.obj.status == 'a && b'", "would read these characters as an operator"),
         "an order of texts": ("r.obj.status > 'draft'", "which has no order"),
         "a no-break space": ("r.obj.status\u00a0== 'draft'", "type a plain blank"),
@@ -153,7 +155,7 @@ _CONDITIONS = {
     "parameters": {
         "the column in quotes": ("p.when == 'word:' + 'status'", "a parameter is taken by"),
         "no colon": ("p.when == 'word' + r.obj.status", "a parameter is taken by"),
-        "a blank behind the colon": ("p.when == 'word: ' + r.obj.status", "Casbin would read these characters"),
+        "a blank behind the colon": ("p.when == 'word: ' + r.obj.status", "without blanks at its ends"),
         "the sides swapped": ("p.when == r.obj.status + ':word'", "cannot be used here"),
         "!=": ("p.when != 'word:' + r.obj.status", "a parameter is taken by"),
         "a number": ("p.when == 'word:' + r.obj.total", "is a number; a parameter is a text"),

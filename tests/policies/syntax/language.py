@@ -121,6 +121,16 @@ READ = [
     # Texts that Casbin does not rewrite.
     Read("r.obj.department == 'ip.x'", (({"department": "ip.x"}, True), ({"department": "x"}, False))),
     Read("r.obj.department == 'a:b.c'", (({"department": "a:b.c"}, True), (MISSING, False))),
+    # Texts with letters that have a mark, and what stands behind them on a line.
+    Read("r.obj.department == 'Köln' && r.obj.version > 1", (
+        ({"department": "Köln", "version": 2}, True), ({"department": "Köln", "version": 1}, False),
+        ({"department": "Koln", "version": 2}, False), (MISSING, False))),
+    Read('(r.obj.department in["Zürich", "Île-de-France", "Æblegård", "Straße 1"]) && (r.obj.status in[\'draft\'])', (
+        ({"department": "Zürich", **DRAFT}, True), ({"department": "Straße 1", **DRAFT}, True),
+        ({"department": "Zurich", **DRAFT}, False), ({"department": "Zürich"}, False))),
+    Read("r.sub.department != 'Geschäftsführung'", ((MISSING, True),), caller={"department": "Verkauf"}),
+    *(Read("inGroup(r.sub, 'Łódź') && !inGroup(r.sub, 'Málaga')", ((MISSING, answer),), caller={"groups": groups})
+      for groups, answer in ((("Łódź",), True), (("Łódź", "Málaga"), False), (("Lodz",), False))),
     # A missing value matches nothing.
     Read("r.obj.owner_id == r.sub.id", (({"owner_id": ME}, True), ({"owner_id": OTHER}, False), (MISSING, False))),
     Read("r.obj.department == r.sub.department", ((MISSING, False), ({"department": "sales"}, False))),
@@ -198,6 +208,23 @@ REFUSED = {
     "r.obj.status == '-r.x'": REWRITTEN,
     "r.obj.status == 'x.p.y'": REWRITTEN,
     "r.obj.status == 'a && b'": REWRITTEN,
+    "r.obj.department == 'R&D'": REWRITTEN,
+    "r.obj.department == 'a|b'": REWRITTEN,
+    "r.obj.department == 'ür.x'": REWRITTEN,
+    r"r.obj.department == 'a\b'": "without backslashes",
+    "r.obj.department == ' a'": "without blanks at its ends",
+    "r.obj.department == 'C#'": "begin a comment for Casbin, in quotes as well",
+    "r.obj.department == 'a;b'": "begin a comment for Casbin, in quotes as well",
+    # Letters of other alphabets, and marks that are characters of their own.
+    "r.obj.department == 'Москва'": "cannot stand here",
+    "r.obj.department == 'Kо\u0308ln'": "type the Latin letter o",
+    "r.obj.department == 'Ko\u0308ln'": "type the letter and its mark as one character",
+    "r.obj.department == 'K\u200böln'": "take it out",
+    "r.obj.department == '\u212aöln'": "KELVIN SIGN (U+212A) cannot stand here",
+    "r.obj.department == 'Kıel'": "write plain ASCII letters",
+    "r.obj.dépôt == 'Köln'": "write plain ASCII letters",
+    "p.when == 'größer' && r.obj.version > 1": "write plain ASCII letters; lines of rules have no others",
+    "p.when == 'größe:' + r.obj.department": PARAMETER,
     # Numbers.
     "r.obj.version == - 1": "cannot be used",
     "r.obj.version == --1": "cannot be used",

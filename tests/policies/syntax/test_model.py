@@ -48,7 +48,7 @@ def branch(condition: str) -> str:
         ("shared(r.obj, r.sub, r.act)", "write shared(r.sub, r.obj, r.act)"),
         ("r.obj.status == 'a!'", "Casbin would read these characters"),
         ("r.obj.status == 'r.x'", "Casbin would read these characters"),
-        (r"r.obj.status == 'a\x62'", "Casbin would read these characters"),
+        (r"r.obj.status == 'a\x62'", "write it without backslashes"),
         ("r.obj.status == 'a' 'b'", "is missing between two texts"),
         ("r.obj.version == 0x10", "cannot be used"),
         ("r.obj.version == 99999999999999999999", "cannot be used"),
