@@ -270,7 +270,9 @@ class Reader:
         if like := sorted(one for one in self._patterns.covered(f"*.{act}") if "*" not in act):
             return f"{message}; write it with its resource, as in {like[0]}"
         meant = casbin_lines.permission_of(act, lambda one: bool(self._patterns.covered(one)))
-        return message + (f"; did you mean {meant}?" if meant else self._near(act, self._patterns.permissions))
+        if near := f"; did you mean {meant}?" if meant else self._near(act, self._patterns.permissions):
+            return message + near
+        return message if "." in act else f"{message}; {casbin_lines.ONE_COLUMN}"
 
     def _near_condition(self, word: str, known: Iterable[str]) -> str:
         if "always" in known and not word.strip("*-"):
