@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ import yaml
 
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
+from ..syntax.addresses import normalized
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.roles import GUEST, undeclared
 from ..syntax.vocabulary import Patterns, Vocabulary
@@ -45,10 +45,11 @@ class World(Nodes):
         self.patterns = Patterns(vocabulary)
 
     def environment(self, parts: Mapping[str, yaml.Node], default: FixedEnvironment) -> FixedEnvironment:
-        values = {}
+        values: dict[str, str | None] = {}
         for name, _, node in self.entries(parts.get("env"), "env", _ENVIRONMENT):
-            values[name] = word = self.word(node, name) or ""
-            if name == "ip" and not _is_address(word):
+            word = self.word(node, name) or ""
+            values[name] = normalized(word) if name == "ip" else word
+            if values[name] is None:
                 self.warn(node, f"{word!r} is no address; write one such as 203.0.113.7 or 2001:db8::1")
             elif name != "ip" and word not in _ENVIRONMENT[name]:
                 self.warn(node, f"there is no {name} {word!r}; known are {', '.join(map(str, _ENVIRONMENT[name]))}")
@@ -165,11 +166,3 @@ def _grantees(principal: Principal) -> set[str]:
     if principal.kind == "guest":
         return set()
     return {principal.key, f"role:{principal.role}", *(f"group:{name}" for name in principal.groups)}
-
-
-def _is_address(word: str) -> bool:
-    try:
-        ipaddress.ip_address(word)
-    except ValueError:
-        return False
-    return True

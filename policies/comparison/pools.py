@@ -6,18 +6,19 @@ each literal, or unlike all of them, for every order in which they can stand.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from ipaddress import IPv6Network, ip_network
 from itertools import islice
 
+from ..syntax.addresses import MAPPED, Network, network, normalized
 from ..syntax.vocabulary import date_time
 from .clock import parsed
 
 _DAY, _MOMENT = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
 _WEEK = 7
-_PRIVATE, _LOCAL = ipaddress.ip_network("192.168.0.0/16"), ipaddress.ip_network("fd00::/64")
+_PRIVATE, _LOCAL = ip_network("192.168.0.0/16"), ip_network("fd00::/64")
 MOST_TRIED = 1000  # addresses, to find one outside of all networks; beside them stand the neighbours of each network
 
 
@@ -60,29 +61,35 @@ def texts(literals: Iterable[str], count: int) -> list[str]:
 
 
 def addresses(literals: Iterable[str], networks: Iterable[str], count: int) -> list[str]:
-    """The literals, the ends of each network and their neighbours, and some addresses in none of them."""
-    found, ranges = {*literals}, [ipaddress.ip_network(network, strict=False) for network in networks]
-    for network in ranges:
-        kind = type(network.network_address)
-        first, last = int(network.network_address), int(network.broadcast_address)
-        largest = 2**network.max_prefixlen - 1
-        near = {end + step for end in (first, last) for step in range(-count, count + 1)}
-        found |= {str(kind(number)) for number in near if 0 <= number <= largest}
+    """The literals, the ends of each network and their neighbours, and some addresses in none of them.
+
+    Only addresses as the service spells them: of an IPv6 network that has IPv4 addresses in it, the others.
+    """
+    found, ranges = {*literals}, [network(name) for name in networks]
+    holes = [MAPPED] if any(isinstance(one, IPv6Network) for one in ranges) else []
+    for each in (*ranges, *holes):
+        found |= _ends(each, count)
+    found = {address for address in found if is_address(address)}
     fresh: list[str] = []
     # Of both kinds: an address of one is in no network of the other, be it as wide as `0.0.0.0/0`.
     for hosts in (_PRIVATE, _LOCAL):
         outside = (str(address) for address in islice(hosts.hosts(), MOST_TRIED)
-                   if not any(address in network for network in ranges))
+                   if not any(address in each for each in ranges))
         fresh += islice((address for address in outside if address not in found), count)
     return [*fresh, *sorted(found)]
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address, IPv4 or IPv6."""
-    try:
-        return bool(ipaddress.ip_address(text))
-    except ValueError:
-        return False
+    """True if a text is an address, IPv4 or IPv6, in the one spelling in which a request has it."""
+    return normalized(text) == text
+
+
+def _ends(network: Network, count: int) -> set[str]:
+    """The first and the last addresses of a network, and their neighbours."""
+    kind = type(network.network_address)
+    first, last = int(network.network_address), int(network.broadcast_address)
+    near = {end + step for end in (first, last) for step in range(-count, count + 1)}
+    return {str(kind(number)) for number in near if 0 <= number < 2**network.max_prefixlen}
 
 
 def _unlike(known: set[str], count: int, name: Callable[[int], str]) -> list[str]:

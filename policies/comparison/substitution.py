@@ -6,11 +6,10 @@ the caller is in a group, and the answer of a plugin's function.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from ..evaluation.fold import COMPARE
+from ..syntax.addresses import within
 from ..syntax.expression import (
     MIRRORED,
     AllOf,
@@ -69,7 +68,8 @@ def put(expression: Expression, facts: Facts) -> Expression:
                 return _compared(symbol, _value(left, facts), _value(right, facts))
         case FunctionCall("ipMatch", (Attribute() as address, str(network))):
             if address in facts:
-                return _in_network(facts[address], network)
+                found = facts[address]
+                return within(None if found is None else str(found), network)
         case InGroup(group):
             named = facts.get(group, group) if isinstance(group, Attribute) else group
             if named is None:
@@ -96,11 +96,3 @@ def _compared(symbol: str, left: Operand | None, right: Operand | None) -> Expre
     if isinstance(right, Attribute):
         return Comparison(MIRRORED[symbol], right, left)
     return COMPARE[symbol](left, right)
-
-
-@lru_cache(maxsize=4096)
-def _in_network(address: Value, network: str) -> bool:
-    try:
-        return ipaddress.ip_address(str(address)) in ipaddress.ip_network(network, strict=False)
-    except ValueError:
-        return False

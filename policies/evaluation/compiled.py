@@ -6,11 +6,11 @@ None, and a comparison with it is false.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
+from ..syntax.addresses import within
 from ..syntax.expression import (
     AllOf,
     AnyOf,
@@ -64,7 +64,7 @@ def compiled(expression: Expression, permission: str) -> Test:
         case Comparison():
             return _comparison(expression)
         case FunctionCall("ipMatch", (Attribute(), str(network))):
-            return _in_network(network)
+            return lambda s, o, e, x: within(e.ip, network)
         case Shared():
             return lambda s, o, e, shared: o is not NO_OBJECT and shared(s, o, permission)
         case InGroup(group):
@@ -211,15 +211,3 @@ def held(function: Function, values: Iterable[object], literals: Iterable[str | 
     if not isinstance(found, bool):  # what is true to Python may have been meant otherwise
         raise FunctionFailed(f"the function {function.name} of a plugin answers {type(found).__name__}, not bool")
     return found
-
-
-def _in_network(text: str) -> Test:
-    network = ipaddress.ip_network(text, strict=False)
-
-    def test(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
-        try:
-            return ipaddress.ip_address(e.ip) in network
-        except ValueError:
-            return False
-
-    return test

@@ -12,6 +12,7 @@ from typing import Any, cast
 from ..evaluation.compiled import NO_OBJECT, Row
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rights import is_read, rights_for
+from ..syntax.addresses import normalized
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.roles import GUEST
 from ..syntax.vocabulary import Column, Vocabulary
@@ -214,7 +215,10 @@ def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], grou
 
 
 def _environment(values: Mapping[str, Any]) -> Environment:
-    return cast(Environment, _Attributes("env", _values(values, ENVIRONMENT)))
+    found = _values(values, ENVIRONMENT)
+    if "ip" in found:  # older rows have it as a client or proxy wrote it
+        found["ip"] = normalized(found["ip"])
+    return cast(Environment, _Attributes("env", found))
 
 
 def _part(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:

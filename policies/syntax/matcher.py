@@ -6,13 +6,13 @@ The text is parsed with `ast`, and every node that is not on the list here is re
 from __future__ import annotations
 
 import ast
-import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..wording import expressions
 from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint
+from .addresses import network
 from .conditions import PREFIX, WHEN
 from .expression import (
     GROUPS,
@@ -242,7 +242,7 @@ class _Reader:
             if first != Attribute("env", "ip") or not isinstance(second, str):
                 return self._refuse(node, "write ipMatch(r.env.ip, '10.0.0.0/8')")
             try:
-                ipaddress.ip_network(second, strict=False)
+                network(second)
             except ValueError:
                 return self._refuse(node, f"{second!r} is no network address; write one like '10.0.0.0/8'")
         if call.function == "globMatch" and call.arguments != (

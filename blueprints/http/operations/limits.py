@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from hashlib import blake2b
-from ipaddress import IPv6Address, ip_network
+from ipaddress import ip_network
 from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import request
+
+from policies.syntax.addresses import normalized
 
 from ..protocol.answer_headers import carry
 from ..protocol.messages import Message
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 JSON_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
 IMPORT_PIECE = 64 * 2**10  # bytes of an import that cost a unit
-LONGEST_ADDRESS = 64  # characters: an IPv6 address with a zone fits
+UNREADABLE = "unusable"  # instead of an address that cannot be read: all of them are one caller
 DAILY = 50  # contact messages, and accounts opened, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
 SESSION = 10  # units of the user's that a login and a refresh take: each leaves rows behind
@@ -206,8 +208,8 @@ def payer(principal: Principal, address: str) -> str:
 
 def network_of(address: str) -> str:
     """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
-    # What a proxy says need not be an address, and a counter must not hold more than one takes.
-    return _network(address[:LONGEST_ADDRESS])
+    known = normalized(address)
+    return UNREADABLE if known is None else _network(known) if ":" in known else known
 
 
 def _account(principal: Principal) -> str:
@@ -216,11 +218,4 @@ def _account(principal: Principal) -> str:
 
 @lru_cache(maxsize=4096)
 def _network(address: str) -> str:
-    try:
-        if ":" not in address:
-            return address
-        # What a socket of both protocols says of an IPv4 client: all of them are in one such network.
-        mapped = IPv6Address(address).ipv4_mapped
-        return str(ip_network(f"{address}/64", strict=False)) if mapped is None else str(mapped)
-    except ValueError:
-        return address
+    return str(ip_network(f"{address}/64", strict=False))

@@ -14,6 +14,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug.routing import BaseConverter, MapAdapter, Rule
 from werkzeug.wsgi import get_content_length
 
+from policies.syntax.addresses import normalized
+
 _NONE = NullSession()
 
 Arrival = Callable[[Request], None]
@@ -32,6 +34,12 @@ class _NoCookies(SessionInterface):
 
 
 class _Request(Request):
+    def __init__(self, environ: dict[str, Any], populate_request: bool = True, shallow: bool = False) -> None:
+        """Takes the client's address from `environ` in the spelling that all of Gatepost compares; None where there is
+        none, or it cannot be read."""
+        super().__init__(environ, populate_request, shallow)
+        self.remote_addr = normalized(self.remote_addr)
+
     @cached_property
     def content_length(self) -> int | None:
         """The announced length of the body, in bytes; None where there is none, or it is sent in chunks."""

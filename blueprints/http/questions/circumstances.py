@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +15,7 @@ from webargs.fields import DelimitedList
 from models.base import Rows
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import READS
+from policies.syntax.addresses import LONGEST, normalized
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 from policies.wording.suggestions import nearest
 
@@ -44,16 +44,13 @@ class Moment(Line):
 
 
 class Address(Line):
-    """An IPv4 or IPv6 address."""
+    """An IPv4 or IPv6 address, loaded as the service spells it."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text = super()._deserialize(value, attr, data, **kwargs)
-        try:
-            if "%" in text:  # a zone of this machine, which no rule can name
-                raise ValueError
-            return str(ip_address(text))
-        except ValueError:
-            raise ValidationError("This is not an IP address.") from None
+        address = normalized(super()._deserialize(value, attr, data, **kwargs))
+        if address is None:
+            raise ValidationError("This is not an IP address.")
+        return address
 
 
 class CircumstancesSchema(StrictSchema):
@@ -61,7 +58,7 @@ class CircumstancesSchema(StrictSchema):
 
     at = Moment(maximum=40, metadata={
         "description": "At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset."})
-    ip = Address(maximum=45, metadata={"description": "From this address."})
+    ip = Address(maximum=LONGEST, metadata={"description": "From this address."})
     device = fields.String(validate=one_of([*map(str, ENVIRONMENT["device"].values)]), metadata={
         "description": "With this kind of device."})
     method = fields.String(validate=one_of(list(REQUESTS)), metadata={

@@ -19,7 +19,7 @@ from models.tables.audit import add
 from models.tables.user import User
 
 from ..auditing.refusals import GUESS, Refusal
-from ..operations.limits import LONGEST_ADDRESS, TooManyGuesses
+from ..operations.limits import UNREADABLE, TooManyGuesses
 from ..protocol import trace
 from ..protocol.problems import Fault, Problem
 from . import decision
@@ -200,9 +200,8 @@ def _program(call: Call) -> str | None:
 
 
 def address_of(call: Call) -> str | None:
-    """The client's address; a proxy that is trusted by mistake may let a client write anything there."""
-    address = call.request.remote_addr
-    return address if address is None or (len(address) <= LONGEST_ADDRESS and address.isprintable()) else "unusable"
+    """The client's address; `UNREADABLE` where it cannot be read, since a client may have written anything there."""
+    return call.request.remote_addr or (UNREADABLE if call.request.environ.get("REMOTE_ADDR") else None)
 
 
 def _is_named(call: Call) -> bool:

@@ -48,8 +48,8 @@ class RequestEnvironment:
         return date_time(self._now)
 
     @cached_property
-    def ip(self) -> str:
-        return self._request.remote_addr or ""
+    def ip(self) -> str | None:
+        return self._request.remote_addr
 
     @cached_property
     def method(self) -> str:

@@ -164,7 +164,8 @@ def test_the_clock_of_a_case_is_what_conditions_see(
     assert run(load(directory, VOCABULARY), suite).failures == []
 
 
-@pytest.mark.parametrize(("ip", "granted"), [("10.1.2.3", True), ("11.1.2.3", False)])
+@pytest.mark.parametrize(("ip", "granted"), [
+    ("10.1.2.3", True), ("11.1.2.3", False), ("'10.1.2.3:443'", True), ("'[::ffff:10.1.2.3]'", True)])
 def test_the_circumstances_of_a_case_are_what_conditions_see(ip: str, granted: bool, tmp_path: Path) -> None:
     directory = shipped_copy(tmp_path / "policies")
     add_line(directory / "admin.csv", "p, user, stats.view, intranet, allow")

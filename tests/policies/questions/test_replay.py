@@ -15,6 +15,7 @@ from policies.questions.judged import Answer, answer
 from policies.questions.recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNOWN, Entry, decisions
 from policies.questions.replay import Replay, replay
 from tests.policies.editing import add_line, remove_line, shipped_copy
+from tests.policies.editing import replace as replace_text
 from tests.policies.generated import MODELS, OF_PLUGINS, WITH_FUNCTIONS, assembled
 from tests.policies.questions.recorded_weeks import Tally, compare, decided, tried
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -161,6 +162,19 @@ def test_a_login_is_judged_as_the_guest_who_asked_for_it(shipped: Policy, direct
 ])
 def test_an_answer_is_hidden_where_the_object_cannot_be_viewed(shipped: Policy, row: Entry, wanted: str) -> None:
     assert the_answer(shipped, row).result == wanted
+
+
+@pytest.mark.parametrize(("recorded", "wanted"), [
+    ("10.1.2.3", ALLOWED), ("::ffff:10.1.2.3", ALLOWED), ("10.1.2.3:443", ALLOWED), ("203.0.113.7", REFUSED),
+    ("", REFUSED), ("unknown", REFUSED), (None, REFUSED)])
+def test_an_address_is_read_as_a_request_has_it_however_it_was_recorded(
+        directory: Path, recorded: str | None, wanted: str) -> None:
+    add_line(directory / "admin.csv", "p, user, stats.view, intranet, allow")
+    add_line(directory / "admin.csv", "p, user, stats.view, outside, deny")
+    replace_text(directory / "model.conf", "p.when == 'own' &&",
+                 "p.when == 'outside' && !ipMatch(r.env.ip, '10.0.0.0/8') || \\\n    p.when == 'own' &&")
+    row = refused(resource="stats", action="view", resource_id=None, facts={"obj": None, "env": {"ip": recorded}})
+    assert the_answer(load(directory, VOCABULARY), row).result == wanted
 
 
 # What nobody recorded
