@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
+from ..evaluation.unreadable import ADDRESS
+from ..syntax.addresses import within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
     GROUPS,
@@ -34,8 +37,8 @@ from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
 ID, KEY, KIND, TENANT = (Attribute("sub", name) for name in ("id", "key", "kind", "tenant_id"))
-ADDRESS, NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
-    Attribute("env", name) for name in ("ip", "now", "date", "weekday", "hour", "method", "request")
+NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
+    Attribute("env", name) for name in ("now", "date", "weekday", "hour", "method", "request")
 )
 CLOCK = (NOW, DATE, WEEKDAY, HOUR)
 _ORDER = ("sub", "env", "obj")
@@ -129,7 +132,7 @@ class Ground:
             known_ids = {word.removeprefix(_PREFIX) for word in (*words, self.subject.key or "") if _is_person(word)}
             people = pools.ids(known_ids, count)
             found += [*people, *(_PREFIX + one for one in people)]
-        elif ADDRESS in group:
+        if ADDRESS in group:
             networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
             found += pools.addresses(words, networks, count)
         for format in dict.fromkeys(column.format for column in columns):
@@ -200,6 +203,15 @@ class Ground:
         if (isinstance(one, Shared) and not self.shareable) or (isinstance(one, InGroup) and self.subject.is_guest):
             return ((False,),)
         return ((True,), (False,))
+
+
+def elsewhere(*policies: Policy) -> str | None:
+    """An address in none of the networks that these policies name."""
+    read = [atom for policy in policies for atom in atoms(policy.model.matcher) if ADDRESS in attributes(atom)]
+    networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
+    literals = [str(literal) for literal in _literals(read)]
+    found = pools.addresses(literals, networks, 1)
+    return next((one for one in found if one not in literals and not any(within(one, name) for name in networks)), None)
 
 
 def _compared(atom: Atom) -> tuple[Attribute, ...]:

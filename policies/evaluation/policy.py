@@ -22,6 +22,7 @@ from .plan import NEVER, Plan
 from .principal import Environment, Principal
 from .residual import Residual, Uses
 from .rule_trace import RuleTrace, trace_rule
+from .unreadable import cautious
 
 # Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
 # answers for roles, which most callers share, are as few as the policy has words, and are kept.
@@ -48,7 +49,7 @@ class Policy:
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
-        self._folder = Folder(model.matcher, self.roles, self.patterns)
+        self._folder = Folder(cautious(model.matcher), self.roles, self.patterns)
         self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
         permissions = frozenset(vocabulary.by_permission)
         self._index = Index(self.rules, model.matcher, self._folder, self.roles, self.patterns, permissions)
@@ -251,7 +252,7 @@ class Policy:
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
-        return Folder(condition.expression, self.roles, self.patterns).fold(
+        return Folder(cautious(condition.expression), self.roles, self.patterns).fold(
             _known(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:

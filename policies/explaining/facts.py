@@ -53,6 +53,8 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
     """What was found, and if it does not do, what was wanted."""
     holds = fact.holds
     match fact.atom:
+        case Comparison("==", Attribute() as left, right) if left == right:
+            return _stated(fact, left, called)
         case Comparison(operator, Attribute() as left, Attribute() as right):
             stated = _stated(fact, left, called)
             if holds and operator == "==":
@@ -103,10 +105,13 @@ def asked(fact: Fact, permission: str) -> str:
 
 def alternatives(told: Iterable[Fact]) -> list[Fact]:
     """The facts, those that compare one attribute with several literals as a single one: the literal that was found, or
-    all of them, "draft or in_review". An attribute has one value, so that no condition asks for two of them."""
+    all of them, "draft or in_review". An attribute has one value, so that no condition asks for two of them. That an
+    attribute has a value is told by what it is compared with."""
     groups: dict[object, list[Fact]] = {}
     for fact in told:
         match fact.atom:
+            case Comparison("==", left, right) if left == right and fact.holds:
+                pass
             case Comparison("==", Attribute() as left, str() | int()):
                 groups.setdefault(left, []).append(fact)
             case atom:

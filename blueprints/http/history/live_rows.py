@@ -19,6 +19,7 @@ from models.engine.database import Database
 from models.engine.errors import TimedOut
 from models.tables.audience import Audience, Counts
 from policies import Policy
+from policies.comparison.candidates import elsewhere
 from policies.comparison.subjects import Subject, persons
 from policies.evaluation.compiled import FunctionFailed
 from policies.evaluation.principal import FixedEnvironment
@@ -81,7 +82,7 @@ class _Comparison:
         self._changes: list[RowChange] = []
         self._not_counted: list[NotCounted] = []
         self._statements, self._of_persons, self._left = 0, Counter[str](), Counter[str]()
-        self._timely = False
+        self._timely, self._elsewhere = False, elsewhere(old, new)
 
     @property
     def all(self) -> RowChanges:
@@ -94,8 +95,8 @@ class _Comparison:
     def compare(self, collection: Readable, permission: str) -> None:
         """Count what changes about one permission: for guests, for each role, and for persons apart."""
         method = _METHODS[permission.partition(".")[2]]
-        # Nobody's address and device are known: what a condition asks of them does not hold.
-        environment = FixedEnvironment(ip=None).at(self._at).having({
+        # Nobody's device is known, and the address is in no network that a rule names.
+        environment = FixedEnvironment(ip=self._elsewhere).at(self._at).having({
             "device": None, "method": method, "request": REQUESTS[method]})
         asked = _Asked(collection, permission, environment)
         for role in dict.fromkeys((*self._old.roles.names, *self._new.roles.names)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass
@@ -53,7 +52,7 @@ def environment(values: dict[str, Any]) -> SimpleNamespace:
 
 
 def request(policy: Policy, question: Arguments) -> Request:
-    """The question with an address, which node-casbin cannot do without."""
+    """The question as node-casbin is asked it."""
     principal, permission, row, env, _ = question
     named = {attribute for atom in atoms(policy.model.matcher) for attribute in attributes(atom)}
     values = {root: {attribute.name for attribute in named if attribute.root == root} for root in ("sub", "obj", "env")}
@@ -61,7 +60,7 @@ def request(policy: Policy, question: Arguments) -> Request:
         "key": principal.key, "role": principal.role, "groups": list(principal.groups)}
     obj = {name: value for name in sorted(values["obj"]) if (value := (row or NO_OBJECT).get(name)) is not None}
     return Request(
-        (sub, permission, obj, _there(env, values["env"]) | {"ip": _address(env.ip)}),
+        (sub, permission, obj, _there(env, values["env"]) | {"ip": env.ip}),
         None if principal.scopes is None else tuple(sorted(principal.scopes)),
         _answers(policy, question),
     )
@@ -99,11 +98,4 @@ def otherwise(policy: Policy, question: Arguments) -> str:
 
 def _there(values: object, names: set[str]) -> dict[str, Any]:
     return {name: value for name in sorted(names) if (value := getattr(values, name)) is not None}
-
-
-def _address(text: str | None) -> str:
-    try:
-        return str(ipaddress.ip_address(text or ""))
-    except ValueError:
-        return "192.0.2.1"
 

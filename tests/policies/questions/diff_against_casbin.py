@@ -130,7 +130,7 @@ def request(chance: random.Random) -> tuple[Principal, str, Row | None, FixedEnv
     environment = FixedEnvironment().having({
         "hour": hour, "date": day.isoformat(), "weekday": day.isoweekday(),
         "now": f"{day.isoformat()}T{hour:02}:30:00.000000Z",
-        "ip": chance.choice((None, "10.1.2.3", "192.168.0.9", "::1", "203.0.113.7")),
+        "ip": chance.choice(("10.1.2.3", "192.168.0.9", "::1", "203.0.113.7")),
         "device": chance.choice(("desktop", "mobile", "bot")), "method": method, "request": REQUESTS[method],
     })
     return principal, permission, row_of(resource, me, chance), environment
