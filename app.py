@@ -25,6 +25,7 @@ from blueprints.http.jobs.runner import Runner
 from blueprints.http.nodes.presence import EVERY as PRESENT
 from blueprints.http.nodes.presence import Presence
 from blueprints.http.operations import logs, metrics
+from blueprints.http.operations.addresses import UnreadableAddresses
 from blueprints.http.operations.background import Background, Chore
 from blueprints.http.operations.counters import MINUTE
 from blueprints.http.operations.deprecation import DeprecatedUses
@@ -118,8 +119,9 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     services = app.extensions["gatepost"] = Services(
         settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail, deprecated_uses=uses,
-        pulse=Pulse(database), translations=Translations(settings.language, registry.translations),
+        addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail,
+        deprecated_uses=uses, pulse=Pulse(database),
+        translations=Translations(settings.language, registry.translations),
         background=_chores(live, database, epoch, policy, keys, trail, uses, ledger, lines,
                            Presence(database, settings.instance, policy, keys), counts))
     live.followers.append(lambda new: _follow(services, new))
@@ -132,10 +134,11 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     refuse_strays(app)
     answer_options(app)
     errors.install(app)
-    app.arrivals = [errors.refuse_for_the_server, uri.refuse_unusable]
+    app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
     app.departures = [browsers.telling(live), compression.compress, activity.counting(counts), logs.request_lines(live)]
     if settings.metrics_token:
         services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse))
+        services.addresses.metrics = services.metrics
         database.observe(services.metrics)
         app.departures.append(services.metrics.count)
     negotiation.refuse_unknown_versions(app)

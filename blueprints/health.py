@@ -59,8 +59,8 @@ class FindingOfHealthSchema(StrictSchema):
 class HealthSchema(StrictSchema):
     """`ok`, `degraded` or `down`, together and for each check; 503 when it is down.
 
-    All callers see the checks `database`, `migrations`, `policy` and `limits`; callers with `policy.view` see `keys`,
-    `disk`, `clock`, `jobs` and `backups`, too. `status` is by all of them.
+    All callers see the checks `database`, `migrations`, `policy` and `limits`; callers with `policy.view` see
+    `addresses`, `keys`, `disk`, `clock`, `jobs` and `backups`, too. `status` is by all of them.
     """
 
     status = fields.String(required=True, metadata={"enum": [*State]})
@@ -141,7 +141,7 @@ def _others(call: Call, *, silent: bool) -> dict[str, Found]:
         "jobs": lambda: checks.jobs(backlog(database)),
         "backups": lambda: checks.backups(database, settings.backup_hours)[0],
     }
-    return {"policy": _policy(call), "limits": _limits(call),
+    return {"policy": _policy(call), "limits": _limits(call), "addresses": checks.addresses(services.addresses),
             "disk": _answer(lambda: checks.disk(checks.folders(settings))),
             **{name: _UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
 

@@ -68,7 +68,7 @@ def test_the_exact_versions_are_for_callers_who_may_read_the_policy(as_role, rol
 @pytest.mark.parametrize("role", ROLES)
 def test_which_checks_there_are_is_for_them_too(as_role, role):
     seen = as_role(role).get("/api/health").get_json()["checks"].keys()
-    others = {"keys", "disk", "clock", "jobs", "backups"} if role in READERS else set()
+    others = {"addresses", "keys", "disk", "clock", "jobs", "backups"} if role in READERS else set()
     assert seen == {"database", "migrations", "policy", "limits"} | others
 
 

@@ -19,6 +19,7 @@ from models.tables.instance import the_instance
 from models.tables.job import Backlog
 from settings import Settings
 
+from ..operations.addresses import UnreadableAddresses
 from ..operations.pulse import Beat
 from ..security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from ..security.known_keys import WrongKeys
@@ -92,6 +93,17 @@ def keys(database: Database, ring: Keys, file: Path) -> Found:
     if known is not None and known == prepared_fingerprint(found):
         said += "; other nodes sign with the one that is prepared here: gatepost keys rotate"
     return Found(State.OK, said)
+
+
+def addresses(found: UnreadableAddresses) -> Found:
+    """Checks that the addresses of clients can be read."""
+    if (recent := found.recent) is None:
+        return Found(State.OK, "all can be read")
+    number, age = recent
+    return Found(State.DEGRADED, f"{number} requests since the start came from an address that cannot be read, the "
+                                 f"last one {age:.0f} s ago: by rules about addresses they are refused. The log says "
+                                 "what the proxy wrote; it must set X-Forwarded-For, and the setting trusted_proxies "
+                                 "must count it")
 
 
 def disk(folders: Iterable[Path]) -> Found:

@@ -51,7 +51,7 @@ class Instance(Protocol):
 class Metrics:
     """The numbers of one app, whose policy and limits these are; `instance` tells those of the instance.
 
-    It is an `Observer` of the database.
+    It is an `Observer` of the database. Others count in `unreadable_addresses`.
     """
 
     def __init__(self, policy: Watcher, limits: Limits, instance: Instance) -> None:
@@ -79,6 +79,8 @@ class Metrics:
                                  buckets=WAITS, registry=self._registry)
         self._held = Counter("gatepost_checkpoints_held_back", "Copies of the log that a long read has held back.",
                              registry=self._registry)
+        self.unreadable_addresses = Counter("gatepost_unreadable_addresses", "Requests from an unreadable address.",
+                                            registry=self._registry)
         self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._numbers = count()
 

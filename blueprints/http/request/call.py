@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from settings import LiveSettings, Settings
 
     from ..auditing.trail import Trail
+    from ..operations.addresses import UnreadableAddresses
     from ..operations.background import Background
     from ..operations.limits import Limits
     from ..operations.metrics import Metrics
@@ -88,7 +89,7 @@ class Call:
     prepared   what `prepare` made ready for the write
     endpoint   what is called: its `name` (`create`, `update`, `finish`, …) and its `permission`
     request    Flask's own
-    address    the client's network address; `-` where the server does not know it
+    address    the client's network address; `-` where it is not known
     headers    what the answer carries besides, to be added to
     status     of the answer, when it is not an error
 
@@ -138,7 +139,7 @@ class Call:
 
     @property
     def address(self) -> str:
-        """The client's network address; `-` where the server does not know it."""
+        """The client's network address; `-` where it is not known."""
         return self.request.remote_addr or "-"
 
     @property
@@ -222,6 +223,7 @@ class Services(Process):
     access_tokens: AccessTokens
     cursors: Cursors
     limits: Limits
+    addresses: UnreadableAddresses
     ownership: Ownership
     pulse: Pulse
     registry: Discovered
