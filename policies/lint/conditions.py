@@ -14,6 +14,7 @@ from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_for
+from ..syntax.addresses import network
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
@@ -23,6 +24,7 @@ from ..syntax.expression import (
     Attribute,
     Comparison,
     Expression,
+    FunctionCall,
     InGroup,
     Negation,
     Shared,
@@ -194,6 +196,8 @@ class Conditions:
 
     def _literal(self, atom: Atom, resources: Iterable[Resource]) -> str | None:
         """What is wrong with the literal of a comparison, whichever of these resources the object is."""
+        if isinstance(atom, FunctionCall):
+            return _of_network(atom)
         if not isinstance(atom, Comparison) or isinstance(atom.right, Attribute):
             return None
         if not isinstance(atom.left, Attribute) or atom.left.root not in ("sub", "env", "obj"):
@@ -208,6 +212,14 @@ class Conditions:
             near = hint(str(atom.right), map(str, values))
             return f"`{text(atom)}` {_outcome(atom, values)}: no {name} is {atom.right}{near}"
         return said[0] if said and all(said) else None
+
+
+def _of_network(atom: FunctionCall) -> str | None:
+    """That a network has every address in it."""
+    match atom:
+        case FunctionCall("ipMatch", (_, str(name))) if (every := network(name)).prefixlen == 0:
+            return f"`{text(atom)}` holds for every IPv{every.version} address; name a network, or leave it out"
+    return None
 
 
 def _settled(atom: Comparison, called: str, column: Column) -> str | None:

@@ -6,11 +6,23 @@ is *closed*. An `allow` that is closed never matches, and a `deny` matches every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.fold import Folder
-from ..syntax.expression import Atom, Attribute, Expression, InGroup, atoms, attributes
+from ..evaluation.unreadable import ADDRESS
+from ..syntax.addresses import network, normalized, unmapped
+from ..syntax.expression import (
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    FunctionCall,
+    InGroup,
+    Prefixed,
+    atoms,
+    attributes,
+)
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
@@ -34,14 +46,14 @@ class Outdated:
 
 def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> Outdated:
     """The rules of a policy that are closed. A wrong line of model.conf is an error though no rule uses it."""
-    wrong = {atom: message for atom in atoms(model.matcher) if (message := wrong_group(atom))}
+    wrong = {atom: message for atom in atoms(model.matcher) if (message := _wrong(atom))}
     if not (wrong or REASONS):
         return Outdated()
     folder = Folder(model.matcher, Roles(()), patterns)
     # The columns of a rule by which its condition differs from that of another.
     named = sorted({attribute.name for atom in atoms(model.matcher) if not hasattr(atom, "function")
                     for attribute in attributes(atom) if attribute.root == "rule"} | {"when", "eft"})
-    known: dict[tuple[str, ...], str | InGroup | None] = {}
+    known: dict[tuple[str, ...], str | Atom | None] = {}
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
     for rule in rules:
@@ -50,19 +62,19 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
             key = (permission, *values)
             if key not in known:
                 left = folder.fold({f"rule.{name}": value for name, value in zip(named, values, strict=True)})
-                known[key] = _reason(vocabulary.by_permission[permission], permission, left)
+                known[key] = _reason(wrong, vocabulary.by_permission[permission], permission, left)
             found = known[key]
             if found is None:
                 continue
             closed.append(rule)
-            if isinstance(found, InGroup):
-                users.setdefault(found, []).append(rule)
-            else:
+            if isinstance(found, str):
                 message = f"{quoted(rule.act)} with {quoted(rule.when)}: {found}"
                 findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub), outdated=True))
+            else:
+                users[found].append(rule)
             break
-    findings += [Finding(MODEL_FILE, model.line(atom), f"{wrong.get(atom) or wrong_group(atom)}{_used_by(lines)}",
-                         outdated=True) for atom, lines in users.items()]
+    findings += [Finding(MODEL_FILE, model.line(atom), f"{wrong[atom]}{_used_by(lines)}", outdated=True)
+                 for atom, lines in users.items()]
     return Outdated(frozenset(closed), findings)
 
 
@@ -73,14 +85,32 @@ def wrong_group(atom: Atom) -> str | None:
     return None
 
 
-# Further reasons, beside a group that no object has.
+def wrong_address(atom: Atom) -> str | None:
+    """Why no request can have the address that an atom names: all are in one spelling (`syntax.addresses`)."""
+    match atom:
+        case FunctionCall("ipMatch", (_, str(name))) if (plain := unmapped(network(name))) is not None:
+            return f"no address is in {name!r}, since IPv4 is compared as IPv4; write '{plain}'"
+        case Comparison(_, _, Prefixed(_, attribute)) if attribute == ADDRESS:
+            return "a parameter is no address; write ipMatch(r.env.ip, '10.0.0.0/8')"
+        case Comparison(_, left, str(name)) if left == ADDRESS and (address := normalized(name)) != name:
+            return f"no request has the address {name!r}; write '{address or '203.0.113.7'}'"
+    return None
+
+
+def _wrong(atom: Atom) -> str | None:
+    return wrong_group(atom) or wrong_address(atom)
+
+
+# Further reasons, beside what is wrong with an atom of model.conf.
 REASONS: tuple[Reason, ...] = ()
 
 
-def _reason(resource: Resource, permission: str, condition: Expression) -> str | InGroup | None:
+def _reason(wrong: Container[Atom], resource: Resource, permission: str, condition: Expression) -> str | Atom | None:
     for atom in atoms(condition):
-        if isinstance(atom, InGroup) and wrong_group(atom):
+        if atom in wrong:
             return atom
+        if message := _wrong(atom):  # with the parameter of a line
+            return message
     return next((message for reason in REASONS if (message := reason(resource, permission, condition))), None)
 
 

@@ -54,6 +54,36 @@ def test_a_group_is_a_column_of_the_object_or_a_name_in_quotes(folder, argument)
         load(folder, VOCABULARY)
 
 
+@pytest.mark.parametrize(("condition", "message"), [
+    ("ipMatch(r.env.ip, '::ffff:10.0.0.0/104')", "write '10.0.0.0/8'"),
+    ("!ipMatch(r.env.ip, '::ffff:0:0/96')", "write '0.0.0.0/0'"),
+    ("r.env.ip == '::ffff:10.1.2.3'", "no request has the address '::ffff:10.1.2.3'; write '10.1.2.3'"),
+    ("r.env.ip != '2001:DB8::1'", "write '2001:db8::1'"), ("r.env.ip == '10.1.2.3:443'", "write '10.1.2.3'"),
+    ("r.env.ip == 'office'", "no request has the address 'office'"),
+    ("(r.env.ip in['10.1.2.3', '10.1.2.4', 'FE80::1'])", "write 'fe80::1'"),
+])
+def test_an_address_is_written_as_requests_have_it(folder, condition, message):
+    replace(folder / "model.conf", "inGroup(r.sub, r.sub.department)", condition)
+    with pytest.raises(PolicyError) as refused:
+        load(folder, VOCABULARY)
+    (finding,) = refused.value.findings
+    assert message in finding.message and refused.value.outdated
+    assert condition in (folder / "model.conf").read_text().splitlines()[finding.line - 1]
+    policy = load(folder, VOCABULARY, closing=True)
+    assert not may(policy, "support", "article.delete") and not may(policy, "editor", "article.update")
+
+
+def test_a_parameter_is_no_address(folder):
+    replace(folder / "model.conf", WORD, "p.when == 'from:' + r.env.ip")
+    for rule in ("p, support, article.delete, ", "p, editor, article.update, "):
+        replace(folder / "articles.csv", f"{rule}on_duty", f"{rule}from:office")
+    with pytest.raises(PolicyError) as refused:
+        load(folder, VOCABULARY)
+    assert [finding.file for finding in refused.value.findings] == ["articles.csv", "articles.csv", "model.conf"]
+    assert all(" address" in finding.message for finding in refused.value.findings) and refused.value.outdated
+    assert not may(load(folder, VOCABULARY, closing=True), "editor", "article.update")
+
+
 def test_closed_an_allow_never_matches_and_a_deny_always_does(folder):
     policy = load(folder, VOCABULARY, closing=True)
     assert {rule.act for rule in policy.closed} == {"article.delete", "article.update"}
