@@ -254,6 +254,8 @@ def of_guest(expression: Expression) -> Expression:
 
 
 def _of_caller(expression: Expression, known: Facts, groups: frozenset[str]) -> Expression:
-    named = {one.group for one in atoms(expression) if isinstance(one, InGroup) and isinstance(one.group, str)}
+    left = put(expression, {**known, GROUPS: "some" if groups else None})
+    # What is known may name a group, too.
+    named = {one.group for one in atoms(left) if isinstance(one, InGroup) and isinstance(one.group, str)}
     about_groups: dict[Input, Value] = {InGroup(name): name in groups for name in named}
-    return put(expression, {**known, **about_groups, GROUPS: "some" if groups else None})
+    return put(left, about_groups)

@@ -86,7 +86,7 @@ def reads_of(expressions: Iterable[Expression]) -> Reads:
         for attribute in attributes(atom):
             named[attribute.root].add(attribute.name)
         match atom:
-            case InGroup(Attribute(_, name)):
+            case InGroup(Attribute("obj", name)):
                 columns.add(name)
             case InGroup(str(name)):
                 groups.add(name)

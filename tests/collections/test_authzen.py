@@ -95,6 +95,20 @@ class TestEvaluation:
                              resource={"type": "order", "id": order.id}, context=context)
             assert (("user", support.id) in found) is expected
 
+    def test_it_agrees_with_a_service_that_started_with_rules_that_are_no_longer_accepted(self, under, given):
+        app = under("    p.when == 'on_duty' && inGroup(r.sub, r.sub.department) || \\\n"
+                    "    p.when == 'by_desk' && inGroup(r.sub, r.env.device) || \\\n",
+                    {"pages.csv": "p, user, page.view, on_duty, allow\np, user, page.view, by_desk, allow",
+                     "categories.csv": "p, user, category.view, always, allow\np, user, category.view, on_duty, deny"},
+                    only=True)
+        admin, page, category = log_in(app, given.user("admin")), given.page(), given.category()
+        for groups in ([], ["press"], ["desktop"]):
+            user = given.user("user", department="press", groups=groups)
+            caller = log_in(app, user)
+            for name, row in (("page", page), ("category", category)):
+                assert caller.get(f"/api/{'pages' if name == 'page' else 'categories'}/{row.id}").status_code == 403
+                assert not decided(admin, f"user:{user.id}", "view", f"{name}:{row.id}"), (groups, name)
+
     def test_properties_count_for_what_is_to_be_created(self, as_role):
         admin, user = as_role("admin"), as_role("user")
         for properties, expected in (({"title": "New"}, True), ({"title": 5}, False), ({"colour": "red"}, False)):

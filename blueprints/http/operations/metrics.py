@@ -51,7 +51,7 @@ class Instance(Protocol):
 class Metrics:
     """The numbers of one app, whose policy and limits these are; `instance` tells those of the instance.
 
-    It is an `Observer` of the database. Others count in `unreadable_addresses`.
+    It is an `Observer` of the database. Others count in `unreadable_addresses` and `unknown_facts`.
     """
 
     def __init__(self, policy: Watcher, limits: Limits, instance: Instance) -> None:
@@ -81,6 +81,8 @@ class Metrics:
                              registry=self._registry)
         self.unreadable_addresses = Counter("gatepost_unreadable_addresses", "Requests from an unreadable address.",
                                             registry=self._registry)
+        self.unknown_facts = Counter("gatepost_unknown_facts", "Facts that could not be recorded with a decision.",
+                                     registry=self._registry)
         self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._numbers = count()
 

@@ -1,19 +1,24 @@
 """The facts by which the policy decides a request, as the audit trail keeps them: all that its lines look at, no more.
 
 What a row of the trail says already (principal, role, tenant) is not said again. docs/policy.md, *Facts*, has the form.
+No request fails because a fact cannot be recorded: it is left out, and named under `unknown`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 import orjson
 
+from models.engine.errors import RowError
 from policies.syntax.attributes import Reads
 
 from .call import Call
+
+log = logging.getLogger("gatepost")
 
 MOST = 2000  # characters of one row's facts
 LONGEST_VALUE = 40  # characters of one value, where all together are too long
@@ -48,7 +53,8 @@ def decided(call: Call) -> Facts | None:
 def judged_again(call: Call, facts: Facts) -> Facts:
     """The facts with what is otherwise in the row of the call, which is judged as it is after a change."""
     reads, row, before = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
-    facts["new"] = {name: row[name] for name in reads.obj if row[name] != before[name]}
+    now = _read(call, facts, "obj", reads.obj, row.__getitem__)
+    facts["new"] = {name: value for name, value in now.items() if name not in before or value != before[name]}
     if reads.group_columns:
         facts["sub"]["groups"] |= _groups(call, (), reads.group_columns, row)
     return facts
@@ -87,14 +93,14 @@ class Grouped:
     def add(self, call: Call, permissions: tuple[str, ...], before: Row | None) -> None:
         """Count the row of a call that was judged by these permissions; `before`: as it was, of one that was there."""
         reads = call.access.policy.looks_at(permissions)
-        now = {name: call.facts[name] for name in reads.obj}
-        group: Facts = {"asked": permissions, "obj": now if before is None else {name: before[name] for name in now}}
+        group: Facts = {"asked": permissions}
+        now = group["obj"] = _read(call, group, "obj", reads.obj, call.facts.__getitem__)
         if before is not None:
-            group["new"] = {name: value for name, value in now.items() if value != before[name]}
+            was = group["obj"] = _read(call, group, "obj", reads.obj, before.__getitem__)
+            group["new"] = {name: value for name, value in now.items() if name not in was or value != was[name]}
         if reads.shares:
-            id = None if before is None else before["id"]
-            group["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
-        key = orjson.dumps(group, default=str).decode()
+            _add_shares(call, group, permissions, {} if before is None else before)
+        key = _json(call, group)
         if key in self._groups or len(self._groups) < MOST_GROUPS:
             self._groups[key] = self._groups.get(key, 0) + 1
         else:
@@ -114,7 +120,7 @@ class Grouped:
         reads = call.access.policy.looks_at((f"{resource}.create", f"{resource}.update", f"{resource}.import"))
         of_caller = _of_caller(call, (), reads, None)
         del of_caller["asked"]
-        head, rest = orjson.dumps(of_caller).decode()[:-1], self._rest
+        head, rest = _json(call, of_caller)[:-1], self._rest
         found: list[str] = []
         room = MOST - len(head) - len(',"groups":[],"rest":123456789}')
         for key, count in sorted(self._groups.items(), key=lambda group: -group[1]):
@@ -137,7 +143,7 @@ def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: st
     if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
         # A guest asks for a login, which is recorded as the user's.
         facts.setdefault("sub", {}).update(key=call.principal.key, role=call.principal.role)
-    return written(facts)
+    return _written(call, facts)
 
 
 @cache
@@ -147,12 +153,22 @@ def by_default(resource: str, action: str, named: bool) -> tuple[str, ...]:
     return (permission,) if not named or action in ("create", "view") else (f"{resource}.view", permission)
 
 
-def written(facts: Facts) -> str:
+def _written(call: Call, facts: Facts) -> str:
     """Facts as JSON of at most `MOST` characters: where they are longer, long values say so instead."""
-    text = orjson.dumps(facts, default=str).decode()
+    text = _json(call, facts)
     if len(text) > MOST:
-        text = orjson.dumps({name: _short(value) for name, value in facts.items()}, default=str).decode()
+        text = _json(call, {name: _short(value) for name, value in facts.items()})
     return text if len(text) <= MOST else orjson.dumps(dict.fromkeys(facts, TOO_LONG)).decode()
+
+
+def _json(call: Call, facts: Facts) -> str:
+    try:
+        return orjson.dumps(facts, default=str).decode()
+    except TypeError:  # text that is not UTF-8, a number beyond 64 bit
+        kept: Facts = {"unknown": [*facts.get("unknown", ())]}
+        others = [name for name in facts if name != "unknown"]
+        kept |= _read(call, kept, "", others, lambda name: orjson.loads(orjson.dumps(facts[name], default=str)))
+        return orjson.dumps(kept).decode()
 
 
 def _short(value: Any) -> Any:
@@ -165,10 +181,9 @@ def _about(call: Call, row: Row | None) -> Facts:
     permissions = asked(call)
     reads = call.access.policy.looks_at(permissions)
     found = _of_caller(call, permissions, reads, row)
-    found["obj"] = None if row is None else {name: row[name] for name in reads.obj}
+    found["obj"] = None if row is None else _read(call, found, "obj", reads.obj, row.__getitem__)
     if reads.shares and row is not None:
-        id = row.get("id")
-        found["shares"] = [] if id is None else call.access.rights(permissions[-1].partition(".")[0], id)
+        _add_shares(call, found, permissions, row)
     return found
 
 
@@ -191,7 +206,8 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
     if sub:
         found["sub"] = sub
     if reads.env:
-        found["env"] = {name: getattr(call.access.environment, name) for name in reads.env}
+        environment = call.access.environment
+        found["env"] = _read(call, found, "env", reads.env, lambda name: getattr(environment, name))
     if principal.scopes is not None:
         found["scopes"] = sorted(principal.scopes)
     return found
@@ -199,5 +215,30 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
 
 def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
     """Whether the caller is in each of these groups, and in those that the columns of the row name."""
-    named = () if row is None else (row[name] for name in columns if row[name] is not None)
+    named = () if row is None else (row[name] for name in columns if row.get(name) is not None)
     return {name: name in call.principal.groups for name in (*names, *named)}
+
+
+def _add_shares(call: Call, facts: Facts, permissions: tuple[str, ...], row: Row) -> None:
+    """Add the rights that shares give the caller on a row; a row without an id is a new one."""
+    resource, id = permissions[-1].partition(".")[0], row.get("id")
+    facts |= _read(call, facts, "", ("shares",), lambda _: [] if id is None else call.access.rights(resource, id))
+
+
+def _read(call: Call, facts: Facts, root: str, names: Iterable[str], read: Callable[[str], Any]) -> dict[str, Any]:
+    """The values of attributes by name, without those that cannot be determined: `facts` names them as unknown.
+
+    A write whose transaction the database has ended fails all the same, and may be tried again: raises `RowError`.
+    """
+    found = {}
+    for name in names:
+        try:
+            found[name] = read(name)
+        except Exception as error:
+            if isinstance(error, RowError) and call.endpoint.writes:
+                raise
+            facts.setdefault("unknown", []).append(f"{root}.{name}" if root else name)
+            log.warning("a fact of a decision is unknown: %s", facts["unknown"][-1], exc_info=True)
+            if call.services.metrics is not None:
+                call.services.metrics.unknown_facts.inc()
+    return found

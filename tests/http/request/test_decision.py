@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from blueprints.http.request.decision import MOST, by_default
+from blueprints.http.request.environment import RequestEnvironment
 from models.tables import share
 from models.tables.audit import Audit, of_tenant
+from policies import Policy
+from policies.syntax.attributes import Reads
 from tests.apps import NO_ROW, PASSWORD, make_app, new_instance
 from tests.apps import close as stop
 
@@ -216,6 +221,57 @@ def test_rows_beyond_the_groups_are_counted(as_user, facts):
     found = facts(f"user:{owner.id}")
     assert sum(group["count"] for group in found["groups"]) + found["rest"] == 150
     assert len(str(found)) <= MOST + 200
+
+
+# What cannot be determined
+
+
+@pytest.fixture
+def unreadable(app, monkeypatch):
+    """Lines look at a column and an attribute that there are not; gives how many facts the metric has counted."""
+    counted = []
+    services = app.extensions["gatepost"]
+    monkeypatch.setattr(Policy, "looks_at", lambda *_: Reads(
+        ("gone", "owner_id"), (), ("moon", "request"), (), ("gone",), shares=False))
+    monkeypatch.setattr(services, "metrics", SimpleNamespace(
+        samples=lambda: False, unknown_facts=SimpleNamespace(inc=lambda: counted.append(1))))
+    return counted
+
+
+def test_no_request_fails_for_a_fact_that_cannot_be_determined(unreadable, as_user, given, facts, caplog):
+    manager, there = as_user("manager"), given.product("draft", sku="UNKNOWN-1")
+    new = {"name": "New", "sku": "UNKNOWN-2", "price": 1, "currency": "EUR"}
+    calls = {"create": ("POST", "/api/products", new, 201), "update": ("PATCH", f"/api/products/{there.id}", new, 409),
+             "refused": ("DELETE", f"/api/articles/{given.article().id}", None, 403),
+             "absent": ("GET", f"/api/products/{NO_ROW}", None, 404)}
+    for name, (method, path, body, status) in calls.items():
+        before = len(unreadable)
+        assert manager.call(method, path, body).status_code == status, name
+        assert len(unreadable) > before, name
+    product = manager.patch(f"/api/products/{there.id}", {"name": "Another"})
+    assert product.status_code == 200
+    found = facts(there.id)
+    assert found["obj"] == {"owner_id": None} and found["env"] == {"request": "write"} and found["new"] == {}
+    assert set(found["unknown"]) == {"obj.gone", "env.moon"}
+    assert "a fact of a decision is unknown: obj.gone" in caplog.text
+
+
+def test_no_import_fails_for_it_either(unreadable, as_user, facts):
+    manager = as_user("manager")
+    line = '{"name": "New", "sku": "UNKNOWN-3", "price": 1, "currency": "EUR"}'
+    assert manager.call("POST", "/api/products/import", data=line, headers=NDJSON).status_code == 200
+    found = facts(f"user:{manager.id}")
+    assert found["groups"][0]["unknown"] == ["obj.gone"] and found["unknown"] == ["env.moon"]
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**70], ids=["a lone surrogate", "a number beyond 64 bit"])
+def test_what_cannot_be_written_is_left_out(value, as_user, given, facts, monkeypatch):
+    monkeypatch.setattr(Policy, "looks_at", lambda *_: Reads(("owner_id",), (), ("device",), (), (), shares=False))
+    monkeypatch.setattr(RequestEnvironment, "device", value)
+    category = given.category()
+    assert as_user("owner").patch(f"/api/categories/{category.id}", {"name": "New"}).status_code == 200
+    found = facts(category.id)
+    assert found["unknown"] == ["env"] and "env" not in found and found["obj"] == {"owner_id": None}
 
 
 @pytest.mark.parametrize(("action", "named", "asked"), [

@@ -184,6 +184,8 @@ def test_an_address_is_read_as_a_request_has_it_however_it_was_recorded(
     (None, {NOTHING}),
     ({"obj": {"owner_id": ZOE}, "shares": []}, {"r.obj.status"}),
     ({"obj": {**OWN_DRAFT, "status": "too long"}, "shares": []}, {"r.obj.status"}),
+    ({"obj": {"owner_id": ZOE}, "unknown": ["obj.status"], "shares": []}, {"r.obj.status"}),
+    ({"obj": {**OWN_DRAFT, "owner_id": BOB}, "unknown": ["shares"]}, {"shared(r.sub, r.obj, r.act)"}),
     ({"obj": {**OWN_DRAFT, "owner_id": BOB}}, {"shared(r.sub, r.obj, r.act)"}),
     ({**entry().facts, "scopes": "too long"}, {"r.sub.scopes"}),
 ])
