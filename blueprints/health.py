@@ -69,7 +69,7 @@ class HealthSchema(StrictSchema):
     policy_version = fields.String(metadata=_FOR_READERS)
     policy_error = fields.String(metadata=_FOR_READERS)
     users_without_role = fields.Integer(metadata={"description": (
-        "How many users have a role that the policy has lost; they may do nothing. " + _FOR_READERS["description"])})
+        "How many users have a role that no user can have; they may do nothing. " + _FOR_READERS["description"])})
     jobs = fields.Nested(BacklogSchema, metadata=_FOR_READERS)
     backups = fields.Nested(BackupsSchema, metadata=_FOR_READERS)
     written_seconds_ago = fields.Float(allow_none=True, metadata={"description": (

@@ -103,7 +103,7 @@ def _check_password(call: Call) -> None:
         if user is None or not right or not user.active:
             raise _wrong(call, user)
     call.services.limits.spend_of_session(principal_of(user))
-    if user.role not in call.access.policy.roles:
+    if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
     fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
     call.prepared = user, fresh

@@ -56,10 +56,10 @@ class Users(Collection):
         step_up.confirm_email(call, id, body)
 
     def faulty(self, call: Call, values: Mapping[str, Any]) -> list[Fault]:
-        known, found = call.access.policy.roles, super().faulty(call, values)
+        known, found = call.access.policy.roles.of_users, super().faulty(call, values)
         if "role" not in values or values["role"] in known:
             return found
-        message = Message("Must be one of: {choices}.", choices=", ".join(known.names))
+        message = Message("Must be one of: {choices}.", choices=", ".join(known))
         return [Fault("invalid_field", message, pointer="/role"), *found]
 
     def restrict(self, call: Call) -> None:

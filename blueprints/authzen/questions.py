@@ -46,7 +46,7 @@ def subject_of(call: Call, asked: Asked) -> Subject | None:
         return Subject(guest(call.tenant_id)) if call.tenant_id == call.services.guest_tenant else None
     if kind == USER:
         return _person(call, id)
-    if kind == ROLE and id in call.access.policy.roles and id != GUEST:
+    if kind == ROLE and id in call.access.policy.roles.of_users:
         return role(call, id)
     if kind == SERVICE and is_id(id) and call.services.collections["tokens"].sees(call, id):
         token = Rows(ServiceToken, call.tenant_id).find(id)

@@ -65,8 +65,8 @@ def subjects(call: Call, asked: Asked) -> Asked:
         case "user":
             return _users(question, asked["resource"], row, pages, start)
         case "role":
-            names = [name for name in call.access.policy.roles.names
-                     if name != GUEST and question.permits(role(call, name), asked["resource"])]
+            names = [name for name in call.access.policy.roles.of_users
+                     if question.permits(role(call, name), asked["resource"])]
             return pages.answer([{"type": ROLE, "id": name} for name in names], None)
         case "service":
             return _services(question, asked["resource"], pages, start)

@@ -44,9 +44,9 @@ Check = Callable[[], Found]
 def doctor(create_app: AppFactory, nodes: bool) -> None:
     """Check what the service relies on.
 
-    That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, words, backups,
-    clock and disk. It also says how large things have become, and which departments and groups no condition can name.
-    What needs missing migrations is left out.
+    That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, shares, words,
+    backups, clock and disk. It also says how large things have become, and which departments and groups no condition
+    can name. What needs missing migrations is left out.
 
     With --nodes it also says which program, policy, keys and clock each node has. Exit code 1 on a finding.
 
@@ -106,6 +106,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "names", lambda: own.names(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
         yield "erasures", lambda: own.erasures(database)
+        yield "shares", lambda: own.shares(database, discover().collections.values())
         yield "words", lambda: own.words(settings, discover().collections.values())
         yield "backups", lambda: own.backups(settings, database)
     yield "clock", lambda: checks.clock(database)

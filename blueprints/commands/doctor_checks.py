@@ -16,18 +16,22 @@ from blueprints.http.health.checks import Found, State
 from blueprints.http.operations.pulse import Beat, Pulse
 from blueprints.http.resources.collection import Collection
 from blueprints.http.security.keys import Keys
+from blueprints.http.writing.sharing import GUESTS
 from models.engine.database import Database
 from models.engine.errors import TimedOut
 from models.records.search import has_lost_words
+from models.tables import share
 from models.tables.erasure import unfinished
 from models.tables.service_token import ServiceToken
 from models.tables.sizes import measure
 from models.tables.user import User
+from policies.syntax.roles import GUEST
 from settings import Settings
 
 LARGEST = 5  # tables that are named
 MOST_USERS = 20  # that are named
 MOST_FILES = 3  # that are named
+MOST_SHARES = 20  # that are named
 LOOK = 10.0  # seconds for which damage is looked for
 WORDS = 2.0  # seconds for which an index of words is compared with its rows, while writers wait
 
@@ -145,12 +149,26 @@ def backups(settings: Settings, database: Database) -> Found:
 
 
 def without_role(gone: list[str]) -> str:
-    """Who may do nothing until they are given another role, or roles.csv declares theirs."""
+    """Users who may do nothing until they are given another role, or roles.csv declares theirs."""
     number, some = User.number_with_roles(gone), User.with_roles(gone, MOST_USERS)
     others = f" and {number - len(some)} others" if number > len(some) else ""
-    return (f"users may do nothing, because the policy has lost their role ({', '.join(gone)}): {', '.join(some)}"
-            f"{others}. Give them another one (PATCH /api/users/<id>), or declare theirs in roles.csv: "
-            f"g, {gone[0]}, guest")
+    declare = [f"g, {role}, guest" for role in gone if role != GUEST]
+    way_out = f", or declare theirs in roles.csv: {declare[0]}" if declare else ""
+    return (f"users may do nothing, because no user can have their role ({', '.join(gone)}): {', '.join(some)}"
+            f"{others}. Give them another one (PATCH /api/users/<id>){way_out}")
+
+
+def shares(database: Database, collections: Iterable[Collection]) -> Found:
+    """Stored shares with guests: they give nothing to anybody."""
+    names = {collection.resource: collection.name for collection in collections}
+    with database.connected():
+        number, some = share.named(GUESTS, names, MOST_SHARES)
+    if number == 0:
+        return Found(State.OK, "none is with guests")
+    listed = "\n".join(f"DELETE /api/{names[one.resource]}/{one.object_id}/shares?grantee={GUESTS}" for one in some)
+    others = f"\nand {number - len(some)} others" if number > len(some) else ""
+    return Found(State.DEGRADED, f"{number} with {GUESTS} give nothing; share with role:user instead, and withdraw "
+                                 f"them:\n{listed}{others}")
 
 
 def sizes(settings: Settings, database: Database) -> Found:

@@ -103,15 +103,12 @@ class Audience:
             each = pw.NodeList((pw.SQL("json_each.value"), users, pw.SQL(", json_each(users.groups)")))
         return pw.NodeList((name, pw.SQL("IN (SELECT"), each, pw.SQL(")")))
 
-    def shared(self, resource: str, rights: Collection[str], roles: Collection[str], *, with_guests: bool) -> pw.Node:
-        """That a share gives one of `rights` on the row: to the user or a group of theirs, else to guests, or to one
-        of `roles`."""
+    def shared(self, resource: str, rights: Collection[str], roles: Collection[str]) -> pw.Node:
+        """That a share gives one of `rights` on the row: to the user, to a group of theirs, or to one of `roles`."""
         share = self._share
-        named = share.grantee.in_([*(["guest"] if with_guests else []), *(f"role:{role}" for role in sorted(roles))])
-        if not with_guests:
-            group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
-            named |= share.grantee == self.user_key
-            named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.in_group(group)
+        group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
+        named = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.user_key)
+        named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.in_group(group)
         return self.row.id.in_(share.select(share.object_id).where(
             share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
 

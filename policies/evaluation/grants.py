@@ -16,6 +16,7 @@ from ..syntax.expression import (
     Comparison,
     Expression,
     Negation,
+    Shared,
     conjunction,
     disjunction,
     negation,
@@ -134,7 +135,7 @@ def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
 
 
 def _with_kind(expression: Expression, kind: str) -> Expression:
-    """The condition for a caller of this kind: only a guest is of the kind `guest`."""
+    """The condition for a caller of this kind: only a guest is of the kind `guest`, and nothing is shared with one."""
     match expression:
         case AllOf(parts):
             return conjunction(_with_kind(part, kind) for part in parts)
@@ -144,4 +145,6 @@ def _with_kind(expression: Expression, kind: str) -> Expression:
             return negation(_with_kind(part, kind))
         case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
             return (kind == right) is (operator == "==")
+        case Shared() if kind == GUEST:
+            return False
     return expression

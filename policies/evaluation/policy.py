@@ -95,9 +95,15 @@ class Policy:
         """What is left of the rules for a caller and a permission: of none, where scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES
-        key = principal.key
-        found = self._residuals.get((principal.role, key if key in self._persons else None, permission))
-        return self.residual(principal.role, key, permission) if found is None else found
+        role, key = principal.role, principal.key
+        if role == GUEST and key != GUEST:  # a user: the rules of guests are remembered under this role
+            return _NO_RULES
+        found = self._residuals.get((role, key if key in self._persons else None, permission))
+        return self.residual(role, key, permission) if found is None else found
+
+    def is_lost(self, principal: Principal) -> bool:
+        """True if nothing is permitted because of the principal's role (`Roles.is_lost`)."""
+        return self.roles.is_lost(principal.role, principal.key)
 
     def deciding(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
@@ -126,7 +132,7 @@ class Policy:
 
     def residual(self, role: str, key: str | None, permission: str) -> Residual:
         """What is left of the rules for a role, the person `key`, and a permission."""
-        if role not in self.roles or permission not in self.vocabulary.by_permission:
+        if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
         known = self._residuals.get((role, person, permission))
@@ -139,14 +145,14 @@ class Policy:
 
         Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
         """
-        if role not in self.roles or permission not in self.vocabulary.by_permission:
+        if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return ()
         person = key if key in self._persons else None
         known = self._residuals.get((role, person, permission))
         return self._left(role, person, permission) if known is None else known.rules
 
     def _of_role(self, role: str, permission: str) -> Residual:
-        found = Residual(permission, self._left(role, None, permission), self.uses)
+        found = Residual(permission, self._left(role, None, permission), self.uses, shareable=role != GUEST)
         # Of two threads that find it at the same time, both go on with the same one.
         return self._residuals.setdefault((role, None, permission), found)
 
@@ -156,7 +162,7 @@ class Policy:
         if self._index.sets_apart(person, permission):
             lines = self._left(role, person, permission)
             if lines != found.rules:
-                found = Residual(permission, lines, self.uses)
+                found = Residual(permission, lines, self.uses, shareable=role != GUEST)
         self._residuals[role, person, permission] = found
         # Threads append and remove one at a time, without a lock; nothing is iterated.
         self._of_persons.append((role, person, permission))

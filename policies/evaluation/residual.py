@@ -53,10 +53,14 @@ class Uses:
 
 class Residual:
     """The rules that reach a role and a permission, folded. Immutable but for its cache of MOST_PLANS plans, and for
-    what it counts in `uses`."""
+    what it counts in `uses`.
 
-    def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]], uses: Uses | None = None) -> None:
-        self.permission = permission
+    shareable  whether a share can name the callers: not guests
+    """
+
+    def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]], uses: Uses | None = None, *,
+                 shareable: bool = True) -> None:
+        self.permission, self._shareable = permission, shareable
         self.rules = tuple(rules)
         self._uses = uses or Uses()
         self._next_glance = 0.0
@@ -186,6 +190,8 @@ class Residual:
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
                 case InGroup() if groups == 0:
+                    return False
+                case Shared() if not self._shareable:
                     return False
             return settled.get(expression, expression)
 

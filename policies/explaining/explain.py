@@ -89,7 +89,7 @@ def explain(
         covering_scopes=tuple(sorted(_covering(policy, principal, permission))),
         sql=_sql(plan, principal, env),
         policy_version=policy.version,
-        lost=principal.role not in policy.roles,
+        lost=policy.is_lost(principal),
     )
 
 

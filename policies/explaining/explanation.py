@@ -65,7 +65,7 @@ class Explanation:
     decided_by  the line that allowed or denied; None when no line did
     misses      lines that would allow but for a fact, the nearest first
     would       condition → roles: who has the permission in a way that the caller has not
-    lost        whether the policy has no such role as the caller's
+    lost        whether no user can have the caller's role under this policy
     sql         what a list of these objects would be filtered by; None: no row at all
     """
 
@@ -104,7 +104,7 @@ class Explanation:
             word = "denies it" if step.rule.eft == "deny" else "allows it"
             return f"{step.rule.place} {word} ({step.rule.when}){inherited}"
         if self.lost:
-            return f"the policy has no role {self.principal.role}, and gives its users nothing"
+            return f"the policy has no role {self.principal.role} for users, and gives them nothing"
         if self.misses:
             return self.misses[0].reason
         return f"no line gives {self.permission} to {' or '.join(self.roles)}"

@@ -38,7 +38,7 @@ def openings(policy: Policy, principal: Principal, permission: str, obj: Mapping
     """
     denied = any(trace.matched and trace.rule.eft == "deny"
                  for trace in policy.rule_traces(principal, permission, obj, env, shared))
-    if denied or not policy.covers(principal, permission) or principal.role not in policy.roles:
+    if denied or not policy.covers(principal, permission) or policy.is_lost(principal):
         return []
     file = _file(policy, permission)
     found = _holding(policy, principal, permission, obj, env, shared, sees)

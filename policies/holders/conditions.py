@@ -167,10 +167,10 @@ def _answered(expression: Expression, policy: Policy, subject: Subject, asked: A
                 return disjunction(map(answered, parts))
             case Negation(inner):
                 return negation(answered(inner))
+            case Shared() if subject.is_guest or not rights_for(permission.partition(".")[2]):
+                return False
             case Shared() if asked.row is not None:
                 return _shared(policy, subject, asked.grantees(permission))
-            case Shared() if not rights_for(permission.partition(".")[2]):
-                return False
             case PluginCall() if asked.row is not None or not reads_object(part):
                 return _of_plugin(part, asked)
         return part
@@ -179,8 +179,7 @@ def _answered(expression: Expression, policy: Policy, subject: Subject, asked: A
 
 
 def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expression:
-    lent = policy.roles.closure(subject.key) - {subject.key} if subject.key else frozenset[str]()
-    roles = policy.roles.closure(subject.role) | lent
+    roles = policy.roles.shared_as(subject.role, subject.key)
     found: list[Expression] = []
     for grantee in grantees:
         kind, _, name = grantee.partition(":")

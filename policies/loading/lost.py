@@ -14,8 +14,8 @@ _log = logging.getLogger("gatepost.policy")
 
 
 def lost(policy: Policy, held: Collection[str]) -> list[str]:
-    """Those of the roles that users have which are none of the policy, in the order of the alphabet."""
-    return sorted(role for role in held if role not in policy.roles)
+    """Those of the roles that users have which no user can have under the policy, in the order of the alphabet."""
+    return sorted(role for role in held if role not in policy.roles.of_users)
 
 
 class LostRoles:
@@ -33,7 +33,7 @@ class LostRoles:
             return
         if roles := lost(policy, self._held()):
             named = ", ".join(roles[:MOST_NAMED]) + (", …" if len(roles) > MOST_NAMED else "")
-            _log.warning("policy %s has lost roles that users have: %s; they may do nothing until they are given "
-                         "another role, or roles.csv declares theirs (gatepost doctor names them)",
+            _log.warning("policy %s has no such roles for users, and users have them: %s; they may do nothing until "
+                         "they are given another role (gatepost doctor names them)",
                          policy.version, named)
         self._told = policy

@@ -72,12 +72,14 @@ def undeclared(name: str, roles: Collection[str], near: str | None = None) -> st
 class Roles:
     """The graph of roles and of the keys of single persons. Immutable.
 
-    names  the roles: guest, then as roles.csv declares them, which is the order in which they are shown
+    names     the roles: guest, then as roles.csv declares them, which is the order in which they are shown
+    of_users  those that a user can have: all but guest, which is the role of callers without credentials
     """
 
     def __init__(self, links: Iterable[RoleLink]) -> None:
         self.links = tuple(links)
         self.names = _named(link.name for link in self.links if link.file == ROLES_FILE)
+        self.of_users = tuple(name for name in self.names if name != GUEST)
         self._known = frozenset(self.names)
         self.parents: Mapping[str, tuple[RoleLink, ...]] = {}
         parents: dict[str, list[RoleLink]] = {}
@@ -89,6 +91,22 @@ class Roles:
     def __contains__(self, name: object) -> bool:
         """Whether this is a role."""
         return name in self._known
+
+    def is_lost(self, role: str, key: str | None) -> bool:
+        """True if no line can give anything to a caller with this role and key; a key of None stands for anybody.
+
+        That is a role that roles.csv does not declare, or `guest` of a caller with credentials: what lines say of
+        guests is proved for callers who have no id, no groups and no shares.
+        """
+        return role not in self._known or (role == GUEST and key not in (None, GUEST))
+
+    def shared_as(self, role: str, key: str | None) -> frozenset[str]:
+        """Roles by which a share can name a caller: also those that a line lends, but never `guest`.
+
+        Every role inherits guest, so that a share with it would reach callers without credentials, who have no shares.
+        """
+        lent = frozenset[str]() if key is None else self.closure(key) - {key}
+        return (self.closure(role) | lent) - {GUEST}
 
     def closure(self, name: str) -> frozenset[str]:
         """The name itself and everything that it inherits."""

@@ -37,7 +37,7 @@ class Row:
 def read() -> list[Row]:
     rows, columns, method, path = [], [], "", ""
     for line in Path(__file__).with_name("access_matrix.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("#   ") and len(line.split()) == 15:
+        if line.startswith("#   ") and len(line.split()) == 14:
             columns = line.split()[1:]
         elif line.startswith("  "):
             words = line.split()
@@ -64,7 +64,7 @@ class World:
             self.article = {home.tenant: home.article() for home in (given, elsewhere)}
             self.product = {home.tenant: home.product(stock=1000) for home in (given, elsewhere)}
         self.callers = {"visitor": Caller(app.test_client())}
-        for role in ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"):
+        for role in ("user", "support", "editor", "moderator", "manager", "developer", "owner", "admin"):
             self.callers[role] = as_user(role, password=PASSWORD)
         app.config["JWT_ACCESS_TOKEN_EXPIRES"] = timedelta(minutes=-5)
         self.callers["expired"] = as_user("admin")

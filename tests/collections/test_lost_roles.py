@@ -1,5 +1,5 @@
-"""Users whose role the policy has lost: they may do nothing, nobody but administrators decides about them, and the
-service says that there are some."""
+"""Users whose role no user can have: one that the policy has lost, or `guest`. They may do nothing, nobody but
+administrators decides about them, and the service says that there are some."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ import pytest
 from models.tables.session import Session
 from models.tables.user import User
 from policies.loading.lost import LostRoles
+from policies.usage.holdings import Holdings
 from tests.apps import PASSWORD, close, make_app
 from tests.running import wait_until
 
 LOST = "auditor"  # a role that no line of the shipped roles.csv declares
-GONE = f"The policy has no role {LOST} any more. Ask an administrator for another one."
+
+
+@pytest.fixture(params=(LOST, "guest"))
+def role(request):
+    """A role that no user can have, and that a stored one has."""
+    return request.param
+
+
+def gone(role):
+    """The refusal of a user with such a role."""
+    return f"The policy has no role {role} for users. Ask an administrator for another one."
 
 
 @contextmanager
@@ -47,9 +58,9 @@ def sessions_of(given, user):
     ("GET", "/api/categories"), ("GET", "/api/health"), ("DELETE", "/api/articles/{shared}/shares?grantee=me"),
 ])
 def test_they_may_not_even_do_what_guests_may_nor_what_lines_give_them_by_name(
-    method, path, app, given, as_user, instance_folder
+    method, path, role, app, given, as_user, instance_folder
 ):
-    caller = as_user(LOST)
+    caller = as_user(role)
     own, key = given.article("draft", owner_id=caller.id), f"user:{caller.id}"
     shared = given.article("draft")
     given.share("article", shared, key, "manage")
@@ -58,15 +69,38 @@ def test_they_may_not_even_do_what_guests_may_nor_what_lines_give_them_by_name(
         names = {"published": given.article().id, "own": own.id, "shared": shared.id}
         body = [{"title": "New"}] if method == "PATCH" else []
         answer = caller.call(method, path.format(**names), *body)
-    assert (answer.status_code, answer.json["code"], answer.json["detail"]) == (403, "forbidden", GONE)
+    assert (answer.status_code, answer.json["code"], answer.json["detail"]) == (403, "forbidden", gone(role))
 
 
-def test_a_service_token_of_theirs_may_do_nothing_either(as_role, as_user, given):
+def test_every_question_about_them_says_so_too(role, app, given, as_role, as_user, instance_folder):
+    user, owner, article = given.user(role), as_role("owner"), given.article()
+    key = f"user:{user.id}"
+    given.share("article", article, key, "manage")
+    lines = f"p, {key}, article.*, always, allow\ng, {key}, editor"
+    with also(app, instance_folder, articles=lines):
+        for verb, id in (("view", article.id), ("update", article.id), ("create", None)):
+            on = "" if id is None else f"&id={id}"
+            asked = {"subject": {"type": "user", "id": user.id}, "action": {"name": verb},
+                     "resource": {"type": "article", "id": id or ""}}
+            found = owner.get(f"/api/admin/policy/explain?as={user.id}&permission=article.{verb}{on}").json
+            assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "refused", 403)
+            assert user.id not in owner.get(f"/api/admin/policy/who?permission=article.{verb}{on}&limit=100").text
+            assert owner.post("/access/v1/evaluation", asked).json == {"decision": False}
+            if id is not None:
+                found = owner.post("/access/v1/search/subject", {**asked, "subject": {"type": "user"}})
+                assert found.status_code == 200 and user.id not in found.text
+        [held, *_] = Holdings(app.extensions["gatepost"].policy.current).of(key, role)
+        assert held.how[0] == "stored, but the policy has no such role for users: the person may do nothing"
+        column = owner.get(f"/api/admin/policy/matrix?person={user.id}&resource=article").json["person"]
+        assert column["cells"] == {}
+
+
+def test_a_service_token_of_theirs_may_do_nothing_either(role, as_role, as_user, given):
     caller = as_user("user")
     made = caller.post("/api/tokens", {"name": "A program", "scopes": ["read:articles"]}).json
     headers = {"Authorization": f"Bearer {made['token']}"}
     assert as_role("guest").get("/api/articles", headers=headers).status_code == 200
-    change_role(given, caller.id, LOST)
+    change_role(given, caller.id, role)
     assert as_role("guest").get("/api/articles", headers=headers).status_code == 403
 
 
@@ -79,29 +113,29 @@ def change_role(given, id, role):
     given.database.transact(work)
 
 
-def test_their_login_is_refused_after_the_right_password_only_and_opens_no_session(client, given):
-    user = given.user(LOST, password=PASSWORD)
+def test_their_login_is_refused_after_the_right_password_only_and_opens_no_session(role, client, given):
+    user = given.user(role, password=PASSWORD)
 
     def log_in(email, password):
         return client.post("/api/login", json={"email": email, "password": password})
 
     right, wrong, nobody = log_in(user.email, PASSWORD), log_in(user.email, "x"), log_in("nobody@example.org", "x")
-    assert (right.status_code, right.json["code"], right.json["detail"]) == (403, "forbidden", GONE)
+    assert (right.status_code, right.json["code"], right.json["detail"]) == (403, "forbidden", gone(role))
     assert sessions_of(given, user) == 0
     assert [answer.status_code for answer in (wrong, nobody)] == [401, 401]
     assert wrong.json["detail"] == nobody.json["detail"], "strangers are told nothing"
 
 
-def test_their_session_is_not_renewed_until_an_administrator_gives_them_a_role_again(client, as_role, given):
+def test_their_session_is_not_renewed_until_an_administrator_gives_them_a_role_again(role, client, as_role, given):
     user = given.user("support", password=PASSWORD)
     login = client.post("/api/login", json={"email": user.email, "password": PASSWORD}).json
-    change_role(given, user.id, LOST)
+    change_role(given, user.id, role)
 
     def renew(token):
         return client.post("/api/token/refresh", json={"refresh_token": token})
 
     refused = renew(login["refresh_token"])
-    assert (refused.status_code, refused.json["detail"]) == (403, GONE)
+    assert (refused.status_code, refused.json["detail"]) == (403, gone(role))
     made_up = login["refresh_token"][:-8] + login["refresh_token"][-8:].swapcase()
     assert renew(made_up).status_code == 401, "a token that was made up is told nothing"
     assert as_role("admin").patch(f"/api/users/{user.id}", {"role": "support"}).status_code == 200
@@ -114,29 +148,29 @@ def test_their_session_is_not_renewed_until_an_administrator_gives_them_a_role_a
 @pytest.mark.parametrize(("who", "status", "actions"), [
     ("admin", 200, ["update", "delete", "share", "disable"]), ("owner", 403, []),
 ])
-def test_only_administrators_decide_about_them(who, status, actions, as_role, given):
-    user, caller = given.user(LOST), as_role(who)
+def test_only_administrators_decide_about_them(who, status, actions, role, as_role, given):
+    user, caller = given.user(role), as_role(who)
     path = f"/api/users/{user.id}"
     assert caller.get(f"{path}?fields=allowed_actions").json["allowed_actions"] == actions
     assert caller.patch(path, {"name": "Renamed"}).status_code == status
     assert caller.delete(f"/api/sessions/{given.session(user).id}").status_code == (204 if status == 200 else 403)
     assert caller.post(f"{path}/disable").status_code == status
     assert caller.patch(path, {"role": "user"}).status_code == status
-    assert caller.delete(f"/api/users/{given.user(LOST).id}").status_code == (204 if status == 200 else 403)
+    assert caller.delete(f"/api/users/{given.user(role).id}").status_code == (204 if status == 200 else 403)
 
 
-def test_a_lost_role_is_not_given_but_sent_back_as_it_was_read_it_stays(as_role, given):
-    admin, user, other = as_role("admin"), given.user(LOST), given.user()
-    known = "Must be one of: guest, user, support, editor, moderator, manager, developer, owner, admin."
-    refused = admin.patch(f"/api/users/{other.id}", {"role": LOST})
-    assert refused.status_code == 400
-    assert [(fault["pointer"], fault["detail"]) for fault in refused.json["errors"]] == [("/role", known)]
-    whole = {"name": "Same", "email": user.email, "role": LOST}
-    assert admin.put(f"/api/users/{user.id}", whole).json["role"] == LOST
+def test_such_a_role_is_not_given_but_sent_back_as_it_was_read_it_stays(role, as_role, given):
+    admin, user, other = as_role("admin"), given.user(role), given.user()
+    known = "Must be one of: user, support, editor, moderator, manager, developer, owner, admin."
+    new = {"name": "New", "email": f"new.{role}@example.org", "password": PASSWORD, "role": role}
+    for refused in (admin.patch(f"/api/users/{other.id}", {"role": role}), admin.post("/api/users", new)):
+        assert refused.status_code == 400
+        assert [(fault["pointer"], fault["detail"]) for fault in refused.json["errors"]] == [("/role", known)]
+    whole = {"name": "Same", "email": user.email, "role": role}
+    assert admin.put(f"/api/users/{user.id}", whole).json["role"] == role
     assert admin.put(f"/api/users/{other.id}", {**whole, "email": other.email}).status_code == 400
     lines = "\n".join(json.dumps(line) for line in (
-        {"id": user.id, "name": "Imported", "role": LOST},
-        {"name": "New", "email": "new@example.org", "password": PASSWORD, "role": LOST}))
+        {"id": user.id, "name": "Imported", "role": role}, new))
     report = admin.client.post("/api/users/import?on_error=skip", data=lines, headers={
         **admin.headers, "Content-Type": "application/x-ndjson"}).json
     assert given.found(User, user.id).name == "Imported"
@@ -145,7 +179,7 @@ def test_a_lost_role_is_not_given_but_sent_back_as_it_was_read_it_stays(as_role,
 
 def test_health_tells_readers_how_many_they_are_and_nobody_else(as_role, given, elsewhere):
     before = as_role("admin").get("/api/health").json["users_without_role"]
-    given.user("ghost")
+    given.user("guest")
     elsewhere.user("ghost")
     assert as_role("admin").get("/api/health").json["users_without_role"] == before + 2
     assert "users_without_role" not in as_role("guest").get("/api/health").json
@@ -161,17 +195,18 @@ def test_the_roles_that_users_have_are_those_that_are_stored_in_any_tenant(given
         assert {"first", "zeroth"} <= User.held_roles(given.database) == stored
 
 
-def test_the_log_warns_once_of_a_policy_that_lost_roles_that_users_have(app, given, caplog):
-    given.user(LOST)
+def test_the_log_warns_once_of_a_policy_without_roles_that_users_have(app, given, caplog):
+    for role in (LOST, "guest"):
+        given.user(role)
     services = app.extensions["gatepost"]
     watcher = LostRoles(services.policy, lambda: User.held_roles(services.database))
     with given.database.connected():
         watcher.tell()
         watcher.tell()
-    told = [record.getMessage() for record in caplog.records if "has lost roles" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "has no such roles for users" in record.getMessage()]
     assert len(told) == 1
     assert services.policy.current.version in told[0]
-    assert LOST in told[0]
+    assert LOST in told[0] and "guest" in told[0]
 
 
 def test_a_server_that_starts_warns_of_lost_roles_in_its_log(given, instance_folder, database_url, caplog):
@@ -179,7 +214,7 @@ def test_a_server_that_starts_warns_of_lost_roles_in_its_log(given, instance_fol
     served = make_app(instance_folder, database_url)
     try:
         served.test_client().get("/api/health")
-        wait_until(lambda: any("has lost roles" in record.getMessage() for record in caplog.records))
+        wait_until(lambda: any("has no such roles for users" in record.getMessage() for record in caplog.records))
         assert not [record for record in caplog.records if record.name == "gatepost.background"]
     finally:
         close(served)
@@ -216,4 +251,4 @@ def test_a_lent_role_gives_no_rank(app, given, as_user, instance_folder):
         asked = (f"/api/admin/policy/explain?permission=user.update&as={caller.id}&id={user.id}")
         [rank] = [one for one in as_user("admin").get(asked).json["rules"] if one["name"] == "rank"]
         assert (rank["holds"], rank["text"]) == (
-            False, "the user's role is editor, none of the caller's roles: guest, manager, user")
+            False, "the user's role is editor, none of the caller's roles: manager, user")

@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+from models.base import Rows, new_id
+from models.tables import share
+from models.tables.user import User
 from tests.running import PASSWORD, Answering, Instance
 
 
@@ -139,6 +142,38 @@ def test_the_operator_may_disable_the_last_administrator_and_is_warned(instance)
     assert administrators()[:2] == (0, "ok")
 
 
+def test_doctor_names_users_and_shares_of_guests_that_an_older_version_has_stored(instance):
+    refused = instance.run("user", "add", "gus@example.org", "--role", "guest")
+    assert "there is no role 'guest'" in refused.stderr
+    add(instance, "gus@example.org")
+    services = instance.app().extensions["gatepost"]
+
+    def store() -> tuple[User, str]:
+        user = User.by_email("gus@example.org")
+        user.role = "guest"
+        Rows(User, user.tenant_id).save(user)
+        id = new_id()
+        share.grant(user.tenant_id, "article", id, "role:guest", "read")
+        share.grant(user.tenant_id, "article", id, "role:user", "read")
+        return user, id
+
+    user, id = services.database.transact(store)
+    try:
+        said = instance.run("doctor").stdout
+        found = {line.split()[1]: line for line in said.splitlines() if line.startswith("FAIL")}
+        assert found.keys() == {"policy", "shares"}
+        assert "no user can have their role (guest): gus@example.org. Give them another one" in found["policy"]
+        assert "g, guest" not in found["policy"], "guest cannot be declared"
+        assert "1 with role:guest give nothing" in found["shares"]
+        assert f"DELETE /api/articles/{id}/shares?grantee=role:guest" in said
+    finally:
+        user.role = "user"
+        services.database.transact(lambda: (Rows(User, user.tenant_id).save(user),
+                                            share.withdraw(user.tenant_id, "article", id)))
+        services.stop()
+    assert "FAIL" not in instance.run("doctor").stdout
+
+
 def test_a_role_of_the_policy_is_given_and_users_whose_role_is_lost_are_named_by_doctor(instance):
     roles = instance.folder / "policies" / "roles.csv"
     kept = roles.read_text()
@@ -153,7 +188,7 @@ def test_a_role_of_the_policy_is_given_and_users_whose_role_is_lost_are_named_by
     done = instance.run("doctor")
     [found] = [line for line in done.stdout.splitlines() if line.split()[1] == "policy"]
     assert (done.returncode, found.split()[0]) == (1, "FAIL")
-    assert "the policy has lost their role (auditor): ann@example.org. Give them another one" in found
+    assert "no user can have their role (auditor): ann@example.org. Give them another one" in found
     assert "g, auditor, guest" in found
 
 

@@ -91,7 +91,7 @@ def choices(call: Call, collection: Collection | None, schema: Schema, name: str
     """The values that a field can have, where they are few: as declared, or the roles of the policy."""
     if collection is not None:
         if isinstance(collection.model._meta.fields.get(name), RoleField):
-            return tuple(call.access.policy.roles.names)
+            return call.access.policy.roles.of_users
         if schema is collection.body_schema:
             return collection.values_of(name)
     field = schema.fields.get(name)

@@ -133,7 +133,7 @@ def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[
         if isinstance(field, Grantee):
             people = [(f"{PERSON}{id}", called) for id, called in (found(call, "users", text) if text else [])]
             _choose_the_only(given, name, people)
-            options[name] = (*people, *((f"role:{role}", role) for role in call.access.policy.roles.names))
+            options[name] = (*people, *((f"role:{role}", role) for role in call.access.policy.roles.of_users))
         elif isinstance(field, Reference):
             several = dict(found(call, field.collection, text))
             _choose_the_only(given, name, list(several.items()))

@@ -38,7 +38,7 @@ def listed(call: Call) -> Response:
     items = found["items"]
     return show(call, "people.html", asked=asked, items=items, problem=problem,
                 columns=[name for name in _SHOWN if any(name in one for one in items)],
-                roles=call.access.policy.roles.names, private=call.access.may_ever(_PRIVATE),
+                roles=call.access.policy.roles.of_users, private=call.access.may_ever(_PRIVATE),
                 ways=ways(call),
                 later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
                 earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
@@ -48,10 +48,9 @@ def listed(call: Call) -> Response:
 def by_role(call: Call) -> Response:
     """Show how many have which role, and how many are in each group that a rule names."""
     roles, known = call.access.policy.roles, list[dict[str, Any]]()
-    for name in roles.names:
-        if name != "guest":
-            parents = [link.inherits for link in roles.parents.get(name, ())]
-            known.append({"name": name, "inherits": parents, "count": _number(call, {"role": name})})
+    for name in roles.of_users:
+        parents = [link.inherits for link in roles.parents.get(name, ())]
+        known.append({"name": name, "inherits": parents, "count": _number(call, {"role": name})})
     everybody = _number(call, {})
     left = everybody - sum(one["count"] for one in known)
     return show(call, "people_roles.html", roles=known, everybody=everybody, left=max(0, left),

@@ -75,7 +75,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     return show(call, "person.html", found=found, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
                 fields=_fields(call, users, found) if "update" in allowed else {}, sent=typed(call), faults=faults,
                 changing=problem is not None and call.request.path.endswith("/change"),
-                roles=[role for role in access.policy.roles.names if role != "guest" and access.ranks_over(role)],
+                roles=[role for role in access.policy.roles.of_users if access.ranks_over(role)],
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
                 sessions=sessions, tokens=tokens, oneself=id == call.principal.id,
                 may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"))

@@ -31,7 +31,7 @@ def review(call: Call) -> Response:
     except Problem as refusal:
         problem = sentence(call, refusal)
     return show(call, "people_review.html", asked=asked, items=found.get("items", []), problem=problem,
-                ways=ways(call), roles=call.access.policy.roles.names, now=datetime.now(call.services.settings.zone),
+                ways=ways(call), roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
                 version=call.access.policy.version,
                 later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
                 earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))

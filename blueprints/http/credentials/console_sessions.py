@@ -37,10 +37,10 @@ def start(call: Call, user: User) -> None:
     """Start a session of the user, in whose name the login is recorded, and give it to the browser. One that the
     browser had ends: a login goes on with no session that somebody else may know. In a transaction.
 
-    Raises `Problem` (`forbidden`) for a user whose role the policy has lost.
+    Raises `Problem` (`forbidden`) for a user whose role no user can have.
     """
     call.write.acted_as = principal_of(user)
-    if user.role not in call.access.policy.roles:
+    if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
     settings, id, secret = call.services.settings, new_id(), secrets.token_urlsafe(32)
     before = _live(call.services, call.request)

@@ -31,7 +31,7 @@ _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 def open_session(call: Call, user: User) -> dict[str, Any]:
     """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction.
 
-    Raises `Problem` (`forbidden`) for a user whose role the policy has lost.
+    Raises `Problem` (`forbidden`) for a user whose role no user can have.
     """
     _require_role(call, user)
     settings, id = call.services.settings, new_id()
@@ -51,7 +51,7 @@ def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
     newest  of a token that was used a moment ago, the last successor: for tabs, which have one cookie between them
 
     Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
-    `rate_limited`; `forbidden` for a user whose role the policy has lost.
+    `rate_limited`; `forbidden` for a user whose role no user can have.
     """
     services, id, answer = call.services, token[len(PREFIX):][:_ID], None
     found = _named(token)
@@ -140,8 +140,8 @@ def _exchange(call: Call, id: str, token: str, newest: bool) -> dict[str, Any] |
 
 
 def _require_role(call: Call, user: User) -> None:
-    """403 for a user whose role the policy has lost; the session stays, for when they are given another one."""
-    if user.role not in call.access.policy.roles:
+    """403 for a user whose role no user can have; the session stays, for when they are given another one."""
+    if user.role not in call.access.policy.roles.of_users:
         call.write.acted_as = principal_of(user)
         raise lost_role(user.role)
 

@@ -77,8 +77,7 @@ def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
     found = condition_of(policy.reaching(subject.role, key, permission))
     if not any(isinstance(atom, Shared) for atom in atoms(found)):
         return Asks(found, frozenset())
-    lent = frozenset[str]() if key is None else policy.roles.closure(key) - {key}
-    return Asks(found, policy.roles.closure(subject.role) | lent)
+    return Asks(found, policy.roles.shared_as(subject.role, subject.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,8 @@ class Callers:
         Raises FunctionFailed, and NoSql.
         """
         found, rights = asks(policy, self.subject, permission), rights_for(permission.partition(".")[2])
-        shared: Expression = SharedAs(rights, tuple(sorted(found.roles))) if rights else False
+        shareable = rights and not self.subject.is_guest
+        shared: Expression = SharedAs(rights, tuple(sorted(found.roles))) if shareable else False
         return self._settled(found.condition, permission, shared)
 
     def _settled(self, expression: Expression, permission: str, shared: Expression) -> Expression:
@@ -203,8 +203,7 @@ class Conditions(Writer):
     def shared(self, asked: Shared) -> pw.Node:
         if not isinstance(asked, SharedAs):
             raise TypeError("a share of no certain rights has no SQL")
-        return self._audience.shared(self._resource, asked.rights, asked.roles,
-                                     with_guests=self._callers.subject.is_guest)
+        return self._audience.shared(self._resource, asked.rights, asked.roles)
 
     def in_group(self, name: Attribute | str) -> pw.Node:
         return self._audience.in_group(

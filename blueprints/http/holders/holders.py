@@ -123,8 +123,8 @@ class Holders:
     def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
         """A condition for all roles that are given the same, and whether it names users."""
         alike: dict[Expression, list[str]] = {}
-        for role in self._policy.roles.names:
-            if role != GUEST and (self._ranks is None or role in self._ranks):
+        for role in self._policy.roles.of_users:
+            if self._ranks is None or role in self._ranks:
                 subject = Subject(role)
                 alike.setdefault(self._settled(self._goal(subject), subject), []).append(role)
         others = not_true(among(self._database.dialect, User, [*self._persons])) if self._persons else None
@@ -176,7 +176,7 @@ class Holders:
         return not self._policy.permissions_of_lines(key).isdisjoint(self._asked.permissions)
 
     def _may(self, user: User) -> bool:
-        if user.role not in self._policy.roles or (self._ranks is not None and user.role not in self._ranks):
+        if user.role not in self._policy.roles.of_users or (self._ranks is not None and user.role not in self._ranks):
             return False
         subject = Subject(user.role, f"user:{user.id}")
         goal = self._goal(subject)
@@ -234,4 +234,6 @@ def ranks(policy: Policy, permission: str, collection: Any, row: Record | None) 
     """The roles that may decide about the user that a row is; None where rank does not matter."""
     if not isinstance(row, User) or not collection.restricted(permission.partition(".")[2]):
         return None
-    return frozenset(one for one in policy.roles.names if one == ADMIN or row.role in policy.roles.closure(one))
+    roles = policy.roles
+    return frozenset(one for one in roles.of_users if one == ADMIN or (
+        row.role in roles.of_users and row.role in roles.closure(one)))

@@ -24,7 +24,7 @@ from policies.evaluation.principal import Environment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import alternatives, where
 from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
-from policies.syntax.roles import ADMIN
+from policies.syntax.roles import ADMIN, GUEST
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -65,9 +65,9 @@ def _no_row() -> pw.Expression:
 
 
 def lost_role(role: str) -> Problem:
-    """The refusal of a user whose role the policy has lost."""
-    return Problem("forbidden", Message("The policy has no role {role} any more. Ask an administrator for another one.",
-                                        role=role))
+    """The refusal of a user whose role no user can have under the policy."""
+    return Problem("forbidden", Message("The policy has no role {role} for users. Ask an administrator for another "
+                                        "one.", role=role))
 
 
 NOTHING = Narrowing(("nothing",), (_no_row(),), (False,), (), {})
@@ -91,13 +91,13 @@ class Access:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the policy has lost the principal's role: then nothing is permitted, not even what a guest may."""
-        return self.principal.role not in self.policy.roles
+        """True if the policy has no such role for users: then nothing is permitted, not even what a guest may."""
+        return self.policy.is_lost(self.principal)
 
     def ranks_over(self, role: str) -> bool:
         """Whether the principal may decide about users of a role: one that theirs equals or inherits, and with the role
-        `admin` any, also one that the policy has lost. What a line lends to a person gives no rank."""
-        return self.principal.role == ADMIN or role in self.roles
+        `admin` any, also one that the policy does not have for users. What a line lends to a person gives no rank."""
+        return self.principal.role == ADMIN or (role in self.roles and role != GUEST)
 
     def may_ever(self, permission: str) -> bool:
         """Whether there is any object at all on which the permission could be granted."""
@@ -194,26 +194,29 @@ class Access:
 
     @property
     def grantees(self) -> list[str]:
-        """Everything a share can name that means this principal: a role also when a line lends it to them."""
-        lent = self.policy.roles.closure(self.principal.key) - {self.principal.key}
-        roles = [f"role:{role}" for role in sorted(self.roles | lent)]
-        groups = [f"group:{name}" for name in self.principal.groups]
-        return [self.principal.key, *roles, *groups]
+        """Everything a share can name that means this principal: a role also when a line lends it to them; nothing for
+        a guest."""
+        principal = self.principal
+        if principal.kind == "guest":
+            return []
+        roles = [f"role:{role}" for role in sorted(self.policy.roles.shared_as(principal.role, principal.key))]
+        groups = [f"group:{name}" for name in principal.groups]
+        return [principal.key, *roles, *groups]
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
-        # A new row has no id yet, so it cannot be shared.
-        if not rights or row["id"] is None or not any_in(principal.tenant_id, resource):
+        # A new row has no id yet, so it cannot be shared; with a guest, nothing can be.
+        if not rights or row["id"] is None or principal.kind == "guest" or not any_in(principal.tenant_id, resource):
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
     def rights(self, resource: str, id: str) -> list[str]:
         """The rights that shares give the principal on an object, sorted."""
-        tenant_id = self.principal.tenant_id
+        tenant_id, named = self.principal.tenant_id, self.grantees
         # Remembered until something is committed; mostly nothing is shared.
-        return rights(tenant_id, resource, id, self.grantees) if any_in(tenant_id, resource) else []
+        return rights(tenant_id, resource, id, named) if named and any_in(tenant_id, resource) else []
 
 
 class Supposed(Access):

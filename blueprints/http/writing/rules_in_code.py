@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policies.syntax.roles import ADMIN
+from policies.syntax.roles import ADMIN, GUEST
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
@@ -62,7 +62,7 @@ def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str
     """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
     if access.principal.role == ADMIN:
         return RuleInCode(RANK, Message("{role} ranks above every role", role=ADMIN))
-    roles = ", ".join(sorted(access.roles))
+    roles = ", ".join(sorted(access.roles - {GUEST}))
     if role is None:
         text = Message("{whose} must be one of the caller's roles: {roles}", whose=whose, roles=roles)
         return RuleInCode(RANK, text, sent=True)

@@ -17,6 +17,7 @@ from models.engine.prepared import Bind
 from models.tables import share
 from models.tables.share import Share
 from policies.evaluation.rights import RIGHTS
+from policies.syntax.roles import GUEST
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found, read_only
@@ -32,6 +33,7 @@ from .writable import Writable
 
 MOST_SHARES = 1_000  # of one object: each change of a right to share looks at all of them
 ME = "me"
+GUESTS = f"role:{GUEST}"  # a grantee that is refused: every role inherits it
 _FORMS = Message("Use user:<id>, group:<name> or role:<name>.")
 _GRANTEE = r"(?:user|group|role):\S(?:.*\S)?"
 
@@ -191,5 +193,9 @@ def _check(call: Call, collection: Writable, grantee: str) -> None:
         return
     # Many people at once: to share with all users is to publish.
     call.access.require(collection.manage, call.facts)
+    if grantee == GUESTS:
+        fault = Fault("invalid_reference", "Nothing is shared with guests. Name role:user for all users.",
+                      pointer="/grantee")
+        raise Problem.of([fault], "invalid_body")
     if kind == "role" and name not in call.access.policy.roles:
         raise Problem.of([Fault("invalid_reference", "There is no such role.", pointer="/grantee")], "invalid_body")

@@ -650,7 +650,7 @@ export interface components {
             policy_version?: string;
             /** @description Only for callers with `policy.view`. */
             policy_error?: string;
-            /** @description How many users have a role that the policy has lost; they may do nothing. Only for callers with `policy.view`. */
+            /** @description How many users have a role that no user can have; they may do nothing. Only for callers with `policy.view`. */
             users_without_role?: number;
             /** @description Only for callers with `policy.view`. */
             jobs?: components["schemas"]["Backlog"];

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.apps import NO_ROW
+from tests.apps import NO_ROW, Caller
 
 RIGHTS = ("read", "write", "delete", "manage")
 # verb → the rights that give it (docs/api.md, Shares)
@@ -157,7 +157,7 @@ def test_a_right_to_one_object_is_none_to_another_nor_to_another_resource(given,
 
 @pytest.mark.parametrize(("grantee", "opens"), [
     ("role:user", {"user", "support", "moderator", "manager"}), ("role:support", {"support"}),
-    ("role:guest", {"user", "support", "moderator", "manager"}), ("group:press", {"bob"}),
+    ("role:guest", set()), ("guest", set()), ("group:press", {"bob"}),
     ("group:Press", set()), ("group:pres", set()), ("group:press%", set()),
 ])
 def test_a_share_opens_to_the_grantee_and_to_every_role_that_inherits(given, as_role, as_user, grantee, opens):
@@ -262,16 +262,59 @@ def test_nothing_is_shared_into_another_tenant(given, elsewhere, as_user, as_rol
 
 # Rules that shipped files do not have
 
-def test_a_line_for_guests_opens_what_is_shared_with_the_role_guest_one_by_one_and_in_lists(given, under):
-    app = under("", {"articles.csv": "p, guest, article.view, shared, allow"})
-    from tests.apps import Caller
+@pytest.fixture(scope="module")
+def open_to_shares(under):
+    """An app whose lines give guests what is shared with them: nothing can be."""
+    return under("", {"articles.csv": "p, guest, article.view, shared, allow\np, guest, article.update, shared, allow\n"
+                                      "p, guest, article.archive, shared, deny"})
 
-    guest = Caller(app.test_client())
-    shared, other = given.article("draft"), given.article("draft")
-    given.share("article", shared, "role:guest")
-    given.share("article", other, "role:user")
-    assert guest.get(f"/api/articles/{shared.id}").status_code == 200 and listed(guest, shared)
-    assert guest.get(f"/api/articles/{other.id}").status_code == 404 and not listed(guest, other)
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("grantee", ["role:guest", "guest"])
+def test_a_stored_share_with_guests_gives_nothing_and_every_question_says_so(
+    grantee, given, as_user, open_to_shares
+):
+    def on(caller):
+        caller.client = open_to_shares.test_client()
+        return caller
+
+    guest, ann, owner = Caller(open_to_shares.test_client()), on(as_user("user")), on(as_user("owner"))
+    draft = given.article("draft")
+    given.share("article", draft, grantee, "manage")
+    path = f"/api/articles/{draft.id}"
+    for caller, refused in ((guest, 401), (ann, 404)):
+        assert caller.get(path).status_code == 404
+        assert caller.patch(path, {"title": "Mine"}).status_code == refused
+        assert not listed(caller, draft)
+    assert draft.id not in ann.get("/api/articles?shared=only&page_size=100").text
+    for verb in ("view", "update"):
+        page = owner.get(f"/api/admin/policy/who?permission=article.{verb}&id={draft.id}").get_json()
+        assert ann.id not in [one["user"] and one["user"]["id"] for one in page["items"]]
+        assert None not in [one["user"] for one in page["items"]]
+        for who, subject in (("guest", "guest"), (ann.id, ann.id)):
+            found = owner.get(f"/api/admin/policy/explain?as={who}&permission=article.{verb}&id={draft.id}").get_json()
+            assert (found["verdict"], found["policy_verdict"]) == ("refused", "refused")
+            asked = {"subject": {"type": "user", "id": subject}, "action": {"name": verb},
+                     "resource": {"type": "article", "id": draft.id}}
+            assert owner.post("/access/v1/evaluation", asked).get_json() == {"decision": False}
+            assert draft.id not in owner.post("/access/v1/search/resource", {
+                **asked, "resource": {"type": "article"}}).text
+    # A deny of what is shared with guests would not hold either.
+    assert owner.get(f"/api/admin/policy/explain?as={owner.id}&permission=article.archive&id={draft.id}").get_json()[
+        "policy_verdict"] == "allowed"
+    # It can be seen and withdrawn, but not changed.
+    assert granted(owner, draft) == [(grantee, "manage")]
+    if grantee == "role:guest":
+        assert owner.put(shares(draft), {"grantee": grantee, "right": "read"}).status_code == 400
+        assert unshare(owner, draft, grantee).status_code == 204
+
+
+@pytest.mark.parametrize("role", ["editor", "owner", "admin"])
+def test_nobody_shares_with_guests(as_role, draft, role):
+    answer = as_role(role).put(shares(draft), {"grantee": "role:guest", "right": "read"})
+    assert answer.status_code == 400
+    assert [(one["code"], one["pointer"]) for one in answer.get_json()["errors"]] == [("invalid_reference", "/grantee")]
+    assert granted(as_role("editor"), draft) == []
 
 
 def test_a_role_that_a_line_lends_to_one_person_counts_for_shares_too(given, as_user, under):

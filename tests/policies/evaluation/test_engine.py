@@ -16,6 +16,7 @@ import pytest
 import policies
 from policies import ALWAYS, IF, NEVER, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
+from policies.evaluation.grants import Grants
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.residual import MOST_PLANS
 from policies.evaluation.sql import Where, alternatives, where
@@ -114,6 +115,30 @@ def test_one_person_can_have_a_role_of_their_own() -> None:
     assert lent.decide(caller(), "article.delete", ARTICLE.row(), NOON)
     other = Principal(OTHER, f"user:{OTHER}", "user", "t")
     assert not lent.decide(other, "article.delete", ARTICLE.row(), NOON)
+
+
+def test_nobody_with_credentials_is_a_guest() -> None:
+    """What is proved of guests is proved for callers without id and groups."""
+    lines = assembled(["p, guest, article.view, always, allow", f"p, user:{ME}, article.*, always, allow"],
+                      [f"g, user:{ME}, editor"])
+    for person in (ME, OTHER):
+        stored = Principal(person, f"user:{person}", "guest", "t")
+        assert not lines.decide(stored, "article.view", ARTICLE.row(), NOON)
+        assert lines.plan(stored, "article.view", NOON).outcome is NEVER
+        assert lines.reaching(stored.role, stored.key, "article.view") == ()
+        assert lines.rule_traces(stored, "article.view", ARTICLE.row(), NOON) == []
+        assert lines.deciding(stored, "article.view", ARTICLE.row(), NOON) is None
+    assert lines.decide(caller("guest"), "article.view", ARTICLE.row(), NOON)
+
+
+def test_nothing_is_shared_with_guests_so_that_they_can_list_nothing_by_it() -> None:
+    open_to_shares = assembled(["p, guest, article.view, shared, allow", "p, guest, article.update, always, allow",
+                                "p, guest, article.update, shared, deny"])
+    answers = {role: [open_to_shares.plan(caller(role), f"article.{verb}", NOON).outcome for verb in ("view", "update")]
+               for role in ("guest", "user")}
+    assert answers == {"guest": [NEVER, ALWAYS], "user": [IF, IF]}
+    assert Grants(open_to_shares).of("guest", "article.view").words == ""
+    assert Grants(open_to_shares).of("user", "article.view").words == "shared"
 
 
 def test_a_denial_wins_over_every_allow() -> None:

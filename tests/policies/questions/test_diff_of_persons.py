@@ -50,6 +50,12 @@ def test_with_the_role_of_the_database_a_person_is_told_if_it_changes_something(
     assert [(change.who, change.having) for change in found] == ([((ZOE,), ())] if told else [])
 
 
+def test_a_person_whose_stored_role_is_guest_may_do_nothing_before_and_after() -> None:
+    """An older version has stored them."""
+    assert not changed(f"p, {ZOE}, article.publish, own, allow", f"p, {ZOE}, article.view, always, deny",
+                       roles=(f"g, {ZOE}, editor",), stored={ZOE: "guest"})
+
+
 def test_a_denial_takes_from_a_person_what_their_role_gives() -> None:
     change = only(changed(f"p, {ZOE}, article.update, always, deny", stored={ZOE: "user"}))
     assert str(change) == f"− article.update: own → never, for {ZOE}"
