@@ -82,6 +82,7 @@ class _Users(Readable):
     name, resource = "who", "user"
     model, schema = User, _UserSchema
     sort, default_sort = ("name",), "name"
+    guarded = dict.fromkeys(("department", "groups"), "user.view_private")
     shares = False
 
 

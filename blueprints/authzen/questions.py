@@ -22,6 +22,7 @@ from policies.syntax.attributes import ENVIRONMENT
 from ..http.holders.holders import Holders, asked_about, ranks
 from ..http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
 from ..http.request.access import Access
+from ..http.request.active import is_active
 from ..http.request.identity import guest, principal_of
 from ..http.request.reasons import hidden_of
 from .schemas import Asked
@@ -69,7 +70,9 @@ def service(call: Call, token: ServiceToken) -> Subject | None:
 def _person(call: Call, id: str) -> Subject | None:
     users = call.services.collections["users"]
     found = Rows(User, call.tenant_id).find(id) if is_id(id) and users.sees(call, id) else None
-    return None if found is None or not found.active else Subject(principal_of(found), found)
+    if found is None or not is_active(found, call.access, users.guards, certain=True):
+        return None
+    return Subject(principal_of(found), found)
 
 
 def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
@@ -124,7 +127,7 @@ class Question:
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
                        ranks=ranks(call.access.policy, self.permission, self.collection, row),
                        guards=call.services.collections["users"].guards,
-                       guests=call.tenant_id == call.services.guest_tenant)
+                       guests=call.tenant_id == call.services.guest_tenant, certain=True)
 
     def permits(self, subject: Subject | None, resource: Asked) -> bool:
         """Whether a request of the subject would be permitted."""

@@ -121,6 +121,19 @@ class TestEvaluation:
         assert not decided(admin, f"user:{owner.id}", "delete", f"user:{chief.id}")
         assert decided(admin, f"user:{admin.id}", "delete", f"user:{chief.id}")
 
+    def test_a_user_of_whom_the_asker_may_not_see_whether_they_are_active_looks_like_a_disabled_one(self, under, given):
+        app = under("", {"admin.csv": "p, developer, policy.evaluate, always, allow"})
+        article, token_owner = given.article(), given.user("editor")
+        token = given.service_token(token_owner, scopes=["write:articles"])
+        for role, expected in (("admin", True), ("developer", False)):
+            asker = log_in(app, given.user(role))
+            told = [decided(asker, f"{kind}:{id}", "update", f"article:{article.id}")
+                    for kind, id in (("user", token_owner.id), ("service", token.id))]
+            assert told == [expected, expected]
+            found = searched(asker, "subject", subject={"type": "user"}, action={"name": "update"},
+                             resource={"type": "article", "id": article.id})
+            assert (("user", token_owner.id) in found) is expected
+
     def test_nothing_is_told_of_what_the_asker_may_not_see(self, under, given):
         app = under("    p.when == 'of_press' && r.sub.department == 'press' || \\\n",
                     {"orders.csv": "p, support, order.approve, of_press, allow\n"

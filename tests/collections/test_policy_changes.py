@@ -9,8 +9,9 @@ import pytest
 
 from blueprints.http.history.change import InFiles
 from blueprints.policy_changes import child, trial
-from models.base import new_id
+from models.base import Rows, new_id
 from models.tables import policy_version
+from models.tables.user import User
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
 
@@ -132,6 +133,21 @@ class TestReplay:
             found = attempt(log_in(app, given.user(role)), files, replay_days=1)["replay"]
             told[role] = found["let_in"]["count"], found["unknown"]["count"] > 0
         assert (told["developer"], told["owner"][0] > 0) == ((0, True), True)
+
+
+def test_rows_do_not_tell_who_is_disabled_to_a_caller_who_may_not_see_it(as_role, given, here):
+    given.page(status="draft")
+    user = given.user("moderator")
+    files = {"more.csv": f"p, user:{user.id}, page.view, always, allow\n# end\n"}
+    counted = {}
+    for active in (True, False):
+        user.active = active
+        given.database.transact(lambda: Rows(User, user.tenant_id).save(user))
+        for role in ("developer", "admin"):
+            counted[role, active] = [(one["permission"], one["gained"]["users"])
+                                     for one in attempt(as_role(role), files)["rows"]["changes"]]
+    assert counted["developer", True] == counted["developer", False] == [("page.view", 1)]
+    assert (counted["admin", True], counted["admin", False]) == ([("page.view", 1)], [])
 
 
 def test_rows_tell_nothing_of_fields_that_the_caller_may_not_see(app, as_role, given, here):

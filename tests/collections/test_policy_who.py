@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apps import NO_ROW
+from models.base import Rows
+from models.tables.user import User
+from tests.apps import NO_ROW, log_in
 
 WHO = "/api/admin/policy/who"
+SESSION = "p, guest, session.create, always, allow"
 
 
 def ask(caller, permission, **more):
@@ -98,3 +101,49 @@ def test_a_hidden_object_and_one_of_another_tenant_are_not_there(as_role, given,
 def test_nobody_of_another_tenant_is_listed(as_role, elsewhere):
     stranger = elsewhere.user("admin")
     assert stranger.id not in listed(ask(as_role("admin"), "article.update", limit=200))
+
+
+def change(given, user, **values):
+    for name, value in values.items():
+        setattr(user, name, value)
+    given.database.transact(lambda: Rows(User, user.tenant_id).save(user))
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("rule", [
+    "p, user, user.view_private, own, allow", "", "p, guest, user.view_private, always, allow"])
+def test_who_is_disabled_is_told_to_those_alone_who_may_see_it(rule, given, under):
+    """Else a caller could subtract the answer from the list of users."""
+    app = under("", {"users.csv": f"p, user, user.view, always, allow\n{rule}", "session.csv": SESSION,
+                     "admin.csv": "p, developer, policy.view, always, allow\np, admin, *, always, allow",
+                     "articles.csv": "p, user, article.update, shared, allow\np, user, article.view, always, allow"},
+                only=True)
+    article, user, named = given.article(status="draft"), given.user("user"), given.user("support")
+    for one in (user, named):
+        given.share("article", article, f"user:{one.id}", "write")
+    asker = log_in(app, given.user("developer"))
+    answers = []
+    for active in (True, False, True):
+        for one in (user, named):
+            change(given, one, active=active)
+        answers.append([listed(ask(asker, "article.update", limit=200, **about)) for about in ({}, {"id": article.id})])
+    assert answers[0] == answers[2]
+    if "always" in rule:
+        assert all(user.id in before and user.id not in after
+                   for before, after in zip(answers[0], answers[1], strict=True))
+    else:
+        assert answers[0] == answers[1] and all(user.id in found for found in answers[0])
+
+
+@pytest.mark.both_databases
+def test_why_somebody_may_tells_nothing_of_a_department_that_the_caller_may_not_see(given, under):
+    app = under("    p.when == 'of_press' && r.sub.department == 'press' || \\\n"
+                "    p.when == 'at_desks' && r.env.device == 'desktop' || \\\n",
+                {"orders.csv": "p, support, order.approve, of_press, allow\n"
+                               "p, support, order.approve, at_desks, allow"})
+    people = [given.user("support", department=department) for department in ("press", "news")]
+    for role, alike in (("developer", True), ("admin", False)):
+        found = listed(ask(log_in(app, given.user(role)), "order.approve", limit=200))
+        press, news = ({name: found[one.id][name] for name in ("rule", "when")} for one in people)
+        assert (press == news) is alike, (role, press, news)
+        assert news["when"] == "r.env.device == 'desktop'"

@@ -16,6 +16,7 @@ from policies.evaluation.sql import not_true
 
 from ..reading.readable import Readable
 from ..request.access import Access
+from ..request.active import active
 
 Reads = frozenset[tuple[str, str]]
 """What conditions look at: `("obj", "department")`, `("sub", "groups")`."""
@@ -50,7 +51,7 @@ class Scope:
               ) -> list[pw.Node] | None:
         """Conditions of the active users of a role, `only` those with these keys if any; None where there are none."""
         user = audience.user
-        found: list[pw.Node] = [user.active, user.role == role]
+        found: list[pw.Node] = [*active(user, self.viewer, self.guards, certain=False)[0], user.role == role]
         if named := _ids(only):
             found.append(audience.among(named))
         if left_out := _ids(without):
@@ -69,7 +70,8 @@ class Scope:
         """What fills the placeholders of these conditions."""
         if self.viewer is None:
             return {}
-        found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id}
+        found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id,
+                                 **active(User, self.viewer, self.guards, certain=False)[1]}
         narrowings = (*(self.viewer.narrow(one, collection.model) for one in self._of_rows(collection, reads)),
                       *(self.viewer.narrow(one, User) for one in self._of_users(reads)))
         for narrowing in narrowings:

@@ -26,14 +26,16 @@ from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import disjuncts
 from policies.evaluation.sql import not_true
 from policies.holders.conditions import DEPARTMENT, Asked, line_holds, of_guest, of_user, somewhen, whenever
-from policies.syntax.expression import GROUPS, Expression, atoms, attributes, text
+from policies.syntax.expression import GROUPS, Expression, atoms, attributes, disjunction, text
 from policies.syntax.roles import ADMIN, GUEST
 from policies.syntax.rules import Rule
 
 from ..request.access import Access, Narrowing
+from ..request.active import active, is_active
 from .on_users import OnUsers, names_one
 
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
+SEEN = frozenset(one.name for one in GUARDED)
 _COLUMNS = (User.id, User.role, User.department, User.groups)
 
 
@@ -60,13 +62,16 @@ class Holders:
     guards   field of a user → the permission that shows it
     ranks    roles that may do it by rank; None: rank does not matter
     guests   whether guests act in the tenant
+    certain  whether a user counts only if the viewer may see that the user is active; else a user of whom the viewer
+             may not see whether they are, counts as one who is
     """
 
     def __init__(self, database: Database, policy: Policy, asked: Asked, *, viewer: Access | None = None,
                  guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
-                 guests: bool = True) -> None:
+                 guests: bool = True, certain: bool = False) -> None:
         self._database, self._policy, self._asked = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
+        self._certain = certain
         self._writer = OnUsers(database.dialect)
         self._known: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
@@ -80,27 +85,31 @@ class Holders:
         branches = [*self._of_roles(), *self._of_persons()]
         if not branches:
             return None
-        denies: list[pw.Expression] = [User.active == pw.Value(True)]
-        values: dict[str, Any] = {}
+        denies, values = active(User, self._viewer, self._guards, certain=self._certain)
         if view is not None:
             denies.append(view.expression())
             values |= view.values
         if self._seen is not None:
             values |= self._seen.values
         return Narrowing((object(),), tuple(branch for branch, _ in branches), tuple(sought for _, sought in branches),
-                         tuple(denies), values)
+                         cast("tuple[pw.Expression, ...]", tuple(denies)), values)
 
     def permits(self, user: User) -> bool:
         """Whether a user of the tenant, whom the viewer may view, is one of them."""
-        return bool(user.active) and self._may(user)
+        return is_active(user, self._viewer, self._guards, certain=self._certain) and self._may(user)
 
     def reason(self, user: Mapping[str, Any]) -> Reason:
-        """Why one of these users may; of `user` are read id, role, department and groups."""
-        key = f"user:{user['id']}"
-        subject = Subject(user["role"], key)
+        """Why one of these users may; of `user` are read id, role, department and groups.
+
+        Where the two last are left out, because the viewer may not see them, so is every alternative that looks at
+        them: which of several reasons holds would tell them.
+        """
+        subject, hidden = Subject(user["role"], f"user:{user['id']}"), not user.keys() >= SEEN
 
         def about(expression: Expression) -> Expression:
-            return of_user(expression, user["id"], user["department"], user["groups"])
+            left = disjunction(one for one in _alternatives(expression) if not _looks_at_guarded(one)) if hidden else \
+                expression
+            return of_user(left, user["id"], user.get("department"), user.get("groups", ()))
 
         return self._reason(subject, about)
 
@@ -182,9 +191,8 @@ class Holders:
         goal = self._goal(subject)
         seen = self._viewer is None or not _looks_at_guarded(goal) or all(
             self._viewer.allows(self._guards[one.name], user.__data__) for one in GUARDED)
-        alternatives = disjuncts(goal) if not isinstance(goal, bool) else (goal,)
         return any(self._settled(of_user(one, user.id, user.department, user.groups), subject) is not False
-                   for one in alternatives if seen or not _looks_at_guarded(one))
+                   for one in _alternatives(goal) if seen or not _looks_at_guarded(one))
 
     def _goal(self, subject: Subject) -> Expression:
         return self._given(subject).goal
@@ -213,9 +221,12 @@ class Holders:
         return self._memory[goal]
 
 
+def _alternatives(goal: Expression) -> tuple[Expression, ...]:
+    return (goal,) if isinstance(goal, bool) else disjuncts(goal)
+
+
 def _looks_at_guarded(condition: Expression) -> bool:
     return any(one in GUARDED for atom in atoms(condition) for one in attributes(atom))
-
 
 
 def asked_about(permission: str, collection: Any, row: Record | None, tenant_id: str,

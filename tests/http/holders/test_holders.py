@@ -181,8 +181,13 @@ def test_a_viewer_is_told_of_nobody_by_what_they_may_not_see_of_them(world: Worl
         everybody = keys(world, who(world, policy, "article.view"))
         assert everybody and keys(world, who(world, policy, "article.view", viewer=access, guards=guards)) <= {
             f"user:{viewer.id}"}
-        assert keys(world, who(world, policy, "order.view", viewer=access, guards=guards)) == keys(
-            world, who(world, policy, "order.view"))
+        # Nor by being disabled: such a user counts, or nobody does of whom it may not be seen.
+        disabled = {f"user:{user.id}" for user in world.rows["user"] if user.role in policy.roles.of_users
+                    and not user.active and user.tenant_id == world.given.tenant_id}
+        seen = keys(world, who(world, policy, "order.view", viewer=access, guards=guards))
+        assert disabled and seen == keys(world, who(world, policy, "order.view")) | disabled
+        certain = who(world, policy, "order.view", viewer=access, guards=guards, certain=True)
+        assert keys(world, certain) == {f"user:{viewer.id}"}
 
 
 def test_rank_counts_beside_the_policy(world: World) -> None:

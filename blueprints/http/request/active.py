@@ -1,0 +1,47 @@
+"""Which users are active, as far as the one who asks may see it: who is left out would tell it.
+
+A rule reads the field through the policy, which guards it. Where code leaves out disabled users, it asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import peewee as pw
+
+from models.base import Rows
+from models.engine.prepared import Bind
+from models.tables.user import User
+
+from .access import Access
+
+FIELD = "active"
+Guards = Mapping[str, str]
+"""Field of a user → the permission that shows it."""
+
+
+def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) -> tuple[list[pw.Node], dict[str, Any]]:
+    """Conditions of the active users of `table` (`User` or an alias of it), and what fills their placeholders.
+
+    viewer   who asks; None: somebody who may see everything
+    certain  how a user counts whose field the viewer may not see: as disabled, else as active
+    """
+    is_active, permission = table.active == pw.Value(True), guards.get(FIELD)
+    if viewer is None or permission is None:
+        return [is_active], {}
+    seen = viewer.narrow(permission, User)
+    if seen is None:
+        return [pw.SQL("1 = 0")] if certain else [], {}
+    if seen.everything:
+        return [is_active], {}
+    shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(seen.expression()))
+    return [is_active & shown if certain else is_active | ~shown], {
+        **seen.values, "tenant": viewer.principal.tenant_id}
+
+
+def is_active(user: User, viewer: Access | None, guards: Guards, *, certain: bool) -> bool:
+    """Whether one user is among them."""
+    if viewer is None or FIELD not in guards or viewer.allows(guards[FIELD], user.__data__):
+        return bool(user.active)
+    return not certain
