@@ -1,6 +1,7 @@
 """The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision.
 
-Of lines about single persons a caller is told those about users of the caller's own tenant.
+Of lines about single persons a caller is told those about users of the caller's own tenant, and no answer has the id of
+another one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .http.questions.circumstances import (
 from .http.questions.names import Names, shown_to
 from .http.questions.persons import named_person
 from .http.questions.predicted import Question, predict
-from .http.questions.untold import refuse_to_tell, told_persons
+from .http.questions.untold import refuse_to_tell, told_persons, withheld
 from .http.request.access import Supposed
 from .http.request.identity import guest, principal_of
 from .http.request.reasons import hidden_of
@@ -175,7 +176,7 @@ def effective(call: Call) -> dict[str, Any]:
     policy = call.access.policy
     kept = lines_of(policy)
     told = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
-    return {
+    return withheld(call, {
         "version": policy.version,
         "error": trouble(call),
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
@@ -188,7 +189,7 @@ def effective(call: Call) -> dict[str, Any]:
                        for one in kept if single_person(one.who) in told],
         "warnings": [str(finding) for finding in warnings(policy, User.held_roles(call.services.database))
                      if finding.person in told],
-    }
+    })
 
 
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), problems=(404,),
@@ -221,8 +222,8 @@ def explained(call: Call) -> dict[str, Any]:
         called=names.called(served)))
     refuse_to_tell(call, found, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    return {**found.as_json(), "as_name": name or None,
-            "would_allow": [one.as_json() for one in _openings(call, found.question, person)]}
+    return withheld(call, {**found.as_json(), "as_name": name or None,
+                           "would_allow": [one.as_json() for one in _openings(call, found.question, person)]})
 
 
 def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
@@ -247,7 +248,7 @@ def trouble(call: Call) -> str | None:
     lines = [str(finding) for finding in status.findings if finding.person in told]
     if hidden := len(status.findings) - len(lines):
         lines.append(f"{hidden} findings about persons of other tenants are left out")
-    return "\n".join(lines)
+    return withheld(call, "\n".join(lines))
 
 
 def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:

@@ -15,7 +15,7 @@ from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 
 from .http.protocol.problems import not_found
-from .http.questions.untold import persons_in, told_persons
+from .http.questions.untold import mentions, untold_ids, withheld
 from .http.reading.listing import Listing
 from .http.reading.readable import Readable
 from .http.request.access import Narrowing
@@ -68,7 +68,7 @@ def versions(call: Call) -> dict[str, Any]:
     page = _LISTING.within(call, _EVERYTHING, "policy versions")
     for item in page["items"]:
         _withhold(call, item)
-    return page
+    return withheld(call, page)
 
 
 @routes.get("/api/admin/policy/versions/<version>", permission="policy.view", problems=(404,),
@@ -81,31 +81,30 @@ def version_with_files(call: Call) -> dict[str, Any]:
     item = {"version": row.version, "applied_at": row.applied_at, "cause": row.cause, "by": row.author,
             "note": row.note, "late": row.late, "changes": row.changes}
     _withhold(call, item)
-    return {**item, "files": _files(call, row.files)}
+    return withheld(call, {**item, "files": _files(call, row.files)})
 
 
 def _withhold(call: Call, item: dict[str, Any]) -> None:
     """Leave out of the changes the persons of whom the caller may not be told; an author among them becomes `user`."""
     if item.get("changes"):
-        told = told_persons(call, {who for change in item["changes"] for who in _persons(change)})
-        item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, told)) is not None]
-    if str(item.get("by", "")).startswith("user:") and item["by"] not in told_persons(call, (item["by"],)):
+        untold = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
+        item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, untold)) is not None]
+    if untold_ids(call, (by := str(item.get("by", "")),)) and by.startswith("user:"):
         item["by"] = "user"
 
 
-def _persons(change: Mapping[str, Any]) -> Iterable[str]:
-    return (*(who for who in change.get("who", ()) if who.startswith("user:")),
-            *persons_in(str(change.get("line", ""))))
+def _named(change: Mapping[str, Any]) -> Iterable[str]:
+    return (*change.get("who", ()), str(change.get("line", "")))
 
 
-def _shown(change: dict[str, Any], told: frozenset[str]) -> dict[str, Any] | None:
-    if set(_persons(change)) <= told:
+def _shown(change: dict[str, Any], untold: frozenset[str]) -> dict[str, Any] | None:
+    if not any(mentions(text, untold) for text in _named(change)):
         return change
-    who = [one for one in change.get("who", ()) if not one.startswith("user:") or one in told]
+    who = [one for one in change.get("who", ()) if not mentions(one, untold)]
     return {**change, "who": who} if who else None
 
 
 def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
-    told = told_persons(call, {person for text in files.values() for person in persons_in(text)})
-    return {name: "".join(line if set(persons_in(line)) <= told else f"{LEFT_OUT}\n"
+    untold = untold_ids(call, files.values())
+    return {name: "".join(f"{LEFT_OUT}\n" if mentions(line, untold) else line
                           for line in text.splitlines(keepends=True)) for name, text in files.items()}

@@ -20,12 +20,12 @@ from policies import Policy
 from policies.evaluation.grants import ALWAYS_WORD, Grant, Part
 from policies.syntax.rules import Rule
 from policies.tools.matrix import Matrix, Section, of_person, table_of
-from policies.tools.written import Files, Written
+from policies.tools.written import Files
 from policies.wording.finding import single_person
 
 from .http.questions.names import USERS
 from .http.questions.persons import Shown, named_person, shown_persons
-from .http.questions.untold import persons_in, told_persons
+from .http.questions.untold import mentions, told_persons, untold_ids, withheld
 from .http.request.reasons import hidden_of
 from .http.schemas.parameters import Number
 
@@ -153,18 +153,18 @@ def drawn(call: Call) -> dict[str, Any]:
     told = told_persons(call, (*own, *((f"user:{user.id}",) if user is not None else ())))
     cells = _Cells(told)
     asked = [row.permission for section in sections for row in section.rows]
-    return {
+    return withheld(call, {
         "version": policy.version,
         "line_count": sum(single_person(rule.sub) in told for rule in policy.rules),
         "roles": [role for role in table.columns if role in roles],
         "resources": [{"resource": section.resource, "permissions": _rows(section, table.columns, roles, cells)}
                       for section in sections],
         "person": None if user is None else _column(call, user, asked, own, cells),
-        "lines": cells.lines(policy),
+        "lines": cells.lines(call, policy),
         "conditions": {word: table.meanings[word] for word in cells.words if word != ALWAYS_WORD},
         "scopes": _scopes(policy, table, frozenset(asked)),
         "persons": _page(call, [key for key in own if key in told], own),
-    }
+    })
 
 
 class _Cells:
@@ -178,10 +178,14 @@ class _Cells:
     def cell(self, grant: Grant) -> dict[str, Any]:
         return {"allow": self._parts(grant.allows), "deny": self._parts(grant.denies), "always": grant.always}
 
-    def lines(self, policy: Policy) -> dict[str, dict[str, Any]]:
-        """The lines behind all cells so far, by place."""
+    def lines(self, call: Call, policy: Policy) -> dict[str, dict[str, Any]]:
+        """The lines behind all cells so far, by place, without lines of comments that name persons of other tenants."""
         files = Files(policy.files)
-        return {rule.place: self._line(rule, files.at(rule)) for rule in self._behind}
+        written = {rule: files.at(rule) for rule in self._behind}
+        untold = untold_ids(call, (line for one in written.values() for line in one.comment))
+        return {rule.place: {"file": rule.file, "line": rule.line, "rule": one.text,
+                             "comment": [line for line in one.comment if not mentions(line, untold)]}
+                for rule, one in written.items()}
 
     def _parts(self, parts: Iterable[Part]) -> list[dict[str, str]]:
         # A matcher of one's own may let a line about one person reach another.
@@ -189,10 +193,6 @@ class _Cells:
         self._behind.update(dict.fromkeys(part.rule for part in kept))
         self.words.update(dict.fromkeys(part.word for part in kept))
         return [{"word": part.word, "place": part.rule.place} for part in kept]
-
-    def _line(self, rule: Rule, written: Written) -> dict[str, Any]:
-        comment = [line for line in written.comment if all(one in self._told for one in persons_in(line))]
-        return {"file": rule.file, "line": rule.line, "rule": written.text, "comment": comment}
 
 
 def _chosen(parameter: str, asked: Collection[str] | None, known: Collection[str]) -> Collection[str]:

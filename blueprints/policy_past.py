@@ -19,7 +19,7 @@ from policies.wording.finding import single_person
 from .http.protocol.problems import not_found
 from .http.questions.names import Names, shown_to
 from .http.questions.past import NotKept, Past, explained, gone, recorded, rules_of
-from .http.questions.untold import told_persons
+from .http.questions.untold import told_persons, withheld
 from .http.request.audit import note_look
 from .policy import LineSchema
 
@@ -79,7 +79,7 @@ def explained_past(call: Call) -> dict[str, Any]:
     names = Names(shown_to(call))
     collection = call.services.registry.by_resource.get(row.resource)
     found = [explained(policy, decision, row.rule, names, cast(Collection | None, collection)) for decision in told]
-    return {"decisions": [_without_others(call, one).as_json() for one in found], "error": None}
+    return withheld(call, {"decisions": [_without_others(call, one).as_json() for one in found], "error": None})
 
 
 def _row(call: Call) -> Audit:

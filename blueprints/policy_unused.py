@@ -19,7 +19,7 @@ from policies.usage.lines import line_of
 from policies.usage.unused import unused
 from policies.wording.finding import single_person
 
-from .http.questions.untold import told_persons
+from .http.questions.untold import told_persons, withheld
 from .http.schemas.parameters import Number
 
 routes = Routes("policy_unused", "What nobody uses.")
@@ -77,13 +77,13 @@ def without_use(call: Call) -> dict[str, Any]:
     def known(rule: Rule) -> bool:
         return single_person(rule.sub) in told
 
-    return {
+    return withheld(call, {
         "since": since, "lines": sum(map(known, policy.rules)),
         "without_effect": [{**_line(one.rule), "reason": one.reason} for one in found.idle if known(one.rule)],
         "not_seen": [_line(one.rule) for one in found.unseen if known(one.rule)],
         "permissions": [{"permission": name, "given": given} for name, given in found.permissions.items()],
         "gaps": list(found.gaps),
-    }
+    })
 
 
 def _line(rule: Rule) -> dict[str, Any]:

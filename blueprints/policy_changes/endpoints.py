@@ -21,11 +21,11 @@ from policies.syntax.attributes import REQUESTS
 from settings.declared import FILES
 
 from ..http.history.change import Candidate, Changing, Overtaken
-from ..http.questions.untold import persons_in, told_persons
+from ..http.questions.untold import mentions, untold_ids, withheld
 from ..http.request.access import Access
 from ..http.resources.registry import Registry
 from .child import Trial, tried
-from .files import LARGEST_BODY, Files, PolicyFiles, refuse_untold, told
+from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
 from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question
 
 MOST_CHANGES = 1_000  # that are told
@@ -125,7 +125,7 @@ def try_change(call: Call) -> dict[str, Any]:
     compared = found.parts.get(COMPARISON)
     changes = None if compared is None else told(call, compared["changes"])
     findings = told(call, found.findings)
-    return {
+    return withheld(call, {
         "base_version": call.access.policy.version,
         "version": None if compared is None else compared["version"],
         "findings": [{name: one[name] for name in FindingSchema().fields} for one in findings],
@@ -134,7 +134,7 @@ def try_change(call: Call) -> dict[str, Any]:
         "more_changes": max(0, len(changes or ()) - MOST_CHANGES),
         "invariants": None if compared is None else _told_lines(call, compared["invariants"]),
         "rows": found.parts.get(ROWS), "replay": found.parts.get(REPLAY), "incomplete": found.incomplete,
-    }
+    })
 
 
 @routes.post("/api/admin/policy/apply", permission="policy.update", body=ApplySchema(), answer=AppliedSchema(),
@@ -155,6 +155,7 @@ def apply(call: Call) -> dict[str, Any]:
         candidate = changing.candidate({name: None if text is None else text.encode() for name, text in files.items()})
     except PolicyError:
         raise _overtaken(call) from None
+    refuse_about_others(call, candidate.policy)
     # Another node may have put a policy in force since, which the candidate is made of then.
     _require_settled(call)
     live = call.services.policy.current.version
@@ -216,7 +217,7 @@ def _require_good(call: Call, found: Trial) -> None:
     if FINDINGS in found.incomplete:
         raise Problem.of([Fault("invalid_field", "The files cannot be judged in reasonable time.", pointer="/files")],
                          "invalid_body")
-    errors = told(call, found.errors)
+    errors = withheld(call, told(call, found.errors))
     faults = [Fault("invalid_field", Message("An error in {file}: {message}", file=one["file"],
                                              message=one["message"]), pointer="/files",
                     meta={"file": one["file"], "line": one["line"]}) for one in errors]
@@ -234,5 +235,5 @@ def _overtaken(call: Call) -> Problem:
 
 
 def _told_lines(call: Call, lines: list[str]) -> list[str]:
-    known = told_persons(call, {person for line in lines for person in persons_in(line)})
-    return [line for line in lines if set(persons_in(line)) <= known]
+    untold = untold_ids(call, lines)
+    return [line for line in lines if not mentions(line, untold)]

@@ -10,11 +10,13 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from gatepost import Call, Message, Problem
+from policies import Policy
 from policies.loading.files import LARGEST_FILE
 from policies.loading.loader import CASES_FILE
+from policies.questions.named_users import changed_users
 from policies.syntax.model import MODEL_FILE
 
-from ..http.questions.untold import persons_in, told_persons
+from ..http.questions.untold import told_persons, untold_ids
 
 LARGEST = 4 << 20  # bytes of all of them
 LARGEST_BODY = 2 * LARGEST  # of a request: escaped, a text is longer
@@ -57,18 +59,28 @@ def fault_of(name: str, text: object) -> str | None:
 
 
 def refuse_untold(call: Call, files: Files) -> None:
-    """403 for a change of lines about persons of whom the caller is not told: they are of other tenants."""
+    """403 for a change of lines that name users of whom the caller is not told: they are of other tenants."""
     live = {name: content.decode() for name, content in call.access.policy.files.items()}
-    lines = [(_about_persons(live.get(name)), _about_persons(text)) for name, text in files.items()]
-    changed = [line for before, after in lines for line in ((before - after) + (after - before))]
-    named = {person for line in changed for person in persons_in(line)}
+    lines = [(_lines(live.get(name)), _lines(text)) for name, text in files.items()]
+    if untold_ids(call, (line for before, after in lines for line in (before - after) + (after - before))):
+        raise _not_theirs()
+
+
+def refuse_about_others(call: Call, new: Policy) -> None:
+    """403 for a policy whose rules say something else of such users: also by a condition that names them, whichever
+    lines of the files make the difference."""
+    named = changed_users(call.access.policy, new)
     if not named <= told_persons(call, named):
-        raise Problem("forbidden", "The change is also one of lines about users of other tenants, or of users that do "
-                                   "not exist. An operator can make it by a command.")
+        raise _not_theirs()
 
 
-def _about_persons(text: str | None) -> Counter[str]:
-    return Counter(line.strip() for line in (text or "").splitlines() if "user:" in line)
+def _not_theirs() -> Problem:
+    return Problem("forbidden", "The change is also one of lines about users of other tenants, or of users that do "
+                                "not exist. An operator can make it by a command.")
+
+
+def _lines(text: str | None) -> Counter[str]:
+    return Counter(line.strip() for line in (text or "").splitlines())
 
 
 def told(call: Call, found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

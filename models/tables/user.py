@@ -86,6 +86,14 @@ class User(Owned):
                 for user in cls.select(cls.id, cls.role).where(cls.id.in_(batch), cls.erased_at.is_null())}
 
     @classmethod
+    def tenants(cls, ids: Sequence[str]) -> dict[str, str]:
+        """The tenant of each of these users, by id; those that there are, erased ones among them."""
+        # Across tenants, as above.
+        batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
+        return {user.id: user.tenant_id for batch in batches
+                for user in cls.select(cls.id, cls.tenant_id).where(cls.id.in_(batch))}
+
+    @classmethod
     def held_roles(cls, database: Database) -> frozenset[str]:
         """Every role that some user has, active or not: some lookups in an index for each role and tenant."""
         # Across tenants: they have one policy.

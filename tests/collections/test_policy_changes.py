@@ -284,6 +284,53 @@ class TestApply:
             assert file.read_text() == text
         assert self.apply(other, {"orders.csv": text.replace(f"{line}\n", "")}, base).status_code == 200
 
+    def test_what_conditions_say_of_users_of_another_tenant_stays_too(self, edited, here):
+        """As an id, as a key, in a parameter, or in a condition that an operator has written and a line uses."""
+        services = edited.extensions["gatepost"]
+        admin, other = administrator(edited, "default"), administrator(edited, "other")
+        mine, far = admin.user.id, other.user.id
+        model, orders = (services.settings.policies / name for name in ("model.conf", "orders.csv"))
+        always = "    p.when == 'always' || \\\n"
+        model.write_text(model.read_text().replace(always, f"{always}    p.when == 'vip' && r.sub.id == '{far}' && \\\n"
+                                                   "      r.obj.status == 'pending' || \\\n"
+                                                   "    p.when == 'person:' + r.sub.id || \\\n"))
+        orders.write_text(orders.read_text().replace("# end", f"p, user, order.approve, person:{far}, allow\n# end"))
+        services.policy.reload()
+        assert services.policy.status.error is None
+        base, text, lines = services.policy.current.version, model.read_text(), orders.read_text()
+
+        def with_condition(asked):
+            return {"model.conf": text.replace(always, f"{always}    p.when == 'odd' && {asked} || \\\n"),
+                    "more.csv": "p, support, order.approve, odd, allow\n# end\n"}
+
+        def with_line(when):
+            return {"more.csv": f"p, support, order.approve, {when}, allow\n# end\n"}
+
+        ways = ("r.sub.id == '{}'", "r.sub.id != '{}'", "r.sub.key == 'user:{}'", "g(r.sub.key, 'user:{}')",
+                "r.obj.owner_id == '{}'", "(r.obj.status == 'pending' || r.sub.id == '{}')")
+        theirs = {
+            **{f"{way} {whose}": with_condition(way.format(id)) for way in ways
+               for whose, id in (("of another tenant", far), ("of nobody", new_id()))},
+            "a line with their condition": with_line("vip"), "a parameter": with_line(f"person:{far}"),
+            "nobody's": with_line(f"person:{new_id()}"),
+            "a wider condition": {"model.conf": text.replace("      r.obj.status == 'pending'",
+                                                             "      r.obj.status == 'approved'")},
+            "no condition": {"model.conf": text.replace(f" && r.sub.id == '{far}'", "")},
+            "without the line": {"orders.csv": lines.replace(f"p, user, order.approve, person:{far}, allow\n", "")},
+            "an invariant": {"invariants.csv": f"atmost, user, order.ship, person:{far}\n# end\n"},
+        }
+        assert all(files.get("model.conf") != text for files in theirs.values())
+        answers = {name: self.apply(admin, files, base) for name, files in theirs.items()}
+        assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 403} == {}
+        assert {answer.get_json()["code"] for answer in answers.values()} == {"forbidden"}
+        assert (services.policy.current.version, model.read_text(), orders.read_text()) == (base, text, lines)
+        for files in (with_condition(f"r.sub.id == '{mine}'"), with_line(f"person:{mine}"), with_condition(
+                "r.obj.status == 'pending'"), {"orders.csv": lines.replace("# end", "# mine\n# end")}):
+            answer = self.apply(admin, files, services.policy.current.version)
+            assert answer.status_code == 200, answer.get_data(as_text=True)
+        files = {"orders.csv": lines.replace(f"p, user, order.approve, person:{far}, allow\n", "")}
+        assert self.apply(other, files, services.policy.current.version).status_code == 200
+
     def test_a_folder_that_cannot_be_written_is_no_fault_of_the_caller(self, edited, admin, here, monkeypatch):
         def full(*args):
             raise OSError(28, "No space left on device")

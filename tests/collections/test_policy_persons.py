@@ -80,3 +80,82 @@ def test_an_error_tells_of_lines_about_persons_of_the_own_tenant_alone(personal,
     assert names(personal, errors[0].lower()) == set()
     assert "2 findings about persons of other tenants are left out" in errors[0]
     assert developer.get(POLICY).get_json()["error"] is None
+
+
+WAYS = {"by_id": "r.sub.id == '{id}'", "by_no_id": "r.sub.id != '{id}'", "by_key": "r.sub.key == 'user:{id}'",
+        "by_name": "g(r.sub.key, 'user:{id}')", "by_owner": "r.obj.owner_id == '{id}'"}
+
+
+@pytest.fixture(scope="module")
+def conditional(app, under) -> Iterator[SimpleNamespace]:
+    """An app whose conditions name `near` and `far` in every way in which a matcher can."""
+    given, elsewhere = Given(app, "default"), Given(app, "other")
+    ids = {"near": given.user("user").id, "far": elsewhere.user("user").id}
+    conditions = "".join(f"    p.when == '{word}_{name}' && {way.format(id=id)} || \\\n"
+                         for word, way in WAYS.items() for name, id in ids.items())
+    words = [*(f"{word}_{name}" for word in WAYS for name in ids), *(f"person:{id}" for id in ids.values())]
+    made = under(f"{conditions}    p.when == 'person:' + r.sub.id || \\\n", {
+        "articles.csv": "\n".join(f"p, {role}, article.archive, {word}, allow" for word in words
+                                  for role in ("user", "editor")) + "\np, user, article.publish, by_id_far, allow",
+        "invariants.csv": f"atmost, user, article.import, person:{ids['far']}\natmost, user, page.import, by_id_far",
+        "stats.csv": f"# for {ids['far']} and user:{ids['far']}"})
+    yield SimpleNamespace(app=made, **ids, gone=NO_ROW)
+
+
+def test_no_answer_about_the_rules_has_the_id_of_a_user_of_another_tenant(conditional, as_user, given):
+    developer, owner = as_user("developer"), as_user("owner")
+    developer.client = owner.client = conditional.app.test_client()
+    near, far, article = conditional.near, conditional.far, given.article(owner_id=conditional.near)
+    about, version = f"permission=article.archive&id={article.id}", conditional.app.extensions[
+        "gatepost"].policy.current.version
+    added = f"p, user, page.archive, by_id_far, allow\np, editor, page.archive, person:{far}, allow\n"
+
+    def attempt(line):
+        return developer.post(f"{POLICY}/try", json={"files": {"more.csv": f"{added}{line}# end\n"}})
+
+    answers = {
+        "the rules": developer.get(POLICY), "the table": developer.get(f"{POLICY}/matrix"),
+        "a column of it": developer.get(f"{POLICY}/matrix?person={near}"),
+        "lines without use": developer.get(f"{POLICY}/unused"), "who may": developer.get(f"{POLICY}/who?{about}"),
+        "history": developer.get(f"{POLICY}/versions"), "files": developer.get(f"{POLICY}/versions/{version}"),
+        **{f"why {who}{on}": developer.get(f"{POLICY}/explain?as={who}&{on}") for who in ("user", "editor", near)
+           for on in (about, "permission=article.archive")},
+        "what is visible": owner.get(f"{POLICY}/visible?as={near}&collection=articles&ids={article.id}"),
+        "a change": attempt(""), "a wrong one": attempt(f"p, user, page.archive, persn:{far}, allow\n"),
+    }
+    assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 200} == {}
+    assert {name for name, answer in answers.items() if "far" in names(conditional, answer.text)} == set()
+    told = {name: answer.get_json() for name, answer in answers.items()}
+    assert told["the rules"]["conditions"]["by_id_far"] == "r.sub.id == '…'"
+    assert told["the rules"]["conditions"]["by_id_near"] == f"r.sub.id == '{near}'"
+    assert "# a line about a person of another tenant is left out" in told["files"]["files"]["model.conf"]
+    assert near in told["files"]["files"]["model.conf"]
+    assert any("`persn:…` is no condition" in one["message"] for one in told["a wrong one"]["findings"])
+
+
+def test_an_error_about_a_condition_that_names_one_is_told_without_the_id(conditional, as_user):
+    developer, policy = as_user("developer"), conditional.app.extensions["gatepost"].policy
+    developer.client = conditional.app.test_client()
+    file = policy._source.directory / "pages.csv"
+    good = file.read_text()
+    file.write_text(good.replace("# end", f"p, user, page.archive, persn:{conditional.far}, allow\n# end"))
+    try:
+        policy.reload()
+        errors = [developer.get(POLICY).get_json()["error"], developer.get(HEALTH).get_json()["policy_error"]]
+    finally:
+        file.write_text(good)
+        policy.reload()
+    assert errors[0] == errors[1] and "`persn:…` is no condition" in errors[0]
+    assert names(conditional, errors[0]) == set()
+
+
+def test_a_decision_of_the_past_is_explained_without_the_id(conditional, as_user, given):
+    owner, ann = as_user("owner"), as_user("user")
+    owner.client = ann.client = conditional.app.test_client()
+    assert ann.post(f"/api/articles/{given.article().id}/publish").status_code == 403
+    services = conditional.app.extensions["gatepost"]
+    services.trail.flush(early=True)
+    [row] = owner.get(f"/api/audit?principal=user:{ann.id}&action=publish").get_json()["items"]
+    answer = owner.get(f"{POLICY}/explain/{row['id']}")
+    assert answer.status_code == 200 and answer.get_json()["decisions"][0]["nearest_misses"]
+    assert "far" not in names(conditional, answer.text)

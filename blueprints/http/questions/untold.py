@@ -1,10 +1,14 @@
-"""What the reasons of a decision would tell of a person or an object that the asker may not see."""
+"""What the reasons of a decision would tell of a person or an object that the asker may not see.
+
+And of which users an asker may not be told at all: those of other tenants. Rules name them by key (`user:<id>`), and
+conditions and parameters by the id alone; no answer about the rules shows such an id.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
 
 from models.base import Rows, is_id
 from models.tables import share
@@ -18,8 +22,11 @@ from ..request.reasons import hidden_of
 from .predicted import Prediction
 
 _GROUP = "group:"
-_PERSON = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(r"(user:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
+_LENGTH = 36  # characters of an id
 _BATCH = 500  # persons in one statement: rules may name more than a database takes at once
+_WITHHELD = "…"  # in the place of an id
+T = TypeVar("T")
 
 
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
@@ -66,11 +73,6 @@ def refuse_to_tell_fields(secret: Collection[str]) -> None:
                                            fields=", ".join(sorted(secret))))
 
 
-def persons_in(text: str) -> list[str]:
-    """The persons (`user:<id>`) that a text names."""
-    return _PERSON.findall(text)
-
-
 def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
     """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
     by_id = {name.partition(":")[2]: name for name in names}
@@ -80,3 +82,48 @@ def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
         users = rows.select(User.id).where(User.id.in_(ids[start:start + _BATCH]))
         found |= {by_id[user.id] for user in users}
     return frozenset(found)
+
+
+def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
+    """The ids in these texts of users of whom the caller may not be told: of other tenants, and those that are written
+    as a user's (`user:<id>`) and are none's."""
+    written: dict[str, bool] = {}
+    for text in texts:
+        for key, id in _ID.findall(text) if len(text) >= _LENGTH else ():
+            written[id.lower()] = bool(key) or written.get(id.lower(), False)
+    home, tenants = None if call.principal.kind == "guest" else call.tenant_id, User.tenants(list(written))
+    return frozenset(id for id, as_user in written.items()
+                     if (as_user or id in tenants) and tenants.get(id, "") != home)
+
+
+def mentions(text: str, ids: Collection[str]) -> bool:
+    """Whether a text has one of these ids."""
+    return bool(ids) and len(text) >= _LENGTH and any(id.lower() in ids for _, id in _ID.findall(text))
+
+
+def withheld(call: Call, answer: T) -> T:
+    """An answer about the rules without the ids of users of whom the caller may not be told."""
+    ids = untold_ids(call, _texts(answer))
+    return cast(T, _without(answer, ids)) if ids else answer
+
+
+def _texts(answer: Any) -> Iterator[str]:
+    if isinstance(answer, str):
+        yield answer
+    elif isinstance(answer, Mapping):
+        for name, value in answer.items():
+            yield str(name)
+            yield from _texts(value)
+    elif isinstance(answer, Iterable):
+        for value in answer:
+            yield from _texts(value)
+
+
+def _without(answer: Any, ids: Collection[str]) -> Any:
+    if isinstance(answer, str):
+        # A text that names nobody stays as it is: it may be one that is still to be translated.
+        return _ID.sub(lambda found: _WITHHELD if found[2].lower() in ids else found[0], answer) if mentions(
+            answer, ids) else answer
+    if isinstance(answer, Mapping):
+        return {_without(name, ids): _without(value, ids) for name, value in answer.items()}
+    return [_without(value, ids) for value in answer] if isinstance(answer, list | tuple) else answer

@@ -1,0 +1,60 @@
+"""What a policy says of certain users: rules that name one in their first column, or by a condition.
+
+A condition names a user by the key, as a line does (`g(r.sub.key, 'user:<id>')`), or by an id: `r.sub.id == '<id>'`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from functools import cache
+
+from ..comparison.candidates import ID
+from ..comparison.subjects import operands
+from ..evaluation.fold import Folder
+from ..evaluation.policy import Policy
+from ..invariants.lines import lines_of
+from ..syntax.expression import Attribute, Comparison, Expression, atoms
+from ..syntax.rules import PERSON
+
+_PREFIX = "user:"
+_OF_USERS = (ID, Attribute("obj", "owner_id"))  # what holds the id of a user, whatever the resource
+
+
+def users_in(expression: Expression) -> frozenset[str]:
+    """The keys (`user:<id>`) of the users whom an expression names."""
+    named = {one for atom in atoms(expression) for one in operands(atom) if isinstance(one, str)}
+    found = {one for one in named if PERSON.fullmatch(one)}
+    for atom in atoms(expression):
+        if isinstance(atom, Comparison) and atom.left in _OF_USERS and isinstance(atom.right, str):
+            found.add(_PREFIX + atom.right)
+    return frozenset(found)
+
+
+def changed_users(old: Policy, new: Policy) -> frozenset[str]:
+    """The keys of the users about whom the new policy does not say the same as the old one."""
+    numbers: dict[Expression, int] = {}
+    before, after = (Counter(_said(policy, numbers)) for policy in (old, new))
+    return frozenset(user for users, _ in (before - after) + (after - before) for user in users)
+
+
+def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
+    """Each rule, link, condition and invariant that names users: whom, and what it says; a condition that names them by
+    its number: what another one means is no matter of theirs alone."""
+    folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
+
+    @cache
+    def meaning(word: str) -> tuple[int | None, frozenset[str]]:
+        left = folder.fold({"rule.when": word})
+        users = users_in(left)
+        return numbers.setdefault(left, len(numbers)) if users else None, users
+
+    found = [
+        *((meaning(rule.when), rule.sub, (rule.act, rule.when, rule.eft)) for rule in policy.rules),
+        *((meaning(line.when), line.who, str(line)) for line in lines_of(policy)),
+        *((meaning(word), "", word) for word in policy.conditions),
+        *(((None, frozenset[str]()), link.name, link.inherits) for link in policy.roles.links),
+    ]
+    for (number, users), who, said in found:
+        if named := users | ({who} if PERSON.fullmatch(who) else set()):
+            yield named, (number, who, said)
