@@ -153,16 +153,16 @@ class World(Nodes):
             right = self.word(value, "a right") or ""
             if not grantee.startswith(_GRANTEES):
                 self.report(key, f"{grantee!r} must be user:<id>, group:<name> or role:<name>")
-            elif not any(grantee in _grantees(principal) for principal in self.principals.values()):
+            elif not any(grantee in self.grantees(principal) for principal in self.principals.values()):
                 self.warn(key, f"no principal is {grantee}")
             if right not in RIGHTS:
                 self.report(value, f"there is no right {right!r}; use {', '.join(RIGHTS)}")
             shares[grantee] = right
         return shares
 
-
-def _grantees(principal: Principal) -> set[str]:
-    """The names by which something can be shared with a principal."""
-    if principal.kind == "guest":
-        return set()
-    return {principal.key, f"role:{principal.role}", *(f"group:{name}" for name in principal.groups)}
+    def grantees(self, principal: Principal) -> set[str]:
+        """The names by which something may be shared with a principal: any role may be inherited, but `guest`."""
+        if principal.kind == GUEST:
+            return set()
+        roles = {principal.role, *(self.roles or ())} - {GUEST}
+        return {principal.key, *(f"role:{name}" for name in roles), *(f"group:{name}" for name in principal.groups)}

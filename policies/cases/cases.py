@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..evaluation.compiled import SharedWith
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..evaluation.rule_trace import RuleTrace
+from ..syntax.roles import GUEST, Roles
 from ..syntax.vocabulary import Vocabulary
 from ..wording.finding import Finding
 
@@ -30,17 +32,17 @@ class Thing:
     columns: Mapping[str, Any] | None
     shares: Mapping[str, str]
 
-    def shared(self, principal: Principal, _obj: Any, permission: str) -> bool:
-        """Whether a share of this object gives `permission` to `principal`; never to a guest."""
-        if principal.kind == "guest":
-            return False
-        verb = permission.partition(".")[2]
-        grantees = (
-            principal.key,
-            f"role:{principal.role}",
-            *(f"group:{name}" for name in principal.groups),
-        )
-        return any(verb in RIGHTS[self.shares[name]] for name in grantees if name in self.shares)
+    def shared_under(self, roles: Roles) -> SharedWith:
+        """Whether a share of this object gives a permission, as the service finds it: also by a role that the
+        principal's inherits, or that a line lends; never to a guest."""
+        def shared(principal: Principal, _obj: Any, permission: str) -> bool:
+            verb = permission.partition(".")[2]
+            named = (principal.key, *(f"role:{name}" for name in roles.shared_as(principal.role, principal.key)),
+                     *(f"group:{name}" for name in principal.groups))
+            return principal.kind != GUEST and any(
+                verb in RIGHTS[self.shares[name]] for name in named if name in self.shares)
+
+        return shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +89,13 @@ class Question:
     def asked_of(self, policy: Policy) -> bool:
         """The policy's answer."""
         return policy.decide(
-            self.principal, self.permission, self.thing.columns, self.case.environment, self.thing.shared
+            self.principal, self.permission, self.thing.columns, self.case.environment,
+            self.thing.shared_under(policy.roles),
         )
 
     def traces(self, policy: Policy) -> list[RuleTrace]:
         """Every rule about this caller and permission, those that hold and those that do not."""
         return policy.rule_traces(
-            self.principal, self.permission, self.thing.columns, self.case.environment, self.thing.shared
+            self.principal, self.permission, self.thing.columns, self.case.environment,
+            self.thing.shared_under(policy.roles),
         )

@@ -137,6 +137,18 @@ objects: {{product: {{theirs: {{owner_id: ann, status: draft, shares: {{"{grante
     assert run(shipped, suite_of(f"who: bob, what: theirs, may: [{granted}]", head=head)).failures == []
 
 
+@pytest.mark.parametrize(("grantee", "granted"), [("role:support", True), ("role:user", True), ("role:editor", False)])
+def test_a_share_with_a_role_is_one_with_those_that_inherit_it_as_in_the_service(
+    shipped: Policy, grantee: str, granted: bool
+) -> None:
+    head = f"""
+principals: {{sue: {{role: support}}}}
+objects: {{product: {{theirs: {{status: draft, shares: {{"{grantee}": read}}}}}}}}
+"""
+    suite = suite_of(f"who: sue, what: theirs, may: [{'product.view' if granted else ''}]", head=head)
+    assert run(shipped, suite).failures == []
+
+
 def test_a_guest_is_no_grantee(shipped: Policy) -> None:
     head = """
 principals: {visitor: {role: guest}}

@@ -35,7 +35,7 @@ class Missing:
     __hash__ = None  # type: ignore[assignment]
 
 
-def stock(found: Export, question: Question | None = None) -> casbin.Enforcer:
+def stock(found: Export, question: Question | None = None, policy: Policy | None = None) -> casbin.Enforcer:
     """Casbin as the editor starts it: one model, one policy, and `shared` as a function of its own."""
     model = casbin.Model()
     model.load_model_from_text(found.model)
@@ -44,7 +44,8 @@ def stock(found: Export, question: Question | None = None) -> casbin.Enforcer:
         load_policy_line(line.strip(), enforcer.model)
     enforcer.build_role_links()
     if question is not None:
-        answer = question.thing.shared(question.principal, None, question.permission)
+        assert policy is not None
+        answer = question.thing.shared_under(policy.roles)(question.principal, {}, question.permission)
         enforcer.add_function("shared", lambda *_: answer)
     return enforcer
 
@@ -83,7 +84,7 @@ def test_casbin_answers_every_shipped_case_by_the_export(shipped: Policy) -> Non
     found = export(SHIPPED)
     # Casbin takes milliseconds for each: every seventh question reaches every case.
     for question in list(suite.questions(VOCABULARY))[::7]:
-        assert asked_of_casbin(stock(found, question), question) == question.asked_of(shipped), question
+        assert asked_of_casbin(stock(found, question, shipped), question) == question.asked_of(shipped), question
 
 
 def test_a_plugins_rules_are_in_it_unless_the_folder_replaces_them(tmp_path: Path) -> None:
