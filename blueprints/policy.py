@@ -252,9 +252,12 @@ def trouble(call: Call) -> str | None:
 
 
 def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
-    """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name."""
+    """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name.
+
+    Guests are of the tenant in which they act, whichever the caller's is.
+    """
     if who == "guest":
-        return None, guest(call.tenant_id)
+        return None, guest(call.services.guest_tenant)
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
     found = named_person(call, who)

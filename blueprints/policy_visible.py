@@ -108,7 +108,7 @@ def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, A
 
 
 def _told(asked: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
-    sees = active and collection.shows(asked, row)
+    sees = active and row["tenant_id"] == asked.tenant_id and collection.shows(asked, row)
     acts = sees and "allowed_actions" in collection.computed
     return {"id": row["id"], "visible": sees,
             "hidden": sorted(collection.hidden(asked, row, list(collection.guards))) if sees else [],

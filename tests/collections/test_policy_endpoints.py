@@ -327,6 +327,21 @@ def test_a_circumstance_that_is_none_is_refused_by_name(as_role, parameter, valu
     assert {error["parameter"] for error in answer.get_json()["errors"]} == {parameter}
 
 
+def test_guests_are_those_of_the_tenant_in_which_they_act(as_role, given, elsewhere):
+    for tenant, home, expected in (
+            ("default", given, ("allowed", 200, True)), ("other", elsewhere, ("refused", 404, False))):
+        admin, article = as_role("admin", tenant=tenant), home.article()
+        why = query(admin, who="guest", permission="article.view", id=article.id).get_json()
+        shown = admin.get(f"/api/admin/policy/visible?as=guest&collection=articles&ids={article.id}").get_json()
+        listed = admin.get(f"/api/admin/policy/who?permission=article.view&id={article.id}").get_json()["items"]
+        decision = admin.post("/access/v1/evaluation", json={
+            "subject": {"type": "user", "id": "guest"}, "action": {"name": "view"},
+            "resource": {"type": "article", "id": article.id}}).get_json()["decision"]
+        assert (why["verdict"], why["status"], shown["items"][0]["visible"]) == expected
+        assert (decision, any(one["user"] is None for one in listed)) == (expected[2],) * 2
+        assert as_role("guest").get(f"/api/articles/{article.id}").status_code == expected[1]
+
+
 def test_a_guest_has_no_token(as_role):
     answer = query(as_role("admin"), who="guest", permission="article.view", scope="read:articles")
     assert (answer.status_code, answer.get_json()["errors"][0]["parameter"]) == (400, "scope")
