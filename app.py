@@ -95,7 +95,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
             tenant = _default_tenant(settings)
             if gone := left_over(database, registry):
                 registry = replace(registry, gone=gone)
-        policy = Watcher(source_of(settings, registry, database, tenant.id), keep=settings.instance)
+        policy = Watcher(source_of(live, registry, database, tenant.id), keep=settings.instance)
     except BaseException:
         database.close_all()
         raise
@@ -159,7 +159,9 @@ def _default_tenant(settings: Settings) -> Tenant:
 
 def _follow(services: Services, settings: Settings) -> None:
     """Go on with other values of live settings; who keeps none of them reads `services.settings` or `live.current`."""
-    services.settings = settings
+    before, services.settings = services.settings, settings
+    if settings.time_zone != before.time_zone:
+        services.policy.look_soon()  # the cases of tests.yaml are of another zone
     services.limits.follow(settings)
     services.ownership.most = settings.owner_rows
 

@@ -8,6 +8,7 @@ address that is none) is a warning: it keeps no rules from being taken over.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -26,27 +27,30 @@ from .yaml_nodes import line_of
 
 OTHERS = "others"
 _PARTS = ("clock", "env", "principals", "objects", "cases")
+_USUAL = datetime(2026, 11, 18, 10)  # on the wall, where no clock is given: a Wednesday morning
 _NOTHING = ("nothing", "none", "no", "never", "-", "~", "null")
 
 
 def read_suite(text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None = None,
-               roles: Collection[str] | None = None) -> Suite:
+               roles: Collection[str] | None = None, zone: tzinfo = UTC) -> Suite:
     """The suite that `text` describes; `file` names it in findings. `scopes` and `roles` are those that the rules have
-    (None: not known).
+    (None: not known). `zone` is the time zone of the settings.
 
     Raises PolicyError with every finding at once (`file:line: message`).
     """
-    reader = _Reader(text, file, vocabulary, scopes, roles)
+    reader = _Reader(text, file, vocabulary, scopes, roles, zone)
     suite = reader.suite()
     if reader.findings:
         raise PolicyError([*reader.findings, *reader.warnings])
     return suite
 
 
-def failures(policy: Policy, path: Path) -> list[Finding]:
-    """Read the cases in `path` and run them: what is wrong with the file, or with the policy's answers."""
+def failures(policy: Policy, path: Path, zone: tzinfo = UTC) -> list[Finding]:
+    """Read the cases in `path`, for that time zone, and run them: what is wrong with the file, or with the policy's
+    answers."""
     try:
-        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.scope_names, policy.roles.names)
+        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.scope_names, policy.roles.names,
+                           zone)
     except Unreadable as error:
         return [Finding(path.name, 0, str(error))]
     except PolicyError as error:
@@ -58,8 +62,8 @@ class _Reader(World):
     """One pass over the nodes of a file of cases; `used` are the principals and objects that some case names."""
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
-                 roles: Collection[str] | None) -> None:
-        super().__init__(text, file, vocabulary, scopes, roles)
+                 roles: Collection[str] | None, zone: tzinfo) -> None:
+        super().__init__(text, file, vocabulary, scopes, roles, zone)
         self.used: set[str] = set()
 
     def suite(self) -> Suite:
@@ -69,7 +73,7 @@ class _Reader(World):
             self.report(root, f"these are no cases; known are {', '.join(_PARTS)}")
             return Suite(self.file, ())
         parts = self.mapping(root, "the file", _PARTS)
-        environment = self.environment(parts, FixedEnvironment())
+        environment = self.environment(parts, FixedEnvironment().at(_USUAL, self.zone))
         people = {}
         for name, key, value in self.entries(parts.get("principals"), "principals"):
             people[name] = key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import yaml
@@ -30,14 +30,15 @@ _TYPES: dict[type, str] = {str: "text (put it in quotes)", int: "a whole number"
 class World(Nodes):
     """The nodes of one file of cases, and what those above `cases` mean.
 
+    zone     the time zone of the settings: what a clock on the wall shows
     refused  objects that are reported where they stand, and not once more where they are named
     gone     objects and resources of a plugin that was taken out
     """
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
-                 roles: Collection[str] | None) -> None:
+                 roles: Collection[str] | None, zone: tzinfo) -> None:
         super().__init__(text, file)
-        self.vocabulary, self.scopes, self.roles = vocabulary, scopes, roles
+        self.vocabulary, self.scopes, self.roles, self.zone = vocabulary, scopes, roles, zone
         self.principals: dict[str, Principal] = {}
         self.things: dict[str, Thing] = {}
         self.refused: set[str] = set()
@@ -59,14 +60,14 @@ class World(Nodes):
         text = self.word(clock, "clock") or ""
         try:
             moment = datetime.fromisoformat(text)
-            found = default.at(moment)
+            found = default.at(moment, self.zone)
         except (ValueError, OverflowError):  # the latter: in UTC it is before the first year, or after the last
-            self.report(clock, "clock must be a time such as 2026-11-18T10:30:00Z")
+            self.report(clock, "clock must be a time such as 2026-11-18T10:30:00, with or without an offset")
             return default.having(values)
         if ":" not in text and "T" not in text:
-            self.warn(clock, f"this is midnight; write the time, too, such as {text}T10:30:00Z")
-        if moment.utcoffset() not in (None, timedelta()):
-            self.warn(clock, "the offset counts for r.env.now alone: hour, weekday and date are as they are written")
+            self.warn(clock, f"this is midnight; write the time, too, such as {text}T10:30:00")
+        if moment.tzinfo is None and (why := _changes(moment.replace(tzinfo=self.zone))):
+            self.warn(clock, f"{why} in {self.zone}; write the offset, too, such as {found.now}")
         return found.having(values)
 
     def principal(self, name: str, key: yaml.Node, node: yaml.Node) -> Principal:
@@ -166,3 +167,12 @@ class World(Nodes):
             return set()
         roles = {principal.role, *(self.roles or ())} - {GUEST}
         return {principal.key, *(f"role:{name}" for name in roles), *(f"group:{name}" for name in principal.groups)}
+
+
+def _changes(moment: datetime) -> str | None:
+    """Why a time on the wall is no single moment in its zone, on the nights when the clock changes; None: it is one."""
+    if moment.astimezone(UTC).astimezone(moment.tzinfo) != moment:
+        return "the clock leaves this time out"
+    if moment.utcoffset() != moment.replace(fold=1).utcoffset():
+        return "the clock shows this time twice"
+    return None

@@ -142,9 +142,9 @@ def _at(facts: Facts) -> FixedEnvironment:
     usual, now, day, hour = FixedEnvironment(), *map(facts.get, (NOW, DATE, HOUR))
     if now is None:
         hand = time(usual.hour if hour is None else int(hour), tzinfo=UTC)
-        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), hand))
+        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), hand), UTC)
     shown = clock.wall(str(now), None if day is None else str(day), None if hour is None else int(hour))
-    return replace(usual.at(shown), now=str(now))
+    return replace(usual.at(shown, UTC), now=str(now))
 
 
 def _text(value: Value) -> str | None:

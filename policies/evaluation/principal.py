@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Protocol
 
 from ..syntax.vocabulary import date_time
@@ -63,11 +63,14 @@ class FixedEnvironment:
     method: str = "GET"
     request: str = "read"
 
-    def at(self, moment: datetime) -> FixedEnvironment:
-        """The same environment at another time, in the zone of the settings; one without a zone is UTC."""
-        known = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-        return replace(self, hour=moment.hour, weekday=moment.isoweekday(), date=moment.date().isoformat(),
-                       now=date_time(known))
+    def at(self, moment: datetime, zone: tzinfo) -> FixedEnvironment:
+        """The same environment at another time, as a clock on a wall in `zone` shows it. A moment without an offset is
+        what that clock shows. Raises OverflowError beyond the years that there are."""
+        known = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+        # By way of UTC: an hour that a change of the clock leaves out becomes the one that the clock shows instead.
+        shown = known.astimezone(UTC).astimezone(zone)
+        return replace(self, hour=shown.hour, weekday=shown.isoweekday(), date=shown.date().isoformat(),
+                       now=date_time(shown))
 
     def having(self, values: Mapping[str, Any]) -> FixedEnvironment:
         """The same environment but for these attributes."""

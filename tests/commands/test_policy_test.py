@@ -353,3 +353,19 @@ def test_a_disk_that_fails_leaves_no_half_report(run: Run, tmp_path: Path, monke
     result = run("test", "--junit", "report.xml")
     assert result.exit_code == 2 and "cannot be written: No space left on device" in result.stderr
     assert sorted(file.name for file in tmp_path.iterdir()) == ["instance"]
+
+
+# The time zone of the settings
+
+
+def test_the_clock_of_cases_is_that_of_the_time_zone_of_the_settings(
+    run: Run, instance: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_line(instance / "admin.csv", "p, user, stats.view, office_hours, allow")
+    for clock in ("2026-11-18T02:30:00Z", "2026-11-18T08:00:00", "2026-11-18T03:30:00+01:00"):
+        (instance / "tests.yaml").write_text(f"clock: {clock}\n{WRONG.replace('health.view', 'stats.view')}")
+        answers = []
+        for zone in ("Asia/Kolkata", "America/New_York"):
+            monkeypatch.setenv("GATEPOST_TIME_ZONE", zone)
+            answers.append((run("test").exit_code, run("check").exit_code))
+        assert answers == ([(0, 0), (0, 0)] if clock.endswith("08:00:00") else [(0, 0), (1, 1)]), clock

@@ -139,7 +139,7 @@ class World:
         """By key of user or `guest`: the rows that are lost, though not the view of them, and those that are gained."""
         resource, _, verb = permission.partition(".")
         method, request = METHODS[verb]
-        env: Any = FixedEnvironment(ip=None).at(AT).having({"device": None, "method": method, "request": request})
+        env: Any = FixedEnvironment(ip=None).at(AT, UTC).having({"device": None, "method": method, "request": request})
 
         def allowed(policy: Policy, who: Any, *asked: str) -> set[str]:
             access = Access(policy, who, env)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -107,10 +108,11 @@ def followed(recipe: Recipe) -> Policy:
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
-def test_a_recipe_has_the_effect_that_its_cases_prove(before: Policy, recipe: Recipe) -> None:
-    suite = read_suite(recipe.cases, "recipe", VOCABULARY)
-    assert run(before, suite).failures, "the cases pass without the recipe: they prove nothing"
-    assert run(followed(recipe), suite).findings == [], "nor do they declare what they do not use"
+def test_a_recipe_has_the_effect_that_its_cases_prove_in_each_time_zone(before: Policy, recipe: Recipe) -> None:
+    for zone in map(ZoneInfo, ("UTC", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati")):
+        suite = read_suite(recipe.cases, "recipe", VOCABULARY, zone=zone)
+        assert run(before, suite).failures, "the cases pass without the recipe: they prove nothing"
+        assert run(followed(recipe), suite).findings == [], "nor do they declare what they do not use"
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)

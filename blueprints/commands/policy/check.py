@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import show_path
+from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, counted, finish
 from blueprints.commands.policy.ungranted import ungranted
@@ -46,7 +46,7 @@ def check(place: Path | None, strict: bool, as_json: bool) -> None:
         findings = [*warnings(found), *unread(folder), *sampled(found, seconds=SAMPLE),
                     *ungranted(folders.registry(), found)]
         if os.path.lexists(folder / CASES_FILE):
-            findings += failures(found, folder / CASES_FILE)
+            findings += failures(found, folder / CASES_FILE, load_settings().zone)
         findings = _about(file, [*findings, *folders.gone(folder, found)], base)
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]

@@ -210,7 +210,8 @@ def suite(path: Path, policy: Policy) -> Suite:
     # So a finding says that the line is not in a file of the operator's.
     name = f"{SHIPPED_WORD}/{path.name}" if path.parent == SHIPPED else path.name
     try:
-        return read_suite(read_text(path), name, policy.vocabulary, policy.scope_names, policy.roles.names)
+        return read_suite(read_text(path), name, policy.vocabulary, policy.scope_names, policy.roles.names,
+                          zone=load_settings().zone)
     except Unreadable as error:
         raise Unusable(path, PolicyError([Finding(name, 0, str(error))])) from None
     except PolicyError as error:

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -91,7 +92,7 @@ class Changing(ABC):
     def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
         """That of the instance which has these settings. `tenant_id` is the tenant whose trail tells of changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
-                        required=installed.required_policies, cases=failures)
+                        required=installed.required_policies, cases=partial(failures, zone=settings.zone))
         ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
                         settings.policies)
         if settings.policy_source == DATABASE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
 
@@ -96,7 +96,7 @@ class _Comparison:
         """Count what changes about one permission: for guests, for each role, and for persons apart."""
         method = _METHODS[permission.partition(".")[2]]
         # Nobody's device is known, and the address is in no network that a rule names.
-        environment = FixedEnvironment(ip=self._elsewhere).at(self._at).having({
+        environment = FixedEnvironment(ip=self._elsewhere).at(self._at, self._at.tzinfo or UTC).having({
             "device": None, "method": method, "request": REQUESTS[method]})
         asked = _Asked(collection, permission, environment)
         for role in dict.fromkeys((*self._old.roles.names, *self._new.roles.names)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,12 +11,12 @@ from models.tables import policy_version
 from models.tables.policy_version import START, SYSTEM, PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
-from policies.loading.folder import Folder, Source
+from policies.loading.folder import Cases, Folder, Source
 from policies.loading.loader import CASES_FILE
 from policies.loading.oracle import SAMPLE
 from policies.loading.snapshot import LastGood
 from policies.questions.diff import decide_alike
-from settings import Settings
+from settings import LiveSettings
 
 from .change import STRAY, Changing, InDatabase, InFiles, Installed
 from .exported import Export, is_policy_file, packaged_of, texts_of, unknown_file
@@ -30,9 +31,9 @@ class StoredPolicy:
     place = "the policy in the database"
     lacks = False  # what a node does not know is no reason to be without the rules that the others have
 
-    def __init__(self, database: Database, vocabulary: Vocabulary, export: Export) -> None:
+    def __init__(self, database: Database, vocabulary: Vocabulary, export: Export, cases: Cases) -> None:
         self.vocabulary = vocabulary
-        self._database, self._export = database, export
+        self._database, self._export, self._cases = database, export, cases
         self.packaged: frozenset[str] = frozenset()
 
     @property
@@ -55,33 +56,38 @@ class StoredPolicy:
             row = policy_version.newest()
         if row is None:
             raise PolicyError([Finding("", 0, _EMPTY)])
-        policy = checked(row, self.vocabulary, closing=closing)
+        policy = checked(row, self.vocabulary, self._cases, closing=closing)
         self.packaged = frozenset(row.packaged)
         new = before is None or before.version != row.version
         self._export.write(row.version, texts_of(row), packaged_of(row), new=new)
         return policy
 
 
-def source_of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Source:
+def source_of(live: LiveSettings, installed: Installed, database: Database, tenant_id: str) -> Source:
     """Where the rules of an instance come from; a database that has none yet gets those of the policy folder.
 
     `tenant_id` is the tenant whose trail tells of changes. Raises PolicyError, `RowError`.
     """
+    settings = live.current
+
+    def cases(policy: Policy, path: Path) -> Collection[Finding]:
+        return failures(policy, path, live.current.zone)
+
     changing = Changing.of(settings, installed, database, tenant_id)
     if isinstance(changing, InFiles):
         if changing.is_stray:
             raise PolicyError([Finding("policy_source", 0, STRAY)])
         return Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies, sample=SAMPLE,
-                      required=installed.required_policies, cases=failures, alike=decide_alike)
+                      required=installed.required_policies, cases=cases, alike=decide_alike)
     assert isinstance(changing, InDatabase)
     if changing.in_force() is None:
         # Another node that starts at the same time may be first.
         changing.begin(changing.candidate({}), START, SYSTEM)
     changing.take_over()
-    return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies))
+    return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies), cases)
 
 
-def checked(row: PolicyVersion, vocabulary: Vocabulary, *, closing: bool = False) -> Policy:
+def checked(row: PolicyVersion, vocabulary: Vocabulary, cases: Cases, *, closing: bool = False) -> Policy:
     """The policy of a row of the ledger, checked as files are (`Folder.load`). Raises PolicyError, also for a file that
     a newer program has put there: without what it says, the rest would be another policy."""
     if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
@@ -92,4 +98,4 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary, *, closing: bool = False
         if row.cases is not None:
             (Path(scratch) / CASES_FILE).write_bytes(row.cases.encode())
         # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
-        return Folder(Path(scratch), vocabulary, cases=failures, sample=SAMPLE).load(None, closing=closing)
+        return Folder(Path(scratch), vocabulary, cases=cases, sample=SAMPLE).load(None, closing=closing)

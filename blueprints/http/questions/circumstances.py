@@ -80,8 +80,8 @@ def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | 
         method = endpoint.method if endpoint is not None else "GET" if permission.partition(".")[2] in READS else "POST"
     found = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
     said = {name: asked[name] for name in ("ip", "device") if name in asked}
-    return replace(found.at(_local(asked.get("at"), zone)), **said, method=method,
-                   request=REQUESTS[method])
+    at = datetime.fromisoformat(asked["at"]) if "at" in asked else datetime.now(zone)
+    return replace(found.at(at, zone), **said, method=method, request=REQUESTS[method])
 
 
 def fixed(asked: Mapping[str, Any], endpoint: Endpoint | None, permission: str, zone: ZoneInfo) -> dict[str, Any]:
@@ -101,13 +101,6 @@ def endpoint_of(found: Collection[Endpoint], *, about_row: bool, method: str | N
     return min(named or found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
                                                 one.method not in ("PATCH", "PUT"), one.method != "PATCH"),
                default=None)
-
-
-def _local(text: str | None, zone: ZoneInfo) -> datetime:
-    if text is None:
-        return datetime.now(zone)
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
 
 
 def require_known(access: Access, permission: str) -> None:

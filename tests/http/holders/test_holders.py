@@ -44,8 +44,9 @@ def environments(verb: str) -> Iterator[FixedEnvironment]:
     """Enough of them that a condition of these policies which can hold does so in one."""
     method, request = METHODS[verb]
     for moment, offset, device in itertools.product(MOMENTS, range(-12, 15), ("desktop", "bot", "other")):
-        here = moment.astimezone(timezone(timedelta(hours=offset)))
-        yield FixedEnvironment(ip=None).at(here).having({"device": device, "method": method, "request": request})
+        zone = timezone(timedelta(hours=offset))
+        here = FixedEnvironment(ip=None).at(moment, zone)
+        yield here.having({"device": device, "method": method, "request": request})
 
 
 def asked(world: World, permission: str, row: Any = None, **environment: Any) -> Asked:

@@ -184,7 +184,6 @@ IDLE = [
     ("  page:", "  order:\n    an order: {}\n  page:", 12, "no case asks about an object of order"),
     (f"[{ALL}]", f"[{ALL},\n  {ALL}]", 15, "the case at line 14 has the same name, 'n'"),
     ("cases:", "clock: 2026-11-18\ncases:", 14, "this is midnight; write the time, too"),
-    ("cases:", "clock: 2026-11-18T10:30:00+02:00\ncases:", 14, "the offset counts for r.env.now alone"),
     ("cases:", "env: {ip: 10.1.2}\ncases:", 14, "'10.1.2' is no address"),
     ("cases:", "env: {ip: 10.0.0.0/8}\ncases:", 14, "'10.0.0.0/8' is no address"),
     ("cases:", "env: {device: moble}\ncases:", 14, "there is no device 'moble'; known are desktop"),
