@@ -20,19 +20,14 @@ from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
 
-from .http.questions.circumstances import (
-    CircumstancesSchema,
-    endpoint_of,
-    environment,
-    named_row,
-    require_known,
-)
+from .http.questions.circumstances import CircumstancesSchema, environment, named_row, require_known
 from .http.questions.names import Names, shown_to
 from .http.questions.persons import named_person
 from .http.questions.predicted import Question, predict
 from .http.questions.untold import refuse_to_tell, told_persons, withheld
 from .http.request.access import Supposed
 from .http.request.identity import guest, principal_of
+from .http.request.meant import meant
 from .http.request.reasons import hidden_of
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
@@ -128,6 +123,15 @@ class CircumstancesAnswerSchema(StrictSchema):
     request = fields.String(required=True)
 
 
+class OtherRequestSchema(StrictSchema):
+    """A request for the same permission by another method, which the rules answer otherwise."""
+
+    request = fields.String(required=True)
+    verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
+    status = fields.Integer(required=True, allow_none=True)
+    summary = fields.String(required=True)
+
+
 class ExplanationSchema(StrictSchema):
     """`allowed`, `refused`, or `depends` on the object; `summary` says why in one sentence.
 
@@ -153,6 +157,8 @@ class ExplanationSchema(StrictSchema):
     code = fields.String(required=True, allow_none=True, metadata={"description": "Of the problem, if it is one."})
     request = fields.String(required=True, allow_none=True, metadata={
         "description": "Which would be answered so, such as `PATCH /api/articles/<id>`."})
+    other_requests = fields.List(fields.Nested(OtherRequestSchema), required=True, metadata={
+        "description": "Those by other methods that are answered otherwise; none, where a method is asked about."})
     view = fields.String(required=True, allow_none=True, metadata={
         "description": "Why the user or role may not view the object, if they may not."})
     rules = fields.List(fields.Nested(RuleInCodeSchema), required=True)
@@ -205,17 +211,17 @@ def explained(call: Call) -> dict[str, Any]:
     principal = _scoped(call, principal)
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
-    endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None,
-                           method=call.query.get("method"))
-    circumstances = environment(call.query, permission, endpoint, call.services.settings.zone, call.access.environment)
-    access = Supposed(policy, principal, circumstances)
-    asked = Call(call.services, endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
+    requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
+                     about_row=row is not None, method=call.query.get("method"))
+    access = Supposed(policy, principal, environment(call.query, requests.methods[0], call.services.settings.zone,
+                                                     call.access.environment))
+    asked = Call(call.services, requests.endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
     asked.principal, asked.access = principal, access
     names = Names(shown_to(call))
     served = cast(Collection | None, collection)
     hidden = set() if person is None else hidden_of(call, call.services.collections["users"], person)
     found = predict(Question(
-        who=call.query["who"], permission=permission, access=access, endpoint=endpoint,
+        who=call.query["who"], permission=permission, access=access, requests=requests,
         collection=served, call=asked, row=row, person=person is not None,
         active=None if person is None or "active" in hidden else person["active"],
         title="" if row is None or collection is None else names.of(collection.name, row.id),

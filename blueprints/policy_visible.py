@@ -67,7 +67,7 @@ def visible(call: Call) -> dict[str, Any]:
     """
     collection = _collection(call)
     person, principal = named_principal(call, call.query["who"])
-    circumstances = environment({}, collection.view, None, call.services.settings.zone, call.access.environment)
+    circumstances = environment({}, "GET", call.services.settings.zone, call.access.environment)
     asked = Call(call.services, call.endpoint, call.request, {})
     asked.principal, asked.access = principal, Supposed(call.access.policy, principal, circumstances)
     unseen = set() if person is None else hidden_of(call, call.services.collections["users"], person)

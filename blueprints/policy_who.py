@@ -18,13 +18,14 @@ from policies import Principal
 from policies.holders.conditions import NotTold
 
 from .http.holders.holders import Holders, Reason, asked_about, ranks
-from .http.questions.circumstances import CircumstancesSchema, endpoint_of, fixed, named_row, require_known
+from .http.questions.circumstances import CircumstancesSchema, fixed, named_row, require_known
 from .http.reading import envelopes
 from .http.reading.listing import Listing
 from .http.reading.query import ListQuery
 from .http.reading.readable import Readable
 from .http.request.access import NOTHING
 from .http.request.call import Peer
+from .http.request.meant import meant
 from .http.request.reasons import hidden_of
 
 routes = Routes("policy_who", "Who may do something.")
@@ -74,7 +75,7 @@ class _Query(ListQuery):
             "permission": Line(required=True, metadata={
                 "description": "What is asked about, such as article.publish.", "example": "article.publish"}),
             "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
-            **{name: asked[name] for name in ("at", "ip", "device")},
+            **{name: asked[name] for name in ("at", "ip", "device", "method")},
             **{name: found[name] for name in _PAGES if name in found}})
 
 
@@ -96,7 +97,7 @@ def who(call: Call) -> dict[str, Any]:
     try:
         holders = _holders(call)
         page = _LISTING.within(call, holders.narrowing or NOTHING, _name(call))
-        tokens = _tokens(call, page["items"])
+        tokens = _tokens(call, holders.permissions, page["items"])
         page["items"] = [_entry(user, user["role"], holders.reason(user), tokens[user["id"]])
                          for user in page["items"]]
         if not page.get("has_prev") and page.get("page", 1) == 1 and holders.guests is not None:
@@ -111,9 +112,9 @@ def _holders(call: Call) -> Holders:
     require_known(call.access, permission)
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
-    endpoint = endpoint_of(call.services.registry.by_permission.get(permission, ()), about_row=row is not None)
-    known = fixed(call.query, endpoint, permission, call.services.settings.zone)
-    asked = asked_about(permission, collection, row, call.tenant_id, known)
+    requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
+                     about_row=row is not None, method=call.query.get("method"))
+    asked = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
     if row is not None and collection is not None:
         _refuse_to_tell(call, collection, asked.permissions, row.__data__)
     return Holders(call.services.database, policy, asked, viewer=call.access,
@@ -139,8 +140,8 @@ def _refusal(untold: NotTold) -> Problem:
 
 def _name(call: Call) -> str:
     """The list in its cursors: those of another question are not taken."""
-    asked = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device"))
-    return "who may {} {} {} {} {}".format(*asked)
+    asked = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device", "method"))
+    return "who may {} {} {} {} {} {}".format(*asked)
 
 
 def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: int) -> dict[str, Any]:
@@ -150,13 +151,14 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
             "tokens": tokens}
 
 
-def _tokens(call: Call, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """By user: how many of the tokens that the caller may see cover the permission."""
-    policy, permission, view = call.access.policy, call.query["permission"], call.services.collections["tokens"].view
+def _tokens(call: Call, permissions: Iterable[str], users: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """By user: how many of the tokens that the caller may see cover the permissions."""
+    policy, view = call.access.policy, call.services.collections["tokens"].view
 
     def covers(token: ServiceToken) -> bool:
-        return policy.covers(Principal(token.owner_id, f"user:{token.owner_id}", "user", call.tenant_id, kind="service",
-                                       scopes=frozenset(token.scopes)), permission)
+        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", call.tenant_id, kind="service",
+                           scopes=frozenset(token.scopes))
+        return all(policy.covers(holder, permission) for permission in permissions)
 
     found = ServiceToken.valid_of(call.tenant_id, [user["id"] for user in users])
     return Counter(token.owner_id for token in found if call.access.allows(view, token.__data__) and covers(token))

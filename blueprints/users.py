@@ -91,7 +91,9 @@ class Users(Collection):
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
-        return super().allowed_actions(call, row) if call.access.ranks_over(row["role"]) else []
+        found = super().allowed_actions(call, row)
+        # Whom one shares a user with is no decision about that user.
+        return found if call.access.ranks_over(row["role"]) else [verb for verb in found if not self.restricted(verb)]
 
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:

@@ -20,10 +20,11 @@ from policies.holders.conditions import NotTold
 from policies.syntax.attributes import ENVIRONMENT
 
 from ..http.holders.holders import Holders, asked_about, ranks
-from ..http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
+from ..http.questions.circumstances import CircumstancesSchema, environment
 from ..http.request.access import Access
 from ..http.request.active import is_active
 from ..http.request.identity import guest, principal_of
+from ..http.request.meant import Meant, meant
 from ..http.request.reasons import hidden_of
 from .schemas import Asked
 
@@ -97,15 +98,15 @@ class Question:
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._said = circumstances(call, context)
 
-    def environment(self, *, about_row: bool) -> Any:
-        """`r.env` of the request that would ask for it."""
-        endpoint = endpoint_of(self.call.services.registry.by_permission.get(self.permission, ()), about_row=about_row,
-                               method=self._said.get("method"))
-        return environment(self._said, self.permission, endpoint, self.call.services.settings.zone,
-                           self.call.access.environment)
+    def requests(self, *, about_row: bool) -> Meant:
+        """The requests that would ask for it."""
+        return meant(self.call.services.registry.by_permission.get(self.permission, ()), self.permission,
+                     self.collection, about_row=about_row, method=self._said.get("method"))
 
-    def access(self, subject: Subject, *, about_row: bool) -> Access:
-        return Access(self.call.access.policy, subject.principal, self.environment(about_row=about_row))
+    def access(self, subject: Subject, method: str) -> Access:
+        """The access of a subject by a request of this method."""
+        return Access(self.call.access.policy, subject.principal, environment(
+            self._said, method, self.call.services.settings.zone, self.call.access.environment))
 
     def row(self, id: str) -> Any:
         """The object, if the asker may view it; None."""
@@ -113,17 +114,12 @@ class Question:
             return None
         return Rows(self.collection.model, self.call.tenant_id).find(id)
 
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The permissions that a request about a row needs: what may not be viewed is not there."""
-        assert self.collection is not None
-        return tuple(dict.fromkeys((self.collection.view, self.permission)))
-
     def holders(self, row: Any) -> Holders:
         """Those who may do it to a row, or to any (None)."""
-        call, at = self.call, self.environment(about_row=row is not None)
-        about = asked_about(self.permission, self.collection, row, call.tenant_id,
-                            {name: getattr(at, name) for name in ENVIRONMENT})
+        call, requests = self.call, self.requests(about_row=row is not None)
+        at = environment(self._said, requests.methods[0], call.services.settings.zone, call.access.environment)
+        about = asked_about(requests, row, call.tenant_id, {
+            name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True)
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
                        ranks=ranks(call.access.policy, self.permission, self.collection, row),
                        guards=call.services.collections["users"].guards,
@@ -135,56 +131,62 @@ class Question:
             return False
         if self.verb == "create":  # of an object that is to be made the id is not known
             properties = resource["properties"]
-            return self._creates(subject, properties) if properties else self._decided(
-                subject, None, (self.permission,))
+            return self._creates(subject, properties) if properties else self._decided(subject, None)
         if not resource["id"]:
-            return self._decided(subject, None, (self.permission,))
+            return self._decided(subject, None)
         row = self.row(resource["id"])
         return row is not None and self.permits_on(subject, row)
 
     def permits_on(self, subject: Subject, row: Any) -> bool:
         """The same of a row that the asker may view."""
-        return not self.hides(row) and self._decided(subject, row, self.needed)
+        return not self.hides(row) and self._decided(subject, row)
 
     def hides(self, row: Any) -> bool:
         """Whether the rules look at something of a row that the asker may not see."""
         assert self.collection is not None
-        read = set(self.call.access.policy.looks_at(self.needed).obj)
+        read = set(self.call.access.policy.looks_at(self.requests(about_row=True).needed).obj)
         return bool(read & hidden_of(self.call, self.collection, dict(row.__data__)))
 
-    def _decided(self, subject: Subject, row: Any, needed: tuple[str, ...]) -> bool:
-        access, who = self.access(subject, about_row=row is not None), subject.principal
-        if not all(access.policy.covers(who, permission) for permission in needed):
+    def _decided(self, subject: Subject, row: Any) -> bool:
+        """Whether each of the requests would be permitted, by whichever method they come."""
+        policy, who, requests = self.call.access.policy, subject.principal, self.requests(about_row=row is not None)
+        needed = requests.needed
+        if not all(policy.covers(who, permission) for permission in needed):
             return False
-        if subject.user is not None or who.kind == GUEST:
+        # Turned round, rules are about users and guests.
+        as_user = who.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
+        if (subject.user is not None and as_user) or who.kind == GUEST:
             try:
                 holders = self.holders(row)
                 return holders.guests is not None if subject.user is None else holders.permits(subject.user)
             except NotTold:  # a plugin's function has to be asked about this caller
-                if self._tells(access, subject, needed):
-                    return False
+                pass
+        if self._tells(subject, needed):
+            return False
+        every = [self.access(subject, method) for method in requests.told_apart(policy)]
         if row is None:
-            return access.may_ever(self.permission)
-        roles = ranks(access.policy, self.permission, self.collection, row)
-        return (roles is None or who.role in roles) and all(access.would_allow(one, row.__data__) for one in needed)
+            return all(access.may_ever(one) for access in every for one in needed)
+        roles = ranks(policy, self.permission, self.collection, row)
+        return (roles is None or who.role in roles) and all(
+            access.would_allow(one, row.__data__) for access in every for one in needed)
 
-    def _tells(self, access: Access, subject: Subject, permissions: tuple[str, ...]) -> bool:
+    def _tells(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
         """Whether the rules look at something of a person that the asker may not see."""
         if subject.user is None:
             return False
-        reads = {name for one in permissions for root, name in access.policy.reads(subject.principal, one)
+        reads = {name for one in permissions for root, name in self.call.access.policy.reads(subject.principal, one)
                  if root == "sub"} - {"tenant_id"}  # that is the asker's own
         users = self.call.services.collections["users"]
         return bool(reads & hidden_of(self.call, users, dict(subject.user.__data__)))
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
         """Whether the subject may create an object with these properties, of which it is the owner."""
-        access, who = self.access(subject, about_row=False), subject.principal
+        access, who = self.access(subject, self.requests(about_row=False).methods[0]), subject.principal
         columns = access.policy.vocabulary.by_permission[self.permission].columns
         for name, value in properties.items():
             if name not in columns or not (value is None or type(value) is columns[name].type):
                 return False
-        if self._tells(access, subject, (self.permission,)):
+        if self._tells(subject, (self.permission,)):
             return False
         own = {"tenant_id": who.tenant_id, "owner_id": who.id, "department": who.department}
         row = {name: own.get(name) for name in columns} | dict(properties)

@@ -138,7 +138,8 @@ def resources(call: Call, asked: Asked) -> Asked:
     start, collection = pages.position, question.collection
     if subject is None or not question.known or collection is None:
         return pages.answer([], None)
-    access = question.access(subject, about_row=True)
+    # A row is asked about by each method afterwards.
+    access = question.access(subject, question.requests(about_row=True).methods[0])
     seen = call.access.narrow(collection.view, collection.model)
     viewed, given = (access.narrow(permission, collection.model, prefix=_SUBJECT)
                      for permission in (collection.view, question.permission))

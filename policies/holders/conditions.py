@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..comparison.candidates import Ground
+from ..comparison.candidates import METHOD, REQUEST, Ground
 from ..comparison.search import MOST_NODES, Variable
 from ..comparison.subjects import Lines, Subject, condition_of
 from ..comparison.substitution import Facts, Input, Value, inputs, put
 from ..evaluation.plan import disjuncts
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
+from ..syntax.attributes import REQUESTS
 from ..syntax.expression import (
     GROUPS,
     AllOf,
@@ -63,6 +64,8 @@ class Asked:
     row          the object, by column; None: any that there could be
     shares       of the object: (grantee, right)
     environment  what is known of it, by attribute: `hour`; the rest may be anything
+    methods      by which it can be asked for, where `environment` does not say one; empty: by any
+    each         each of the methods must be allowed, and not just one of them
     """
 
     permissions: tuple[str, ...]
@@ -70,6 +73,8 @@ class Asked:
     row: Mapping[str, Any] | None = None
     shares: Sequence[tuple[str, str]] = ()
     environment: Mapping[str, Value] = field(default_factory=dict)
+    methods: tuple[str, ...] = ()
+    each: bool = False
 
     @cached_property
     def facts(self) -> Facts:
@@ -91,12 +96,27 @@ def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
     Raises NotTold for what a plugin's function would have to be asked.
     """
     lines = ((permission, policy.reaching(subject.role, subject.key, permission)) for permission in asked.permissions)
-    return conjunction(_given(policy, subject, asked, permission, found) for permission, found in lines)
+    return _by_methods(conjunction(_given(policy, subject, asked, permission, found) for permission, found in lines),
+                       asked)
 
 
 def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression) -> Expression:
     """The same of one line that allows the last of the permissions, of which `left` is left."""
-    return _folded(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible)
+    return _by_methods(_folded(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
+                       asked)
+
+
+def _by_methods(goal: Expression, asked: Asked) -> Expression:
+    """What the goal is by the methods of `asked`; where it differs, and one is enough, each is named with its own."""
+    found = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in asked.methods}
+    if not found:
+        return goal
+    if asked.each:
+        return conjunction(found.values())
+    first, *others = found.values()
+    if all(one == first for one in others):
+        return first
+    return disjunction(conjunction((Comparison("==", METHOD, method), one)) for method, one in found.items())
 
 
 def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:

@@ -989,6 +989,30 @@ def test_persons_and_objects_of_the_instance_are_asked_about_under_other_files(r
     assert f"p, user:{rows.ann}, article.update, always, deny  (Ann, ann@example.org)" in result.stdout
 
 
+def test_another_request_for_the_permission_that_is_answered_otherwise_is_named(rows: Rowed, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    model, always = trial / "model.conf", "p.when == 'always' || \\\n"
+    model.write_text(model.read_text().replace(
+        always, f"{always}    p.when == 'by_put' && r.env.method == 'PUT' || \\\n"))
+    add_line(trial / "articles.csv", "p, editor, article.update, by_put, deny")
+    asked = ("--dir", str(trial), "--as", "editor", "article.update", rows.own)
+    told = rows.ask(*asked).stdout.splitlines()
+    assert told[2:4] == ["  answer    200, to PATCH /api/articles/<id>",
+                         "  otherwise 403 forbidden, to PUT /api/articles/<id>"]
+    assert "otherwise" not in rows.ask(*asked, "--method", "PUT").stdout
+
+
+def test_what_the_request_needs_besides_is_asked_too(rows: Rowed, tmp_path: Path) -> None:
+    trial = shipped_copy(tmp_path / "trial")
+    for line in ("article.view, always, deny", "article.export, always, allow"):
+        add_line(trial / "articles.csv", f"p, support, {line}")
+    (trial / "invariants.csv").unlink(missing_ok=True)
+    result = rows.ask("--dir", str(trial), "--as", "support", "--expect", "refused", "article.export")
+    assert result.exit_code == 0, result.output
+    assert "may not article.export: the caller can view none of these (articles.csv:" in result.stdout
+    assert "  answer    403 forbidden, to GET /api/articles/export" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -21,13 +21,14 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON
 from blueprints.commands.policy.past import any_row, past
 from blueprints.commands.printing import echo, echo_json
-from blueprints.http.questions.circumstances import CircumstancesSchema, endpoint_of, environment
+from blueprints.http.questions.circumstances import CircumstancesSchema, environment
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.predicted import EXPECTED, Prediction, Question, predict
 from blueprints.http.request.access import Access
 from blueprints.http.request.call import Call
 from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.request.identity import guest, principal_of
+from blueprints.http.request.meant import meant
 from blueprints.http.resources.collection import Collection
 from models.base import Rows, is_id
 from models.tables.tenant import Tenant
@@ -74,7 +75,7 @@ class Asked:
                                            "zone of the settings unless it has an offset.")
 @click.option("--ip", metavar="ADDRESS", help="Ask from this address.")
 @click.option("--device", metavar="KIND", help="Ask with a desktop, mobile, tablet, bot or other device.")
-@click.option("--method", metavar="METHOD", help="Ask by this method instead of the permission's own.")
+@click.option("--method", metavar="METHOD", help="Ask by this method instead of the permission's own, and by no other.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
               help="Ask the policy files of DIR instead of the instance's.")
 @click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 unless the answer is this.")
@@ -176,13 +177,13 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
-    endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None,
-                           method=asked.circumstances.get("method"))
-    access = Access(policy, principal, environment(asked.circumstances, permission, endpoint, load_settings().zone))
+    requests = meant(folders.registry().by_permission.get(permission, ()), permission, collection,
+                     about_row=row is not None, method=asked.circumstances.get("method"))
+    access = Access(policy, principal, environment(asked.circumstances, requests.methods[0], load_settings().zone))
     names = Names(any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
-    with _call(ground, access, endpoint or _NO_ENDPOINT) as call:
+    with _call(ground, access, requests.endpoint or _NO_ENDPOINT) as call:
         return predict(Question(
-            who=asked.who, permission=permission, access=access, endpoint=endpoint, collection=collection, call=call,
+            who=asked.who, permission=permission, access=access, requests=requests, collection=collection, call=call,
             row=row, person=user is not None, active=None if user is None else user.active,
             offline=ground.app is None,
             title="" if row is None or collection is None or names is None else names.of(collection.name, row.id),

@@ -15,7 +15,8 @@ from blueprints.commands.policy.explain import circumstances, find_object
 from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo
 from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
-from blueprints.http.questions.circumstances import endpoint_of, fixed
+from blueprints.http.questions.circumstances import fixed
+from blueprints.http.request.meant import meant
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
 from models.records.columns import reader
@@ -37,19 +38,20 @@ _read = reader(_COLUMNS)
                                            "unless it has an offset.")
 @click.option("--ip", metavar="ADDRESS", help="From this address.")
 @click.option("--device", metavar="KIND", help="With a desktop, mobile, tablet, bot or other device.")
+@click.option("--method", metavar="METHOD", help="By this method instead of any that the permission is asked for by.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
               help="Ask the policy files of DIR instead of the instance's.")
 @TENANT
 @AS_JSON
 @click.argument("permission")
 @click.argument("id", required=False)
-def who_command(at: str | None, ip: str | None, device: str | None, directory: Path | None, tenant: str | None,
-                as_json: bool, permission: str, id: str | None) -> None:
+def who_command(at: str | None, ip: str | None, device: str | None, method: str | None, directory: Path | None,
+                tenant: str | None, as_json: bool, permission: str, id: str | None) -> None:
     """Who may do this, to an object or to any, and by which line?
 
     Every active user of a tenant whom the policy lets, by role, by a line of their own, a group or a share, and guests;
-    with ID those who may do it to that object. A user who may do it at certain times, from certain addresses or with
-    certain devices is named, with the condition.
+    with ID those who may do it to that object. A user who may do it at certain times, from certain addresses, with
+    certain devices or by certain methods is named, with the condition.
 
     \b
     Example: gatepost policy who order.delete
@@ -58,15 +60,16 @@ def who_command(at: str | None, ip: str | None, device: str | None, directory: P
     if permission not in policy.vocabulary.by_permission:
         near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
-    asked = circumstances({"at": at, "ip": ip, "device": device})
+    asked = circumstances({"at": at, "ip": ip, "device": device, "method": method})
     with open_instance() as instance:
         home = instance.tenant(tenant)
         collection = folders.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
-        endpoint = endpoint_of(folders.registry().by_permission.get(permission, ()), about_row=row is not None)
-        known = fixed(asked, endpoint, permission, instance.settings.zone)
+        requests = meant(folders.registry().by_permission.get(permission, ()), permission, collection,
+                         about_row=row is not None, method=method)
+        known = fixed(asked, instance.settings.zone)
         tenant_id = home.id if row is None else row.tenant_id
-        holders = Holders(instance.database, policy, asked_about(permission, collection, row, tenant_id, known),
+        holders = Holders(instance.database, policy, asked_about(requests, row, tenant_id, known),
                           ranks=ranks(policy, permission, collection, row),
                           guests=tenant_id == instance.tenant().id)
         try:

@@ -26,12 +26,14 @@ from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import disjuncts
 from policies.evaluation.sql import not_true
 from policies.holders.conditions import DEPARTMENT, Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import GROUPS, Expression, atoms, attributes, disjunction, text
 from policies.syntax.roles import ADMIN, GUEST
 from policies.syntax.rules import Rule
 
 from ..request.access import Access, Narrowing
 from ..request.active import active, is_active
+from ..request.meant import Meant
 from .on_users import OnUsers, names_one
 
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
@@ -75,6 +77,11 @@ class Holders:
         self._writer = OnUsers(database.dialect)
         self._known: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
+
+    @property
+    def permissions(self) -> tuple[str, ...]:
+        """The permissions that each of them has."""
+        return self._asked.permissions
 
     @cached_property
     def narrowing(self) -> Narrowing | None:
@@ -229,16 +236,22 @@ def _looks_at_guarded(condition: Expression) -> bool:
     return any(one in GUARDED for atom in atoms(condition) for one in attributes(atom))
 
 
-def asked_about(permission: str, collection: Any, row: Record | None, tenant_id: str,
-                environment: Mapping[str, Value]) -> Asked:
-    """What to ask for a permission on a row of a collection, or on any object (None): what may not be viewed is not
-    there."""
-    resource = permission.partition(".")[0]
-    if row is None:
-        return Asked(permissions=(permission,), tenant_id=tenant_id, environment=environment)
-    shares = [(one.grantee, one.right) for one in share.of_object(tenant_id, resource, row.id)]
-    return Asked(permissions=tuple(dict.fromkeys((collection.view, permission))), tenant_id=tenant_id,
-                 row=row.__data__, shares=shares, environment=environment)
+
+def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
+                each: bool = False) -> Asked:
+    """What to ask for these requests about a row, or about any object (None); `each`: each of them must be allowed.
+
+    `environment` is what is known of it besides the method.
+    """
+    permission = requests.needed[-1]
+    known, methods = {**environment}, requests.methods
+    if len(methods) == 1:
+        known |= {"method": methods[0], "request": REQUESTS[methods[0]]}
+        methods = ()
+    shares = () if row is None else [
+        (one.grantee, one.right) for one in share.of_object(tenant_id, permission.partition(".")[0], row.id)]
+    return Asked(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
+                 shares=shares, environment=known, methods=methods, each=each)
 
 
 def ranks(policy: Policy, permission: str, collection: Any, row: Record | None) -> frozenset[str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,6 @@ from webargs.fields import DelimitedList
 
 from models.base import Rows
 from policies.evaluation.principal import Environment, FixedEnvironment
-from policies.evaluation.rights import READS
 from policies.syntax.addresses import LONGEST, normalized
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 from policies.wording.suggestions import nearest
@@ -23,7 +22,6 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request.access import Access
 from ..request.call import Call, Peer
-from ..request.endpoint import Endpoint
 from ..schemas.fields import Line, StrictSchema, length, one_of
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -67,40 +65,26 @@ class CircumstancesSchema(StrictSchema):
         "description": "By a service token with these scopes, separated by commas."})
 
 
-def environment(asked: Mapping[str, Any], permission: str, endpoint: Endpoint | None, zone: ZoneInfo,
-                own: Environment | None = None) -> FixedEnvironment:
-    """`r.env` of the request that is asked about.
+def environment(asked: Mapping[str, Any], method: str, zone: ZoneInfo, own: Environment | None = None
+                ) -> FixedEnvironment:
+    """`r.env` of a request by this method that is asked about.
 
     asked     loaded by `CircumstancesSchema`
-    endpoint  which answers it: its method is the one unless another is asked for
     own       the asker's, for what is not asked for; without one it is now, from no address, on a desktop
     """
-    method = asked.get("method")
-    if method is None:
-        method = endpoint.method if endpoint is not None else "GET" if permission.partition(".")[2] in READS else "POST"
     found = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
     said = {name: asked[name] for name in ("ip", "device") if name in asked}
     at = datetime.fromisoformat(asked["at"]) if "at" in asked else datetime.now(zone)
     return replace(found.at(at, zone), **said, method=method, request=REQUESTS[method])
 
 
-def fixed(asked: Mapping[str, Any], endpoint: Endpoint | None, permission: str, zone: ZoneInfo) -> dict[str, Any]:
-    """Those attributes of `r.env` that are asked for by name, and the method; the rest may be anything."""
-    known = environment(asked, permission, endpoint, zone)
-    names = ["method", "request", *(name for name in ("ip", "device") if name in asked)]
+def fixed(asked: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+    """Those attributes of `r.env` that are asked for by name; the rest may be anything."""
+    known = environment(asked, "GET", zone)
+    names = [name for name in ("ip", "device") if name in asked]
     if "at" in asked:
         names += ["hour", "weekday", "date", "now"]
     return {name: getattr(known, name) for name in names}
-
-
-def endpoint_of(found: Collection[Endpoint], *, about_row: bool, method: str | None = None) -> Endpoint | None:
-    """The endpoint that a question about a permission means, of those that need it; None where no request asks for it
-    alone."""
-    named = [one for one in found if one.method == ("GET" if method == "HEAD" else method)]
-    # Of several, the one that fits an object or none, then a write; PATCH is the change, PUT its twin.
-    return min(named or found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
-                                                one.method not in ("PATCH", "PUT"), one.method != "PATCH"),
-               default=None)
 
 
 def require_known(access: Access, permission: str) -> None:

@@ -8,6 +8,7 @@ order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..protocol.problems import Problem, not_found
 from ..request.access import Access
 from ..request.call import Call
 from ..request.endpoint import Endpoint
+from ..request.meant import Meant
 from ..resources.collection import Collection
 from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
 from ..writing.writable import Writable
@@ -37,6 +39,7 @@ class Question:
 
     who         what to call the caller
     endpoint    that answers; None: no request asks for this permission alone
+    requests    which the question means: `endpoint` is the likeliest of them
     collection  of the rows that it is about, if it is about rows
     call        of that caller, for the collection's own code; `offline`: it is without the app's services
     row         that is named; None: any
@@ -48,7 +51,7 @@ class Question:
     who: str
     permission: str
     access: Access
-    endpoint: Endpoint | None
+    requests: Meant
     collection: Collection | None
     call: Call
     row: Any = None
@@ -63,9 +66,19 @@ class Question:
         return self.permission.partition(".")[2]
 
     @property
+    def endpoint(self) -> Endpoint | None:
+        return self.requests.endpoint
+
+    @property
     def loads(self) -> bool:
         """Whether a row is found through `<resource>.view` before anything else is asked about it."""
         return self.collection is not None and (self.endpoint is None or "<id>" in self.endpoint.path)
+
+    def by(self, endpoint: Endpoint) -> Question:
+        """The same question about another of its requests."""
+        access, call = self.access.by(endpoint.method), copy(self.call)
+        call.endpoint, call.access = endpoint, access
+        return replace(self, requests=replace(self.requests, endpoints=(endpoint,)), access=access, call=call)
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,7 @@ class Prediction:
     reason   why, where that is not the policy's line
     view     why the caller may not view the row
     rules    the rules in code about it
+    others   the requests by other methods that are answered otherwise
     """
 
     question: Question
@@ -87,6 +101,7 @@ class Prediction:
     reason: str = ""
     view: Explanation | None = None
     rules: tuple[RuleInCode, ...] = ()
+    others: tuple[Prediction, ...] = ()
 
     @property
     def hidden(self) -> bool:
@@ -134,10 +149,9 @@ class Prediction:
         if self.question.title:
             yield "object", f"{self.policy.object} ({self.question.title})"
         if self.status is not None or self.request is not None:
-            code = f" {self.problem.code}" if self.problem is not None else ""
-            asked = "" if self.request is None else f", to {self.request}"
-            answered = "depends on the object" if self.status is None else f"{self.status}{code}"
-            yield "answer", f"{answered}{asked}"
+            yield "answer", self._answered
+        for other in self.others:
+            yield "otherwise", other._answered
         if self.hidden:
             yield "hidden", f"{self.policy.who} cannot even view it: the answer is 404, as if it were absent"
             if self.view is not None and self.view.permission != self.policy.permission:
@@ -146,6 +160,12 @@ class Prediction:
             otherwise = "" if rule.refusal is None else \
                 f" ({'else ' if rule.sent else ''}{rule.refusal.status} {rule.refusal.code})"
             yield "rule", f"{MARK[rule.holds]} {rule.name}: {rule.text}{otherwise}"
+
+    @property
+    def _answered(self) -> str:
+        code = f" {self.problem.code}" if self.problem is not None else ""
+        asked = "" if self.request is None else f", to {self.request}"
+        return f"{'depends on the object' if self.status is None else f'{self.status}{code}'}{asked}"
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -159,6 +179,8 @@ class Prediction:
             "status": self.status,
             "code": self.problem.code if self.problem is not None and self.status is not None else None,
             "request": self.request,
+            "other_requests": [{"request": other.request, "verdict": other.verdict, "status": other.status,
+                                "summary": other.summary} for other in self.others],
             "object_name": self.question.title or None,
             "view": None if self.view is None else self.view.summary,
             "rules": [{"name": rule.name, "text": rule.text, "holds": rule.holds,
@@ -169,6 +191,14 @@ class Prediction:
 
 def predict(question: Question) -> Prediction:
     """The answer. The database is connected where a row or a person is named."""
+    found, requests = _predict(question), question.requests
+    if len(requests.told_apart(question.access.policy)) < 2:
+        return found
+    others = [_predict(question.by(endpoint)) for endpoint in requests.endpoints[1:]]
+    return replace(found, others=tuple(other for other in others if other.result != found.result))
+
+
+def _predict(question: Question) -> Prediction:
     asked, access = question, question.access
     drafted = _draft(asked) if asked.row is None and asked.verb == "create" else None
     row = asked.row if drafted is None else drafted
@@ -196,10 +226,17 @@ def predict(question: Question) -> Prediction:
         # Where the policy refuses it all the same, its own sentence says more.
         reason = "" if policy.verdict == REFUSED else "the caller cannot view it, so that the answer is 404"
         return refused(None if left_out else not_found(), reason, view)
-    if asked.collection is not None and asked.loads and row is None and not access.may_ever(asked.collection.view):
+    if asked.collection is not None and row is None and asked.collection.view in asked.requests.needed \
+            and not access.may_ever(asked.collection.view):
+        if not asked.loads:
+            return refused(access.refusal(asked.permission), "the caller can view none of these")
         return refused(not_found(), "the caller can view none of these, so that the answer is 404")
     if policy.verdict == REFUSED:
         return refused(None if left_out else access.refusal(asked.permission))
+    if asked.row is not None:
+        for needed in asked.requests.needed:
+            if needed != asked.permission and not access.would_allow(needed, values):
+                return refused(None if left_out else access.refusal(needed), f"the request also needs {needed}")
     if found:
         rule = next(iter(found.values()))
         return refused(rule.refusal, rule.text)

@@ -32,10 +32,8 @@ T = TypeVar("T")
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
     """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
     question, row = found.question, None if found.question.row is None else found.question.row.__data__
-    permissions = {question.permission}
-    if collection is not None and row is not None:
-        permissions.add(collection.view)
-    secret = told_by(call, question.access, permissions, person, collection, row, creates=question.verb == "create")
+    secret = told_by(call, question.access, question.requests.needed, person, collection, row,
+                     creates=question.verb == "create")
     if collection is not None and row is not None:
         secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
     users = call.services.collections["users"]

@@ -20,9 +20,10 @@ from models.indexes import leading
 from models.tables.share import any_in, any_shared, has_right, rights, shared_ids
 from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
-from policies.evaluation.principal import Environment
+from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import alternatives, where
+from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
 from policies.syntax.roles import ADMIN, GUEST
 
@@ -202,6 +203,12 @@ class Access:
         roles = [f"role:{role}" for role in sorted(self.policy.roles.shared_as(principal.role, principal.key))]
         groups = [f"group:{name}" for name in principal.groups]
         return [principal.key, *roles, *groups]
+
+    def by(self, method: str) -> Supposed:
+        """The access that the principal would have now by another method."""
+        known = {name: getattr(self.environment, name) for name in ENVIRONMENT}
+        return Supposed(self.policy, self.principal,
+                        FixedEnvironment(**{**known, "method": method, "request": REQUESTS[method]}))
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""

@@ -10,13 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from models.base import is_id
-from policies.evaluation.principal import FixedEnvironment
 from policies.explaining.explain import own_reason
-from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
-from .access import Supposed
 from .call import Call, Peer
 
 log = logging.getLogger("gatepost")
@@ -62,11 +59,8 @@ def _reason(call: Call, permission: str) -> Message | None:
 
 def _looking(call: Call) -> Call:
     """The same caller's call, as if it only looked."""
-    own = call.access.environment
-    environment = FixedEnvironment(**{name: getattr(own, name) for name in ENVIRONMENT}).having(
-        {"method": "GET", "request": REQUESTS["GET"]})
     found = Call(call.services, call.endpoint, call.request, call.path)
-    found.principal, found.access = call.principal, Supposed(call.access.policy, call.principal, environment)
+    found.principal, found.access = call.principal, call.access.by("GET")
     return found
 
 

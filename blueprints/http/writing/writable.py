@@ -20,6 +20,7 @@ from ..protocol.messages import Message, together
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
 from ..request.call import Call
+from ..request.meant import meant, reads_method
 from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
@@ -138,10 +139,18 @@ class Writable(Readable):
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
         # A state that the caller may not see is not told by the verbs that are left out.
-        verbs = [verb for verb in _ALWAYS if call.access.would_allow(self.permission(verb), row)]
+        verbs = [verb for verb in _ALWAYS if self._permits(call, verb, row)]
         return verbs + [found.name for found in self.actions
                         if (found.starts_from(row) or self.hidden(call, row, (found.state,)))
-                        and call.access.would_allow(self.permission(found.name), row)]
+                        and self._permits(call, found.name, row)]
+
+    def _permits(self, call: Call, verb: str, row: Values) -> bool:
+        """True if the policy allows the verb by each of the requests that it can be asked for with."""
+        access, permission = call.access, self.permission(verb)
+        if not reads_method(access.policy, (permission,)):
+            return access.would_allow(permission, row)
+        requests = meant(call.services.registry.by_permission.get(permission, ()), permission, self, about_row=True)
+        return all(access.by(method).would_allow(permission, row) for method in requests.methods)
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
         answer = super()._shown(call, row, names)

@@ -699,6 +699,13 @@ export interface components {
             invariants: components["schemas"]["Invariant"][];
             warnings: string[];
         };
+        OtherRequest: {
+            request: string;
+            /** @enum {string} */
+            verdict: "allowed" | "refused" | "depends";
+            status: number | null;
+            summary: string;
+        };
         RuleInCode: {
             name: string;
             text: string;
@@ -759,6 +766,8 @@ export interface components {
             code: string | null;
             /** @description Which would be answered so, such as `PATCH /api/articles/<id>`. */
             request: string | null;
+            /** @description Those by other methods that are answered otherwise; none, where a method is asked about. */
+            other_requests: components["schemas"]["OtherRequest"][];
             /** @description Why the user or role may not view the object, if they may not. */
             view: string | null;
             rules: components["schemas"]["RuleInCode"][];
@@ -1767,6 +1776,8 @@ export interface components {
         ip: string;
         /** @description With this kind of device. */
         device: "desktop" | "mobile" | "tablet" | "bot" | "other";
+        /** @description By this method, instead of the one that the permission is asked for with. */
+        method: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE";
         /** @description An e-mail, a user's id, or a role. */
         as: string;
         /** @description What is asked about, such as article.publish. */
@@ -2193,7 +2204,7 @@ export interface operations {
                 /** @description With this kind of device. */
                 device?: components["parameters"]["device"];
                 /** @description By this method, instead of the one that the permission is asked for with. */
-                method?: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE";
+                method?: components["parameters"]["method"];
                 /** @description By a service token with these scopes, separated by commas. */
                 scope?: string[];
                 /** @description An e-mail, a user's id, or a role. */
@@ -2541,6 +2552,8 @@ export interface operations {
                 ip?: components["parameters"]["ip"];
                 /** @description With this kind of device. */
                 device?: components["parameters"]["device"];
+                /** @description By this method, instead of the one that the permission is asked for with. */
+                method?: components["parameters"]["method"];
                 /** @description How many rows a page has at most. It has 20 unless given. */
                 limit?: components["parameters"]["limit"];
                 /** @description Another name of `limit`. */

@@ -1,0 +1,198 @@
+"""explain, who, AuthZEN and `allowed_actions` ask what the endpoints ask: all their permissions, by all their methods.
+
+Each question is put to the three, and the request itself is made and undone.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.apps import Caller
+from tests.databases import undone
+
+CONDITIONS = ("    p.when == 'by_put' && r.env.method == 'PUT' || \\\n"
+              "    p.when == 'by_patch' && r.env.method == 'PATCH' || \\\n"
+              "    p.when == 'by_get' && r.env.method == 'GET' || \\\n"
+              "    p.when == 'writing' && r.env.request == 'write' && r.sub.role != 'admin' || \\\n"
+              "    p.when == 'not_admin' && r.sub.role != 'admin' || \\\n"
+              "    p.when == 'a_program' && r.sub.kind == 'service' || \\\n")
+RULES = {
+    "as shipped": "",
+    "export without view": """p, support, article.view, not_admin, deny
+                              p, support, article.export, always, allow""",
+    "export of some, view of others": "p, support, article.export, own, allow",
+    "import without update": "p, support, article.import, always, allow",
+    "import and update without view": """p, support, article.view, not_admin, deny
+                                         p, support, article.import, always, allow
+                                         p, support, article.update, always, allow""",
+    "no replacement": "p, editor, article.update, by_put, deny",
+    "replacement alone": "p, support, article.update, by_put, allow",
+    "change alone": "p, support, article.update, by_patch, allow",
+    "shares are read, not given": """p, support, article.share, by_get, allow
+                                     p, editor, article.share, writing, deny""",
+    "nothing is written": "p, editor, article.*, writing, deny",
+    "viewed, but not while writing": "p, editor, article.view, writing, deny",
+}
+TITLE, WHOLE = {"title": "Changed"}, {"title": "Changed", "slug": "changed", "body": "Words."}
+EXPLAIN, WHO = "/api/admin/policy/explain", "/api/admin/policy/who"
+EVALUATION, SUBJECTS = "/access/v1/evaluation", "/access/v1/search/subject"
+
+
+def requests(row, grantee: str) -> list[tuple[str, str, str, dict[str, object], bool]]:
+    """(permission, method, path, what is sent, whether it is about the row)."""
+    one = f"/api/articles/{row.id}"
+    share = {"json": {"grantee": grantee, "right": "read"}}
+    line = f'{{"id": "{row.id}", "title": "Changed"}}\n'
+    imported = {"data": line, "headers": {"Content-Type": "application/x-ndjson"}}
+    return [
+        ("article.view", "GET", one, {}, True),
+        ("article.update", "PATCH", one, {"json": TITLE}, True),
+        ("article.update", "PUT", one, {"json": WHOLE}, True),
+        ("article.delete", "DELETE", one, {}, True),
+        ("article.share", "GET", f"{one}/shares", {}, True),
+        ("article.share", "PUT", f"{one}/shares", share, True),
+        ("article.export", "GET", "/api/articles/export", {}, False),
+        ("article.import", "POST", "/api/articles/import", imported, True),
+    ]
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_the_answer_to_a_request_is_what_each_of_them_says(under, given, as_role, rules):
+    app = under(CONDITIONS, {"articles.csv": "\n".join(line.strip() for line in rules.splitlines())})
+    admin = moved(app, as_role("admin"))
+    callers = [moved(app, as_role(role)) for role in ("user", "support", "editor")]
+    rows = [given.article("draft", owner_id=callers[0].id), given.article("published", owner_id=callers[1].id)]
+    wrong = []
+    for row in rows:
+        for permission, method, path, sent, about_row in requests(row, f"user:{admin.id}"):
+            id, asked = row.id if about_row else "", {"permission": permission, "method": method}
+            if id:
+                asked["id"] = id
+            holders = admin.get(WHO, query_string={**asked, "limit": 200}).get_json()["items"]
+            found = searched(admin, permission, method, id)
+            for caller in callers:
+                with undone(app.extensions["gatepost"].database):
+                    answer = caller.call(method, path, **sent)
+                served = answer.status_code < 300
+                told = admin.get(EXPLAIN, query_string={**asked, "as": caller.id}).get_json()
+                said = {"explain": told["verdict"] != "refused",
+                        "who": caller.id in [one["user"] and one["user"]["id"] for one in holders],
+                        "authzen": decided(admin, caller.id, permission, id, method), "search": caller.id in found}
+                if set(said.values()) != {served}:
+                    wrong.append((caller.user.role, row.status, permission, method, answer.status_code, said))
+    assert wrong == []
+
+
+def moved(app, caller: Caller) -> Caller:
+    """The same caller at another app."""
+    return Caller(app.test_client(), caller.user, caller.token)
+
+
+def question(subject: str, permission: str, id: str, method: str | None) -> dict[str, object]:
+    kind, _, action = permission.partition(".")
+    return {"subject": {"type": "user", "id": subject}, "action": {"name": action},
+            "resource": {"type": kind, "id": id}, "context": {} if method is None else {"method": method}}
+
+
+def decided(admin: Caller, subject: str, permission: str, id: str, method: str | None = None) -> bool:
+    return admin.post(EVALUATION, json=question(subject, permission, id, method)).get_json()["decision"]
+
+
+def searched(admin: Caller, permission: str, method: str, id: str) -> list[str]:
+    asked = {**question("", permission, id, method), "subject": {"type": "user"}, "page": {"limit": 200}}
+    return [one["id"] for one in admin.post(SUBJECTS, json=asked).get_json()["results"]]
+
+
+# Where no method is named
+
+
+def lines(*added: str) -> dict[str, str]:
+    return {"articles.csv": "\n".join(added)}
+
+
+def test_explain_names_the_other_requests_that_are_answered_otherwise(under, given, as_role):
+    app = under(CONDITIONS, lines("p, editor, article.update, by_put, deny"))
+    admin, editor, article = moved(app, as_role("admin")), moved(app, as_role("editor")), given.article()
+    asked = {"as": editor.id, "permission": "article.update", "id": article.id}
+    told = admin.get(EXPLAIN, query_string=asked).get_json()
+    assert (told["verdict"], told["request"]) == ("allowed", "PATCH /api/articles/<id>")
+    [other] = told["other_requests"]
+    assert (other["request"], other["verdict"], other["status"]) == ("PUT /api/articles/<id>", "refused", 403)
+    for method, verdict in (("PUT", "refused"), ("PATCH", "allowed")):
+        told = admin.get(EXPLAIN, query_string={**asked, "method": method}).get_json()
+        assert (told["verdict"], told["other_requests"]) == (verdict, [])
+    told = admin.get(EXPLAIN, query_string={**asked, "permission": "article.share"}).get_json()
+    assert told["other_requests"] == [], "no rule about it looks at the method"
+
+
+def test_who_lists_those_who_may_by_some_method_and_says_which(under, given, as_role):
+    app = under(CONDITIONS, lines("p, support, article.update, by_put, allow",
+                                  "p, editor, article.update, by_put, deny"))
+    admin, article = moved(app, as_role("admin")), given.article()
+
+    def when(**asked: str) -> dict[str, str | None]:
+        items = admin.get(WHO, query_string={"permission": "article.update", "limit": 200, **asked}).get_json()["items"]
+        known = {as_role(role).id: role for role in ("support", "editor", "manager")}
+        return {known[one["user"]["id"]]: one["when"] for one in items if one["user"] and one["user"]["id"] in known}
+
+    assert when(id=article.id) == {"support": "r.env.method == 'PUT'", "editor": "r.env.method == 'PATCH'"}
+    assert when(id=article.id, method="PUT") == {"support": None}
+    assert when(id=article.id, method="PATCH") == {"editor": None}
+    assert when()["support"] is None, "drafts of their own by any method"
+
+
+def test_authzen_permits_what_each_of_the_requests_may(under, given, as_role):
+    app = under(CONDITIONS, lines("p, editor, article.update, by_put, deny",
+                                  "p, support, article.share, by_get, allow"))
+    admin, editor, support = (moved(app, as_role(role)) for role in ("admin", "editor", "support"))
+    article = given.article()
+    answers = {(caller.user.role, action, method): decided(admin, caller.id, f"article.{action}", article.id, method)
+               for caller, action, methods in ((editor, "update", ("PUT", "PATCH", None)),
+                                               (support, "share", ("GET", "PUT", None)), (editor, "share", (None,)))
+               for method in methods}
+    assert {asked for asked, yes in answers.items() if yes} == {
+        ("editor", "update", "PATCH"), ("support", "share", "GET"), ("editor", "share", None)}
+    actions = admin.post("/access/v1/search/action", json={
+        "subject": {"type": "user", "id": editor.id}, "resource": {"type": "article", "id": article.id}}).get_json()
+    assert "update" not in [one["name"] for one in actions["results"]]
+    found = admin.post("/access/v1/search/resource", json={
+        **question(editor.id, "article.update", "", None), "page": {"limit": 200}}).get_json()
+    assert found["results"] == []
+
+
+def test_allowed_actions_are_those_of_the_requests_that_do_them(under, given, as_role):
+    app = under(CONDITIONS, lines("p, editor, article.*, writing, deny", "p, support, article.update, by_put, allow",
+                                  "p, moderator, article.update, by_patch, allow",
+                                  "p, moderator, article.update, by_put, allow"))
+    article = given.article()
+
+    def actions(role: str) -> list[str]:
+        path = f"/api/articles/{article.id}?fields=allowed_actions"
+        return moved(app, as_role(role)).get(path).get_json()["allowed_actions"]
+
+    assert (actions("editor"), actions("support"), actions("moderator")) == ([], [], ["update"])
+    assert {"update", "delete"} <= {*actions("admin")}
+
+
+def test_a_user_is_shared_whatever_their_rank(under, as_user, as_role, given):
+    app = under("", {"users.csv": "p, manager, user.share, always, allow\np, manager, user.update, always, allow"})
+    admin, manager, owner = moved(app, as_role("admin")), moved(app, as_role("manager")), given.user("owner")
+    path = f"/api/users/{owner.id}"
+    assert manager.get(f"{path}?fields=allowed_actions").get_json()["allowed_actions"] == ["share"]
+    with undone(app.extensions["gatepost"].database):
+        shared = manager.put(f"{path}/shares", {"grantee": f"user:{admin.id}", "right": "read"})
+        assert shared.status_code == 200
+        assert manager.patch(path, {"name": "Other"}).status_code == 403
+    for permission, verdict in (("user.share", "allowed"), ("user.update", "refused")):
+        assert decided(admin, manager.id, permission, owner.id) is (verdict == "allowed")
+        asked = {"as": manager.id, "permission": permission, "id": owner.id}
+        assert admin.get(EXPLAIN, query_string=asked).get_json()["verdict"] == verdict
+
+
+def test_a_service_token_is_asked_about_as_a_program(under, given, as_role):
+    app = under(CONDITIONS, lines("p, guest, article.view, a_program, deny"))
+    admin, user, article = moved(app, as_role("admin")), as_role("user"), given.article()
+    token = given.service_token(user.user, scopes=["read:articles"])
+    for kind, id, decision in (("service", token.id, False), ("user", user.id, True)):
+        asked = {**question("", "article.view", article.id, None), "subject": {"type": kind, "id": id}}
+        assert admin.post(EVALUATION, json=asked).get_json()["decision"] is decision
