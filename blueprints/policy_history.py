@@ -47,6 +47,8 @@ class VersionWithFilesSchema(VersionSchema):
     """A policy that came into force, with its files by name."""
 
     files = fields.Dict(keys=fields.String(), values=fields.String(), dump_only=True)
+    packaged = fields.List(fields.String(), dump_only=True, metadata={
+        "description": "The names of those files that came with plugins: to go back to the version, leave them out."})
 
 
 class _Versions(Readable):
@@ -81,7 +83,7 @@ def version_with_files(call: Call) -> dict[str, Any]:
     item = {"version": row.version, "applied_at": row.applied_at, "cause": row.cause, "by": row.author,
             "note": row.note, "late": row.late, "changes": row.changes}
     _withhold(call, item)
-    return withheld(call, {**item, "files": _files(call, row.files)})
+    return withheld(call, {**item, "files": _files(call, row.files), "packaged": row.packaged})
 
 
 def _withhold(call: Call, item: dict[str, Any]) -> None:

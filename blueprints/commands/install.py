@@ -10,13 +10,15 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blueprints.commands import showcase
+from blueprints.http.history.change import Changing, InFiles
 from blueprints.http.history.exported import Export, packaged_of, texts_of
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import Keys, create_key_file
@@ -32,6 +34,9 @@ from policies.loading.loader import CASES_FILE
 from settings import Settings
 from settings.declared import DATABASE
 
+if TYPE_CHECKING:
+    from blueprints.http.resources.registry import Registry
+
 NOT_COPIED = {CASES_FILE}  # cases of the shipped files; an administrator writes their own
 
 
@@ -45,8 +50,8 @@ class Outcome:
 
 
 def install(
-    settings: Settings, database: Database, migrations: Mapping[str, Path], *, email: str, password: str | None,
-    demo: bool, new_key: bool = False,
+    settings: Settings, database: Database, installed: Registry, *, email: str, password: str | None, demo: bool,
+    new_key: bool = False,
 ) -> Outcome:
     """Make or complete the instance that `settings` name. `new_key`: its database may be one that knows other keys.
 
@@ -69,12 +74,24 @@ def install(
             Export(settings.policies, {}).write(theirs.version, texts_of(theirs), packaged_of(theirs), new=True)
         # An instance in use is migrated by `gatepost migrate`, when its operator says so.
         if not in_use:
-            upgrade(database, migrations)
+            upgrade(database, installed.migrations)
             chosen = password or secrets.token_urlsafe(15)
             if _populate(database, settings.default_tenant, email, chosen, demo):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else chosen
+        _begin_history(settings, database, installed)
     return outcome
+
+
+def _begin_history(settings: Settings, database: Database, installed: Registry) -> None:
+    """Write the policy down that was copied, so that it can be reverted to. One in the database begins with the first
+    start, on the files that there are then."""
+    with database.connected():
+        tenant = None if pending(database) else Tenant.by_name(settings.default_tenant)
+    if tenant is not None:
+        changing = Changing.of(settings, installed, database, tenant.id)
+        if isinstance(changing, InFiles):
+            changing.begin_history()
 
 
 def _adopt(database: Database, keys: Keys) -> None:

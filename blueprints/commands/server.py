@@ -14,7 +14,7 @@ from typing import TextIO
 import click
 from flask import Flask
 
-from blueprints.commands.context import load_settings, migrations, password_file, show_path
+from blueprints.commands.context import load_settings, password_file, registry, show_path
 from blueprints.commands.install import Outcome, install
 from blueprints.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from blueprints.commands.plugins import refuse_clashes
@@ -53,7 +53,7 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
     password = read_password(admin_password_file, admin_email) if admin_password_file else None
     with database_of(settings) as database:
         try:
-            outcome = install(settings, database, migrations(), email=admin_email, password=password, demo=demo,
+            outcome = install(settings, database, registry(), email=admin_email, password=password, demo=demo,
                               new_key=new_key)
         except KeyFileError as error:
             raise click.ClickException(str(error)) from error

@@ -23,6 +23,7 @@ from settings.declared import FILES
 from ..http.history.change import Candidate, Changing, Overtaken
 from ..http.questions.untold import mentions, untold_ids, withheld
 from ..http.request.access import Access
+from ..http.request.audit import origin_of
 from ..http.resources.registry import Registry
 from .child import Trial, tried
 from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
@@ -169,7 +170,7 @@ def apply(call: Call) -> dict[str, Any]:
 
 def _put_in_force(call: Call, changing: Changing, candidate: Candidate) -> None:
     try:
-        changing.put_in_force(candidate, HTTP, call.principal.key, call.body.get("note"))
+        changing.put_in_force(candidate, HTTP, call.principal.key, call.body.get("note"), origin_of(call))
     except Overtaken:
         raise _overtaken(call) from None
     except OSError as error:

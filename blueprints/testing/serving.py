@@ -170,7 +170,7 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
         chosen = by_known_names(chosen, plugins, known.settings)
         loaded = Settings.load(overrides=chosen, plugins=known.settings)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
-        install(loaded, database, known.migrations, email="admin@example.org",
+        install(loaded, database, known, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()
         model = loaded.policies / MODEL_FILE

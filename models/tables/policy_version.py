@@ -32,6 +32,7 @@ class PolicyVersion(Table):
     packaged    names of those files that came with a plugin's package
     cases       the text of tests.yaml that it passed, where the rules are in the database; null: it had none
     changes     what it allows that the one before did not, and the reverse; null until that is known
+    origin      of a change over HTTP, what its audit event is to tell of the request; null once it was told
     """
 
     seq = pw.BigAutoField()
@@ -46,6 +47,7 @@ class PolicyVersion(Table):
     packaged = JsonField()
     cases = pw.TextField(null=True)
     changes = JsonField(null=True)
+    origin = JsonField(null=True)
 
     class Meta:
         table_name = "policy_versions"
@@ -172,8 +174,8 @@ def by_number(seq: int) -> PolicyVersion | None:
 
 
 def tell(seq: int, changes: str) -> bool:
-    """Fill in what a row has changed, as JSON, unless that is known; whether it was not."""
-    query = PolicyVersion.update({PolicyVersion.changes: changes})
+    """Fill in what a row has changed, as JSON, and drop its origin, unless that is known; whether it was not."""
+    query = PolicyVersion.update({PolicyVersion.changes: changes, PolicyVersion.origin: None})
     return bool(query.where(PolicyVersion.seq == seq, PolicyVersion.changes.is_null()).execute())
 
 

@@ -107,9 +107,13 @@ class Folder:
             message = f"the files cannot be judged ({type(error).__name__}); the log says more"
             raise PolicyError([Finding(str(self.directory), 0, message)]) from error
 
+    def read(self, *, closing: bool = False) -> Policy:
+        """The policy in the folder, without the checks of its answers: Casbin and the cases. Raises PolicyError."""
+        return loader.load(self.directory, self.vocabulary, plugins=self._plugins, required=self._required,
+                           closing=closing)
+
     def _checked(self, before: LastGood | None, closing: bool) -> Policy:
-        policy = loader.load(self.directory, self.vocabulary, plugins=self._plugins, required=self._required,
-                             closing=closing)
+        policy = self.read(closing=closing)
         if before is not None and (gone := snapshot.gone(
                 before, policy, self.packaged, lambda: self._is_alike(before, policy))):
             raise PolicyError(gone)

@@ -8,9 +8,11 @@ import time
 import pytest
 
 from blueprints.http.history.change import InFiles
+from blueprints.http.history.ledger import Ledger
 from blueprints.policy_changes import child, trial
 from models.base import Rows, new_id
 from models.tables import policy_version
+from models.tables.audit import Audit, of_tenant
 from models.tables.user import User
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
@@ -231,6 +233,23 @@ class TestApply:
         assert (again.status_code, again.get_json()) == (200, {"version": version}), "an answer that was lost"
         undone = self.apply(admin, {"more.csv": None}, version)
         assert undone.get_json() == {"version": base} and not (services.settings.policies / "more.csv").exists()
+
+    def test_the_audit_event_tells_who_asked_from_where_and_by_which_rule(self, edited, admin, here):
+        services = edited.extensions["gatepost"]
+        answer = admin.post(APPLY, json={"files": {"more.csv": APPROVING}, "note": "as agreed",
+                                         "base_version": services.policy.current.version},
+                            environ_base={"REMOTE_ADDR": "192.0.2.7"})
+        with services.database.connected():
+            assert policy_version.newest().origin["address"] == "192.0.2.7"
+        Ledger(services.database, services.settings.instance, services.registry.vocabulary, services.guest_tenant, {},
+               services.settings.policies).store()
+        with services.database.connected():
+            [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
+            assert policy_version.newest().origin is None, "nothing personal stays in the history"
+        assert (row.principal, row.role, row.address, row.request_id, row.reason) == (
+            f"user:{admin.user.id}", "admin", "192.0.2.7", answer.headers["X-Request-ID"], "as agreed")
+        assert row.rule.startswith("admin.csv:") and row.facts["cause"] == "http"
+        assert row.policy_version == answer.get_json()["version"]
 
     def test_a_change_for_another_version_is_refused(self, edited, admin, here):
         services = edited.extensions["gatepost"]

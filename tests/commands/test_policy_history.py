@@ -7,8 +7,10 @@ import shutil
 
 import pytest
 
+from blueprints.commands import install
 from blueprints.http.history import change
-from tests.running import wait_until
+from policies import SHIPPED
+from tests.running import Instance, wait_until
 
 OPEN = "p, guest, product.view, always, allow"
 
@@ -138,6 +140,84 @@ def test_what_breaks_a_check_is_not_put_in_force(instance, tmp_path):
     done = instance.run("policy", "apply", str(trial), "--yes")
     assert done.returncode == 2 and "invariants.csv" in done.stderr
     assert "contact.view, always" not in (instance.folder / "policies" / "contact.csv").read_text()
+
+
+def test_a_folder_that_is_broken_is_named_and_not_the_one_of_the_instance(instance, tmp_path):
+    policies, trial = instance.folder / "policies", tmp_path / "trial"
+    shutil.copytree(policies, trial)
+    (trial / "products.csv").write_text("p, guest, prduct.view, always, allow\n# end\n")
+    done = instance.run("policy", "apply", str(trial), "--yes")
+    assert done.returncode == 2 and str(policies) not in done.stderr
+    assert f"{trial} cannot be used:\n  products.csv:1: " in done.stderr
+    (trial / "products.csv").write_text((policies / "products.csv").read_text())
+    edit_in(trial / "products.csv", OPEN)
+    cases = policies / "tests.yaml"
+    cases.write_text("principals: {visitor: {role: guest}}\nobjects: {product: {a draft: {status: draft}}}\n"
+                     "cases: [{name: drafts are hidden, who: visitor, what: a draft, may: []}]\n")
+    try:
+        done = instance.run("policy", "apply", str(trial), "--yes")
+        assert done.returncode == 2 and f"{trial} cannot be used:\n  {cases}:3: drafts are hidden: " in done.stderr
+        cases.write_text(cases.read_text().replace("may: []", "may: [product.view]"))
+        done = instance.run("policy", "revert", "shipped", "--yes")
+        assert done.returncode == 2 and f"policy shipped cannot be used:\n  {cases}:3: " in done.stderr
+    finally:
+        cases.unlink()
+
+
+def names(instance) -> set[str]:
+    return {file.name for file in (instance.folder / "policies").iterdir()}
+
+
+@pytest.mark.parametrize("source", ["files", "database"])
+def test_what_init_wrote_is_reverted_to_though_nothing_was_served_yet(empty, tmp_path, source):
+    made = Instance(empty.folder, {**empty.environment, "GATEPOST_POLICY_SOURCE": source}).initialised()
+    policies, trial = made.folder / "policies", tmp_path / "trial"
+    if source == "files":
+        [row] = log(made)
+        assert (row["cause"], row["by"]) == ("start", "system")
+    shutil.copytree(policies, trial)
+    edit_in(trial / "products.csv", OPEN)
+    (trial / "mine.csv").write_text("p, support, order.approve, always, allow\n# end\n")
+    assert made.run("policy", "apply", str(trial), "--yes").returncode == 0
+    changed, first = log(made)
+    assert (changed["cause"], first["cause"]) == ("command", "start")
+    done = made.run("policy", "revert", first["version"][:8], "--yes")
+    assert done.returncode == 0, done.stderr
+    assert [row["cause"] for row in log(made)] == ["revert", "command", "start"]
+    assert log(made)[0]["version"] == first["version"]
+    with made.answering() as service:
+        assert service.call("GET", "/api/health", token=service.log_in())[1]["policy_version"] == first["version"]
+    assert [row["cause"] for row in log(made)] == ["revert", "command", "start"]
+    assert OPEN not in (policies / "products.csv").read_text()
+
+
+def test_a_history_that_an_older_version_has_not_begun_begins_with_the_first_change(empty, tmp_path, monkeypatch):
+    monkeypatch.setattr(install, "_begin_history", lambda *_: None)
+    made = empty.initialised()
+    assert log(made) == []
+    shutil.copytree(made.folder / "policies", tmp_path / "trial")
+    edit_in(tmp_path / "trial" / "products.csv", OPEN)
+    assert made.run("policy", "apply", str(tmp_path / "trial"), "--yes").returncode == 0
+    assert [row["cause"] for row in log(made)] == ["command", "start"]
+    monkeypatch.undo()
+    assert "nothing was changed" in made.run("init").stdout and len(log(made)) == 2
+
+
+def test_the_shipped_rules_are_reverted_to_by_their_name(empty, tmp_path):
+    made, trial = empty.made(), tmp_path / "trial"
+    before = names(made)
+    shutil.copytree(made.folder / "policies", trial)
+    edit_in(trial / "products.csv", OPEN)
+    (trial / "mine.csv").write_text("p, support, order.approve, always, allow\n# end\n")
+    assert made.run("policy", "apply", str(trial), "--yes").returncode == 0
+    assert names(made) == before | {"mine.csv"}
+    done = made.run("policy", "revert", "shipped", "--yes", "--note", "as it came")
+    assert done.returncode == 0, done.stderr
+    assert "− order.approve: always → never" in done.stdout
+    assert names(made) == before
+    assert (made.folder / "policies" / "products.csv").read_text() == (SHIPPED / "products.csv").read_text()
+    assert (log(made)[0]["cause"], log(made)[0]["note"]) == ("revert", "as it came")
+    assert made.run("policy", "diff", "shipped").returncode == 0
 
 
 def test_a_folder_that_cannot_be_written_leaves_everything_as_it_was(instance, tmp_path, monkeypatch):

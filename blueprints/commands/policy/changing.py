@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import click
 
-from blueprints.commands.context import load_settings
+from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
@@ -17,8 +18,8 @@ from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.http.history.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
-from policies import Policy, PolicyError
-from policies.loading.loader import from_files
+from policies import SHIPPED, Policy, PolicyError
+from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.diff import diff
 from settings.declared import DATABASE, FILES
 
@@ -54,7 +55,7 @@ def apply_command(directory: Path, note: str | None, yes: bool) -> None:
         files = files_in(source)
     except PolicyError as broken:
         raise Unusable(source, broken) from None
-    _change(lambda changing: changing.instead(files), COMMAND, note, yes)
+    _change(lambda changing: changing.instead(files), COMMAND, note, yes, source, keeps_cases=CASES_FILE not in files)
 
 
 @click.command("revert")
@@ -65,16 +66,20 @@ def revert_command(version: str, note: str | None, yes: bool) -> None:
     """Put a policy in force that was so before.
 
     Its files take the place of the present ones, after every check; tests.yaml stays. VERSION may be shortened to its
-    first eight characters. It shows what changes, and asks.
+    first eight characters; `shipped` are the rules that come with Gatepost. It shows what changes, and asks.
 
     \b
     Example: gatepost policy revert 0a1b2c3d --note "nobody could publish"
     """
     def before(changing: Changing) -> Candidate:
+        if version == folders.SHIPPED_WORD:
+            shipped = folders.policy_in(SHIPPED)
+            return changing.instead({name: text for name, text in shipped.files.items()
+                                     if name not in folders.registry().plugin_policies})
         row = find(version)
         return changing.instead({name: text.encode() for name, text in row.files.items() if name not in row.packaged})
 
-    _change(before, REVERT, note, yes)
+    _change(before, REVERT, note, yes, Path(f"policy {version}"), keeps_cases=True)
 
 
 @click.command("accept")
@@ -92,10 +97,12 @@ def accept_command(note: str | None, yes: bool) -> None:
     if load_settings().policy_source == DATABASE:
         raise click.ClickException("The rules are in the database (policy_source): a file that is gone from the folder "
                                    "has no effect. To take rules out, leave them out of DIR: gatepost policy apply DIR")
-    _change(lambda changing: changing.candidate({}), ACCEPT, note, yes)
+    _change(lambda changing: changing.candidate({}), ACCEPT, note, yes, load_settings().policies)
 
 
-def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool) -> None:
+def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool, source: Path, *,
+            keeps_cases: bool = False) -> None:
+    """Put a candidate in force. `source` is what its rules come from; `keeps_cases`: the present cases are asked."""
     # What a candidate in the database is made of, only the database says.
     place = folders.folder() if load_settings().policy_source == FILES else load_settings().policies
     with changes() as changing:
@@ -105,7 +112,7 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
         try:
             candidate = make(changing)
         except PolicyError as broken:
-            raise Unusable(place, broken) from None
+            raise Unusable(source, _located(broken, place) if keeps_cases else broken) from None
         live = _live(changing, place, candidate.policy)
         echo_lines("\n".join(diff(live, candidate.policy).as_lines()))
         if stray:
@@ -119,6 +126,12 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
             cast(InFiles, changing).leave_database()
         _put_in_force(changing, candidate, cause, note)
     echo(f"Policy {candidate.policy.version} is in force. {_LATER}")
+
+
+def _located(broken: PolicyError, place: Path) -> PolicyError:
+    """The same findings; those about the cases name the folder `place` that they are in."""
+    cases = show_path(place / CASES_FILE)
+    return PolicyError([replace(one, file=cases) if one.file == CASES_FILE else one for one in broken.findings])
 
 
 def add_to_database(files: Mapping[str, bytes], note: str, base: Policy | None) -> None:

@@ -10,13 +10,14 @@ from flask import Response
 
 from gatepost import Call, Problem
 
+from ...http.history.change import replacing
 from ...http.resources.asking import ask
 from ..forms import typed
 from ..frame import drawn_again, page, routes, see_other, show
 from .drafts import FilesSchema, FilesToApplySchema
 from .history import PATH, differences, known_changes
-from .outcome import called_for, of_trial
-from .trying import LAST_WEEK, besides_lines, files_of, form_of, rights
+from .outcome import Changes, called_for, of_trial
+from .trying import LAST_WEEK, besides_lines, form_of, own_files, rights, version_of
 
 _PAGE = f"{PATH}/<version>/revert"
 
@@ -29,14 +30,20 @@ def revert(call: Call) -> Response:
 
 def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: str = "") -> Response:
     live, called = call.services.policy.current.version, called_for(call)
-    item = ask(call, "policy_version", path={"version": call.path["version"]})
-    now, then = files_of(call, live), item["files"]
-    files = {name: then.get(name) for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)}
+    item, present = ask(call, "policy_version", path={"version": call.path["version"]}), version_of(call, live)
+    now, then = own_files(present), own_files(item)
+    files = {name: text for name, text in sorted(replacing(now, then).items()) if now.get(name) != text}
     return show(call, "revert.html", item=item, live=live, called=called, files=json.dumps(files), problem=problem,
                 found=found, days=LAST_WEEK, note=typed(call).get("note"),
                 may_replay=call.access.may_ever("audit.view"), **rights(call), **differences(now, then),
-                changes=known_changes(call, live, item["version"]) if found is None
+                changes=_known(call, present, item) if found is None
                 else None if found["changes"] is None else of_trial(found, called))
+
+
+def _known(call: Call, present: Mapping[str, Any], item: Mapping[str, Any]) -> Changes | None:
+    """What the ledger knows of the change; nothing where plugins have brought other rules since, which stay."""
+    brought, were = ({name: one["files"][name] for name in one["packaged"]} for one in (present, item))
+    return known_changes(call, present["version"], item["version"]) if brought == were else None
 
 
 def _again(call: Call, problem: Problem) -> Response:

@@ -95,13 +95,24 @@ def rights(call: Call) -> dict[str, bool]:
 
 def files_of(call: Call, version: str) -> dict[str, str]:
     """The files of a policy that was in force, by name; none where the ledger does not have it."""
+    files: dict[str, str] = version_of(call, version)["files"]
+    return files
+
+
+def version_of(call: Call, version: str) -> dict[str, Any]:
+    """A policy that was in force, as the API answers it; one without files where the ledger does not have it."""
     try:
-        files: dict[str, str] = ask(call, "policy_version", path={"version": version})["files"]
+        found: dict[str, Any] = ask(call, "policy_version", path={"version": version})
     except Problem as problem:
         if problem.code != "not_found":
             raise
-        return {}
-    return files
+        return {"version": version, "files": {}, "packaged": []}
+    return found
+
+
+def own_files(version: Mapping[str, Any]) -> dict[str, str]:
+    """The files of a policy without those that came with plugins: what a change of it can be about."""
+    return {name: text for name, text in version["files"].items() if name not in version["packaged"]}
 
 
 def form_of(operation: str, schema: type[StrictSchema], path: str, **more: Any) -> Endpoint:

@@ -13,17 +13,18 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from models.engine.database import Database
+from models.engine.errors import RowError
 from models.tables import policy_version
 from models.tables.instance import note_policy_in_database, policy_is_in_database
-from models.tables.policy_version import PolicyVersion
+from models.tables.policy_version import START, SYSTEM, PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
 from policies.loading import snapshot
@@ -36,11 +37,12 @@ from settings import Settings
 from settings.declared import DATABASE
 
 from .exported import Export, is_policy_file, texts_of
-from .ledger import Ledger
+from .ledger import Ledger, Origin
 
 STRAY = ('the rules of this instance are in the database: set policy_source = "database" here, too. To go back to '
          "files, stop every node, set policy_source of each, and run: gatepost policy accept")
 
+Text = TypeVar("Text", str, bytes)
 Files = Mapping[str, bytes | None]
 """File name → its content, or None where the file is to go."""
 
@@ -109,7 +111,8 @@ class Changing(ABC):
         """All files of the policy in force; None where that is not known. Raises `RowError`."""
 
     @abstractmethod
-    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
+    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
+                     origin: Origin = None) -> None:
         """Write a candidate down, and its files. Raises Overtaken where the files were changed meanwhile; OSError,
         `RowError`."""
 
@@ -125,8 +128,7 @@ class Changing(ABC):
 
     def instead(self, files: Mapping[str, bytes]) -> Candidate:
         """`candidate` of these files alone: what else there is goes, but for the cases."""
-        gone = {name: None for name in self.files() if name not in files and name != CASES_FILE}
-        return self.candidate({**gone, **files})
+        return self.candidate(replacing(self.files(), files))
 
 
 class InDatabase(Changing):
@@ -144,8 +146,11 @@ class InDatabase(Changing):
         row = self._newest()
         return None if row is None else {name: text.encode() for name, text in row.files.items()}
 
-    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
-        row = self._row(candidate, cause, author, note)
+    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
+                     origin: Origin = None) -> None:
+        if self._newest() is None:
+            self._begin_before(candidate)
+        row = self._row(candidate, cause, author, note, origin)
         if not self._database.transact(lambda: policy_version.append_after(
                 row, lambda newest: newest is None or texts_of(newest) == candidate.before)):
             raise Overtaken("Another policy was put in force meanwhile. Look at it, and try again.")
@@ -166,8 +171,16 @@ class InDatabase(Changing):
         self._ledger.store()
         self._database.transact(policy_version.take_over)
 
-    def _row(self, candidate: Candidate, cause: str, author: str, note: str | None) -> PolicyVersion:
-        row = self._ledger.row(candidate.policy, cause, author, note)
+    def _begin_before(self, candidate: Candidate) -> None:
+        """Let the history begin with the files that a candidate replaces, where they can be used."""
+        with suppress(PolicyError):
+            before = self.candidate({})
+            if before.policy.version != candidate.policy.version:
+                self.begin(before, START, SYSTEM)
+
+    def _row(self, candidate: Candidate, cause: str, author: str, note: str | None, origin: Origin = None
+             ) -> PolicyVersion:
+        row = self._ledger.row(candidate.policy, cause, author, note, origin)
         row.packaged = json.dumps(sorted(candidate.packaged))
         cases = candidate.after.get(CASES_FILE)
         row.cases = None if cases is None else cases.decode()
@@ -203,12 +216,24 @@ class InFiles(Changing):
         last = snapshot.kept(self._last_good)
         return None if last is None else last.files
 
-    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None) -> None:
+    def begin_history(self) -> None:
+        """Write down the policy that the files are now, where no policy was written down yet and they can be used.
+        Raises `RowError`."""
+        with self._database.connected():
+            begun = policy_version.newest_version() is not None
+        if not begun:
+            with suppress(PolicyError):
+                self._ledger.note(self._folder.read(closing=True), START)
+
+    def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
+                     origin: Origin = None) -> None:
         with self._alone():
             if self.files() != candidate.before:
                 raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
             with self._written(candidate.files) as fresh:
-                self._ledger.note(candidate.policy, cause, author, note)
+                with suppress(RowError):  # the history may begin later, but a change must not wait
+                    self.begin_history()
+                self._ledger.note(candidate.policy, cause, author, note, origin)
                 snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged))
                 for place, file in fresh.items():
                     os.replace(file, place)
@@ -241,6 +266,12 @@ class InFiles(Changing):
             yield
         finally:
             os.close(descriptor)
+
+
+def replacing(present: Collection[str], files: Mapping[str, Text]) -> dict[str, Text | None]:
+    """The change by which these files take the place of the present ones: what else there is goes, but for the cases.
+    """
+    return {**{name: None for name in present if name not in files and name != CASES_FILE}, **files}
 
 
 def files_in(directory: Path) -> dict[str, bytes]:

@@ -39,6 +39,7 @@ MOST_CHANGES = 200  # of one row
 MOST_TOLD = 10  # of them in the audit row
 LONGEST = 90  # characters of each of those
 _KEPT = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
+Origin = Mapping[str, str | None] | None  # columns of the audit event of a change over HTTP
 _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 
 _STRAY = ("policy %s is of the files of this node alone, and is not written down: the rules of this instance are in "
@@ -60,9 +61,10 @@ class Ledger:
         self._database, self._waiting, self._vocabulary = database, instance / WAITING, vocabulary
         self._tenant_id, self._plugins, self._policies = tenant_id, plugins, policies
 
-    def note(self, policy: Policy, cause: str = FILES, author: str = SYSTEM, note: str | None = None) -> None:
+    def note(self, policy: Policy, cause: str = FILES, author: str = SYSTEM, note: str | None = None,
+             origin: Origin = None) -> None:
         """Write down a policy that is about to come into force. Never raises, and waits `PATIENCE` seconds at most."""
-        row = self.row(policy, cause, author, note)
+        row = self.row(policy, cause, author, note, origin)
         stored = Event()
 
         def work() -> None:
@@ -86,12 +88,13 @@ class Ledger:
             if stored.is_set():
                 self._drop(row.id)
 
-    def row(self, policy: Policy, cause: str, author: str, note: str | None) -> PolicyVersion:
+    def row(self, policy: Policy, cause: str, author: str, note: str | None, origin: Origin = None) -> PolicyVersion:
         """The row of a policy that comes into force now, not stored yet."""
         files = {name: content.decode() for name, content in policy.files.items()}
         packaged = sorted(loader.packaged(self._policies, self._plugins) & files.keys())
         return PolicyVersion(id=new_id(), version=policy.version, applied_at=now(), cause=cause, author=author,
-                             note=note, late=False, files=json.dumps(files), packaged=json.dumps(packaged))
+                             note=note, late=False, files=json.dumps(files), packaged=json.dumps(packaged),
+                             origin=None if origin is None else json.dumps(origin))
 
     def store(self) -> None:
         """Store the rows that wait, in the order of time, then say what the newest have changed. Raises `RowError`."""
@@ -130,9 +133,9 @@ class Ledger:
         def work() -> None:
             text = json.dumps(changes[:MOST_CHANGES])
             if policy_version.tell(seq, text) and before is not None:
-                add(tenant_id=self._tenant_id, principal=row.author, role=row.author.partition(":")[0],
-                    resource="policy", action="apply", resource_id=None, result="allowed", reason=row.note,
-                    policy_version=row.version, facts=_told(before.version, row, changes))
+                add(**{"role": row.author.partition(":")[0], **(row.origin or {})}, tenant_id=self._tenant_id,
+                    principal=row.author, resource="policy", action="apply", resource_id=None, result="allowed",
+                    reason=row.note, policy_version=row.version, facts=_told(before.version, row, changes))
 
         self._database.transact(work)
 
@@ -179,7 +182,7 @@ class Ledger:
                 kept = json.loads(read_bytes(file, _LARGEST_ROW))
                 if not isinstance(kept, dict) or any(type(kept.get(name)) is not kind for name, kind in _KEPT.items()):
                     raise ValueError("not a row")
-                found.append(PolicyVersion(**{name: kept[name] for name in (*_KEPT, "note")}))
+                found.append(PolicyVersion(**{name: kept.get(name) for name in (*_KEPT, "note", "origin")}))
             except Unreadable:
                 continue  # another process has just stored it
             except (ValueError, KeyError):

@@ -137,6 +137,14 @@ def note_look(call: Call, about: str | None = None) -> None:
                              request_id=trace.request_id(call.request.environ))
 
 
+def origin_of(call: Call) -> dict[str, str | None]:
+    """The columns of an audit event about a call that is added later: who asked, from where, by which rule."""
+    access, permission = call.access, call.endpoint.permission or ""
+    rule = access.policy.deciding(call.principal, permission, None, access.environment, access.shared)
+    return {"role": call.principal.role, "address": address_of(call), "rule": None if rule is None else rule.place,
+            "request_id": trace.request_id(call.request.environ)}
+
+
 def facts_of_export(filters: Mapping[str, str], rows: int) -> str:
     """What selected the rows that were handed out, and how many they were, as facts."""
     return _facts(filters=dict(filters), count=rows)

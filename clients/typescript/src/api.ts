@@ -927,6 +927,8 @@ export interface components {
             files: {
                 [key: string]: string;
             };
+            /** @description The names of those files that came with plugins: to go back to the version, leave them out. */
+            packaged: string[];
         };
         MatrixPart: {
             /** @description The condition that is left of the line here, in the words of model.conf; `always`: none is. */

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from blueprints.console.changes.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
 from blueprints.console.changes.history import _PAGE
 from blueprints.console.changes.outcome import Changes, Turn, Who
 from blueprints.http.history.ledger import Ledger
-from tests.apps import Given, log_in
+from blueprints.http.resources.plugins.discovery import discover
+from models.engine.connect import open_database
+from models.migrate import upgrade
+from tests.apps import Given, close, log_in, make_app, new_instance
+from tests.databases import new_database
 from tests.http.console.edited import HISTORY, live, stored, with_line
 from tests.http.console.pages import Seen, visit
+from tests.plugin_apps import installed, write_sample
 
 APPROVING = "p, support, order.approve, always, allow"
 NOTE = "<script>alert(1)</script> \u202egnp.exe " + "n" * 400
@@ -131,6 +138,33 @@ class TestRevert:
         visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
         assert visitor.post(path, visitor.page(path).form(path).fields).status_code == 303
         assert live(app) == base and not (services.settings.policies / "more.csv").exists()
+
+    def test_the_rules_of_a_plugin_stay_as_by_the_command(self, request, tmp_path, here):
+        url, folder = new_database("sqlite", request), tmp_path / "instance"
+        before = make_app(new_instance(folder, url, "default"), url, policy_edit="on")
+        base = live(before)
+        close(before)
+        write_sample(tmp_path / "site")
+        with installed(tmp_path / "site", "sample_notes"):
+            database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
+            upgrade(database, discover().migrations)
+            database.close_all()
+            app = make_app(folder, url, policy_edit="on")
+            brought, now = opened(app)
+            visitor, path = visit(app, "admin"), f"{HISTORY}/{base}/revert"
+            seen = visitor.page(path)
+            assert base != brought != now and "note." not in seen.text and "notes.csv" not in seen.text
+            form = seen.form(path)
+            assert json.loads(form.fields["files"]).keys() == {"orders.csv"}
+            tried = visitor.post(f"{path}/try", form.fields)
+            assert tried.status_code == 200 and "order.approve" in tried.text and "note." not in tried.text
+            item = visitor.page(f"{HISTORY}/{brought}/revert")
+            assert "lose support" in item.text, "what the history knows is told: the plugin is the same"
+            answer = visitor.post(path, form.fields)
+            assert (answer.status_code, live(app)) == (303, brought)
+            assert not (folder / "policies" / "notes.csv").exists()
+            assert "These rules are in force already." in visitor.page(path).text
+            close(app)
 
     def test_where_other_rules_came_into_force_meanwhile_it_is_shown_once_more(self, changed):
         app, base, _ = changed

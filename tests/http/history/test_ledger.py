@@ -197,6 +197,20 @@ def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its
 
 
 @pytest.mark.both_databases
+def test_a_row_that_waited_still_knows_who_asked_for_it(services, instance):
+    edit(instance, "one", "p, guest, product.view, always, allow\n")
+    services.policy.announce = None
+    origin = {"role": "admin", "address": "192.0.2.7", "request_id": "a-request", "rule": None}
+    ledger = ledger_of(services, instance)
+    services.policy.reload()
+    ledger._keep(ledger.row(services.policy.current, "http", "user:x", "why", origin))
+    ledger.store()
+    with services.database.connected():
+        [row] = of_tenant(services.guest_tenant).where(Audit.action == "apply")
+    assert (row.principal, row.role, row.address, row.request_id) == ("user:x", "admin", "192.0.2.7", "a-request")
+
+
+@pytest.mark.both_databases
 def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(services, instance):
     """Two processes saw the same two changes while the database was away; a third one stores what they kept."""
     kept = []

@@ -11,10 +11,12 @@ import pytest
 
 from blueprints.http.history.change import InDatabase, Overtaken
 from blueprints.http.history.exported import EDITED
+from blueprints.http.history.ledger import Ledger
 from blueprints.policy_changes import endpoints
 from models.base import later, new_id
 from models.tables import policy_version
-from models.tables.policy_version import COMMAND, OPERATOR, PolicyVersion
+from models.tables.audit import Audit, of_tenant
+from models.tables.policy_version import COMMAND, HTTP, OPERATOR, PolicyVersion
 from policies import PolicyError
 from policies.loading.files import own_text
 from policies.loading.loader import digest
@@ -153,6 +155,17 @@ def test_a_policy_put_in_force_on_one_node_is_in_force_on_the_other_after_its_ne
         assert own_text((node.policies / "products.csv").read_bytes()) == node.policy.current.files["products.csv"]
         assert node.policy.drift is None
     assert ledger(first)[0].version == version and len(ledger(first)) == 2
+
+
+def test_the_audit_event_of_a_change_knows_who_asked_for_it_whichever_node_writes_it(first, second):
+    changing, origin = first.changing(), {"role": "admin", "address": "192.0.2.7", "request_id": "a-request"}
+    changing.put_in_force(changing.candidate(first.with_line(OPEN)), HTTP, "user:x", "why", origin)
+    Ledger(second.services.database, second.folder, second.services.registry.vocabulary,
+           second.services.guest_tenant, {}, second.policies).store()
+    with first.services.database.connected():
+        [row] = of_tenant(first.services.guest_tenant).where(Audit.action == "apply")
+    assert {name: getattr(row, name) for name in origin} == origin
+    assert ledger(first)[0].origin is None
 
 
 def test_a_restart_uses_what_was_put_in_force_meanwhile(nodes):
