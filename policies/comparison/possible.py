@@ -1,0 +1,84 @@
+"""What a request can look like: what a policy is asked by the service, and what is assumed where something is proved.
+
+The search for examples (`candidates`) takes its values from the same descriptions of callers, circumstances and
+columns. A test holds every question that the service asks to `impossibilities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+
+from ..evaluation.principal import Environment, Principal
+from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
+from ..syntax.roles import GUEST
+from ..syntax.vocabulary import Column, Resource, is_of
+from . import clock, pools
+
+Value = str | int | None
+
+
+def impossibilities(principal: Principal, permission: str, resource: Resource, row: Mapping[str, Value] | None,
+                    env: Environment, shared: bool) -> Iterator[str]:
+    """What no request can be, as a proof assumes; nothing of a request that can be.
+
+    row  the columns that the policy was given; None: there is no object
+    shared  whether a share gives the permission
+    """
+    yield from _of_caller(principal)
+    yield from _of_circumstances(env)
+    if shared and principal.role == GUEST:
+        yield "something is shared with a guest"
+    if row is not None:
+        yield from _of_row(principal, permission, resource, row)
+
+
+def _of_caller(principal: Principal) -> Iterator[str]:
+    for name, column in SUBJECT.items():
+        yield from _of_value(f"r.sub.{name}", column, getattr(principal, name))
+    guest = principal.role == GUEST
+    expected = (GUEST, "guest") if guest else (f"user:{principal.id}", principal.kind)
+    if (principal.key, principal.kind) != expected or guest is not (principal.id is None) or (
+            guest is not (principal.kind == "guest")):
+        yield f"{principal.key} with the id {principal.id} and the role {principal.role} is a {principal.kind}"
+    if guest and (principal.department is not None or principal.groups or principal.scopes is not None):
+        yield "a guest has a department, groups or scopes"
+
+
+def _of_circumstances(env: Environment) -> Iterator[str]:
+    for name, column in ENVIRONMENT.items():
+        yield from _of_value(f"r.env.{name}", column, getattr(env, name))
+    if env.ip is not None and not pools.is_address(env.ip):
+        yield f"r.env.ip is {env.ip!r}"
+    if env.request != REQUESTS[env.method]:
+        yield f"{env.method} is a {env.request} request"
+    day = date.fromisoformat(env.date)
+    if day.isoweekday() != env.weekday:
+        yield f"{env.date} is no day {env.weekday} of a week"
+    now = clock.parsed(env.now)
+    shown = {(now + timedelta(minutes=minutes)).strftime("%Y-%m-%d %H")
+             for minutes in range(clock.WEST // timedelta(minutes=1), clock.EAST // timedelta(minutes=1) + 1, 15)}
+    if f"{env.date} {env.hour:02}" not in shown:
+        yield f"no clock shows {env.date}, {env.hour} h at {env.now}"
+
+
+def _of_row(principal: Principal, permission: str, resource: Resource, row: Mapping[str, Value]) -> Iterator[str]:
+    for name, column in resource.columns.items():
+        if name not in row:
+            continue
+        at_create = permission == f"{resource.name}.create" and getattr(column, "null_at_create", False)
+        if not (at_create and row[name] is None):
+            yield from _of_value(f"r.obj.{name}", column, row[name])
+        if column.same_as is not None and row.get(column.same_as) != row[name]:
+            yield f"r.obj.{name} is not r.obj.{column.same_as}"
+    if row.get("tenant_id", principal.tenant_id) != principal.tenant_id:
+        yield "the object is of another tenant"
+
+
+def _of_value(name: str, column: Column, value: Value) -> Iterator[str]:
+    if value is None:
+        if not column.nullable:
+            yield f"{name} is missing"
+    elif (type(value) is not column.type or (column.values and value not in column.values)
+          or (column.format is not None and not is_of(column.format, str(value)))):
+        yield f"{name} is {value!r}"
