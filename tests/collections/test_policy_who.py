@@ -135,7 +135,6 @@ def test_who_is_disabled_is_told_to_those_alone_who_may_see_it(rule, given, unde
         assert answers[0] == answers[1] and all(user.id in found for found in answers[0])
 
 
-@pytest.mark.both_databases
 def test_why_somebody_may_tells_nothing_of_a_department_that_the_caller_may_not_see(given, under):
     app = under("    p.when == 'of_press' && r.sub.department == 'press' || \\\n"
                 "    p.when == 'at_desks' && r.env.device == 'desktop' || \\\n",
