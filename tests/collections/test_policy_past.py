@@ -84,7 +84,8 @@ def test_rules_that_are_not_kept_or_cannot_be_used_are_said_to_be_so(as_role, gi
 def test_another_version_is_asked_as_the_ledger_keeps_it(app, as_role, given, refused, monkeypatch):
     files = app.extensions["gatepost"].policy.current.files
     kept = {name: text.decode() if isinstance(text, bytes) else text for name, text in files.items()}
-    monkeypatch.setattr(past, "from_files", lambda files, vocabulary, closing: app.extensions["gatepost"].policy.current)
+    now = app.extensions["gatepost"].policy.current
+    monkeypatch.setattr(past, "from_files", lambda files, vocabulary, closing: now)
     monkeypatch.setattr(policy_version, "named", lambda version: SimpleNamespace(files=kept))
     row = added(given, principal=refused.principal, role="user", action="delete", resource="article", result="refused",
                 reason="forbidden", policy_version="0123456789abcdef", facts=refused.facts,

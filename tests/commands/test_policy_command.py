@@ -781,7 +781,7 @@ def test_explain_answers_for_other_circumstances(
         (["--at", "0001-01-01T00:00Z"], "This is not a time"),
         (["--at", "2026-02-30T10:00"], "This is not a time"),
         (["--ip", "10.1.2"], "--ip '10.1.2': This is not an IP address."),
-        (["--ip", "fe80::1%eth0"], "This is not an IP address."),
+        (["--ip", "10.1.2.3:x"], "This is not an IP address."),
         (["--device", "fridge"], "--device 'fridge': Must be one of: desktop, mobile, tablet, bot, other"),
         (["--method", "FETCH"], "--method 'FETCH': Must be one of: GET"),
         (["--method", "post"], "--method 'post': Must be one of: GET"),
@@ -797,6 +797,12 @@ def test_circumstances_that_are_none_are_refused_and_never_passed_over(
     result = run("explain", "--as", "user", *options, *(["--json"] if as_json else []), "article.view")
     assert result.exit_code == 2
     assert message in (json.loads(result.stdout)["findings"][0]["message"] if as_json else result.stderr)
+
+
+def test_an_address_is_asked_about_as_the_service_reads_it(run: Run) -> None:
+    for spelled in ("[::ffff:203.0.113.7]:443", "203.0.113.7:80", "203.0.113.7"):
+        told = json.loads(run("explain", "--as", "user", "--ip", spelled, "--json", "article.view").stdout)
+        assert told["circumstances"]["ip"] == "203.0.113.7"
 
 
 def test_explain_suggests_the_permission_and_the_role_that_were_meant(run: Run) -> None:
