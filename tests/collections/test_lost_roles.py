@@ -146,7 +146,7 @@ def test_their_session_is_not_renewed_until_an_administrator_gives_them_a_role_a
 
 
 @pytest.mark.parametrize(("who", "status", "actions"), [
-    ("admin", 200, ["update", "delete", "share", "disable"]), ("owner", 403, []),
+    ("admin", 200, ["update", "delete", "share", "disable"]), ("owner", 403, ["share"]),
 ])
 def test_only_administrators_decide_about_them(who, status, actions, role, as_role, given):
     user, caller = given.user(role), as_role(who)
