@@ -984,7 +984,7 @@ def test_a_user_of_a_higher_rank_is_a_rule_in_code(rows: Rowed) -> None:
     assert (data["verdict"], data["policy_verdict"], data["status"]) == ("refused", "allowed", 403)
     rank = data["rules"][0]
     assert (rank["name"], rank["holds"], rank["status"]) == ("rank", False, 403)
-    assert rank["text"].startswith("the user's role is admin, none of the caller's roles: editor, guest, ")
+    assert rank["text"].startswith("the user's role is admin, none of the caller's roles: editor, manager, ")
 
 
 def test_persons_and_objects_of_the_instance_are_asked_about_under_other_files(rows: Rowed, tmp_path: Path) -> None:
