@@ -35,10 +35,8 @@ class Comments(Collection):
     judged = ("article_status",)
     on_erase, anonymised = "anonymise", {"body": "[deleted]"}
 
-    def draft(self, call: Call) -> Comment:
-        comment: Comment = super().draft(call)
-        comment.read_article(call.tenant_id)
-        return comment
+    def derive(self, call: Call, row: Comment) -> None:
+        row.read_article(call.tenant_id, lock=not call.access.is_supposed)
 
     approve = transition("approve", "Show it to every reader.",
                          {"pending": "approved", "rejected": "approved"})

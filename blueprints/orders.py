@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from marshmallow import fields
 
 from gatepost import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
-from models.tables.order import Order, give_back, items_of, place
+from models.tables.order import PRICE, Order, Wanted, give_back, items_of, leave_unpriced, place, price
 
+from .http.protocol.problems import Problem
 from .http.writing.actions import Conflict
 from .http.writing.rules_in_code import RuleInCode, by_state
 
@@ -46,10 +47,24 @@ class Orders(Collection):
     imports = False  # an order takes stock at today's prices: it cannot be brought along
 
     def create(self, call: Call, row: Order) -> None:
+        place(row, row.wanted or self._wanted(call))
+
+    def derive(self, call: Call, row: Order) -> Iterable[str]:
+        if PRICE.isdisjoint(call.access.policy.looks_at((self.permission("create"), self.manage)).obj):
+            leave_unpriced(row)  # no rule reads the price, and to know it takes a statement
+            return ()
+        try:
+            price(row, self._wanted(call))
+        except Problem:
+            return PRICE  # the problem is told after the decision; of a hidden product not even the price is
+        return ()
+
+    def _wanted(self, call: Call) -> Wanted:
+        """The products with their quantities. Raises `Problem` for those that the caller may not view."""
         items = call.body["items"]
         products = call.services.collections["products"].referred(
             call, [item["product_id"] for item in items], "/items/{}/product_id")
-        place(row, [(product, item["quantity"]) for product, item in zip(products, items, strict=True)])
+        return [(product, item["quantity"]) for product, item in zip(products, items, strict=True)]
 
     def update(self, call: Call, row: Order, changes: Mapping[str, Any]) -> None:
         if changes.get("note", row.note) != row.note:

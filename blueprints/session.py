@@ -7,8 +7,8 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
-from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, new_id
-from models.base import whole
+from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, now
+from models.base import new_row
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
@@ -168,10 +168,9 @@ def log_out(call: Call) -> None:
 
 def _applicant(call: Call) -> User:
     """The new account as it would be, for the policy to judge: of the role `user`, in the caller's tenant."""
-    user = User(name=call.body["name"], email=call.body["email"], password_hash=call.body["password_hash"],
-                tenant_id=call.tenant_id, role="user")
-    user.id = user.owner_id = new_id()
-    user.__data__ = whole(user)
+    user = new_row(User, call.tenant_id, now())
+    user.owner_id, user.role = user.id, "user"
+    user.name, user.email, user.password_hash = (call.body[name] for name in ("name", "email", "password_hash"))
     return user
 
 

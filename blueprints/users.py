@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action, new_id
+from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action
 from models.tables.session import end_all
 from models.tables.user import User
 from policies.syntax.roles import LONGEST_ROLE
@@ -50,7 +50,7 @@ class Users(Collection):
 
     def stamp(self, call: Call, row: User) -> None:
         step_up.refuse_elsewhere(call.body)
-        row.id = row.owner_id = new_id()
+        row.owner_id = row.id
 
     def confirm(self, call: Call, id: str, body: Mapping[str, Any]) -> None:
         step_up.confirm_email(call, id, body)

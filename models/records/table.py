@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import peewee as pw
 
@@ -32,6 +32,7 @@ class Record(Table):
     # peewee's own notes about a row, which its type stubs leave out
     __data__: dict[str, Any]
     _dirty: set[str]
+    _is_new: bool  # only where `new_row` made it
 
     id = IdField(primary_key=True)
     tenant_id = IdField()
@@ -40,12 +41,13 @@ class Record(Table):
     updated_at = TimeField()
 
     def stamp(self, tenant_id: str, at: str) -> None:
-        """Fill what the caller has no say in, before the row is first stored."""
-        self.id = self.id or new_id()
-        self.tenant_id = tenant_id
-        self.version = self.version or 1
-        self.created_at = self.created_at or at
-        self.updated_at = self.updated_at or at
+        """Fill what the caller has no say in, before the row is first stored; what is there already stays."""
+        values = self.__data__
+        values["id"] = values.get("id") or new_id()
+        values["tenant_id"] = tenant_id
+        values["version"] = values.get("version") or 1
+        values["created_at"] = values.get("created_at") or at
+        values["updated_at"] = values.get("updated_at") or at
 
 
 class Owned(Record):
@@ -58,6 +60,23 @@ class Owned(Record):
 
     owner_id = IdField(null=True)
     department = pw.TextField(null=True)
+
+
+R = TypeVar("R", bound=Record)
+
+
+def new_row(model: type[R], tenant_id: str, at: str) -> R:
+    """A row that is not stored yet, with every column: its id, version and times, defaults, and None for the rest."""
+    row = model()
+    row.__data__ = {**dict.fromkeys(model._meta.fields), **row.__data__, "id": new_id(), "tenant_id": tenant_id,
+                    "version": 1, "created_at": at, "updated_at": at}
+    row._is_new = True
+    return row
+
+
+def is_new(row: object) -> bool:
+    """True for a row that `new_row` made, also after it was stored: the transaction may still be undone."""
+    return hasattr(row, "_is_new")
 
 
 def stored(row: Table, names: Iterable[str]) -> dict[str, Any]:

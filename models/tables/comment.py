@@ -34,20 +34,24 @@ class Comment(Owned):
         if not self.article_status:
             self.read_article(tenant_id)
 
-    def read_article(self, tenant_id: str) -> None:
-        """Take over the article's status, which no other transaction changes before this one ends.
+    def read_article(self, tenant_id: str, *, lock: bool = True) -> None:
+        """Take over the article's status, which no other transaction changes before this one ends (`lock`).
 
         It stays empty, as no article's is, where there is no such article.
         """
-        found = _STATUS.on(current, _status_of_article).run(current, {"tenant": tenant_id, "article": self.article_id})
+        statement = _LOCKED.on(current, _locked_status) if lock else _STATUS.on(current, _status)
+        found = statement.run(current, {"tenant": tenant_id, "article": self.article_id})
         self.article_status = found[0][0] if found else ""
 
 
-def _status_of_article() -> pw.Query:
-    found = Rows(Article, Bind("tenant")).select(Article.status).where(Article.id == Bind("article"))
+def _status() -> pw.ModelSelect[Article]:
+    return Rows(Article, Bind("tenant")).select(Article.status).where(Article.id == Bind("article"))
+
+
+def _locked_status() -> pw.Query:
     if current.dialect == "postgres":
-        return found.for_update("FOR SHARE")  # type: ignore[arg-type] # the stubs know FOR UPDATE alone
-    return found
+        return _status().for_update("FOR SHARE")  # type: ignore[arg-type] # the stubs know FOR UPDATE alone
+    return _status()
 
 
-_STATUS = Statement()
+_STATUS, _LOCKED = Statement(), Statement()

@@ -16,9 +16,19 @@ from models.records.rows import Rows
 from models.records.table import Owned, Record
 from models.tables.product import Product, return_stock, take_stock
 
+PRICE = frozenset(("total", "currency"))  # columns that follow from the products
+_BEYOND = 2**63  # a total that no column holds; larger ones are told as this one
+Wanted = Sequence[tuple[Product, int]]
+"""Products and their quantities."""
+
 
 class Order(Owned):
-    """An order; `total` counts minor units of `currency`."""
+    """An order; `total` counts minor units of `currency`.
+
+    wanted  what a new order is about, where that is known before it is stored
+    """
+
+    wanted: Wanted | None = None
 
     note = pw.TextField(null=True)
     total = MoneyField()
@@ -63,7 +73,19 @@ def quantities(items: Collection[OrderItem]) -> dict[str, int]:
     return total
 
 
-def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
+def leave_unpriced(order: Order) -> None:
+    """Leave out the columns of the price, so that what reads one fails, and does not take it for missing."""
+    for name in PRICE:
+        order.__data__.pop(name, None)
+
+
+def price(order: Order, wanted: Wanted) -> None:
+    """Give a new order its products, and by them its currency and total."""
+    order.wanted, order.currency = wanted, wanted[0][0].currency
+    order.total = min(sum(product.price * quantity for product, quantity in wanted), _BEYOND)
+
+
+def place(order: Order, wanted: Wanted) -> None:
     """Store a new order of `wanted` (product, quantity), at its price and out of its stock; in a transaction.
 
     Raises `InvalidState` for products that are not active or not of one currency, `OutOfStock`, each with the items
@@ -71,7 +93,7 @@ def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
     """
     items = [OrderItem(position=position, product_id=product.id, quantity=quantity, unit_price=product.price)
              for position, (product, quantity) in enumerate(wanted)]
-    order.currency, order.total = wanted[0][0].currency, sum(item.unit_price * item.quantity for item in items)
+    price(order, wanted)
     unsold = [f"items/{position}" for position, (product, _) in enumerate(wanted) if product.status != "active"]
     if unsold:
         raise InvalidState("Only active products can be ordered.", unsold)
@@ -79,7 +101,7 @@ def place(order: Order, wanted: Sequence[tuple[Product, int]]) -> None:
                if product.currency != order.currency]
     if foreign:
         raise InvalidState("All products of an order have one currency.", foreign)
-    if order.total >= 2**63:
+    if order.total == _BEYOND:
         raise InvalidValue("the total of the order is beyond 64 bits")
     short = take_stock(order.tenant_id, quantities(items))
     if short:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -85,6 +85,14 @@ class Policy:
     ) -> bool:
         """`decide` for a request that is really made: a use of the line that settles it is counted in `uses`."""
         return self._asked(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
+
+    def is_certain(
+        self, principal: Principal, permission: str, obj: Row | None, unknown: Set[str], env: Environment,
+        shared: SharedWith = no_shares,
+    ) -> bool:
+        """True if `decide` says yes whatever the columns `unknown` of `obj` hold."""
+        certain = self._asked(principal, permission).without(frozenset(unknown))
+        return certain.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:

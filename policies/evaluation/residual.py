@@ -52,7 +52,7 @@ class Uses:
 
 
 class Residual:
-    """The rules that reach a role and a permission, folded. Immutable but for its cache of MOST_PLANS plans, and for
+    """The rules that reach a role and a permission, folded. Immutable but for its caches of MOST_PLANS entries, and for
     what it counts in `uses`.
 
     shareable  whether a share can name the callers: not guests
@@ -78,6 +78,7 @@ class Residual:
         self._readers = tuple(value_of(attribute) for attribute in self._parameters)
         self._asks_groups = any(isinstance(atom, InGroup) for atom in used)
         self._plans: dict[tuple[int, ...], Plan] = {}
+        self._without: dict[frozenset[str], Residual] = {}
 
     def plan(self, principal: Principal, env: Environment) -> Plan:
         """The plan for this caller now: atoms that do not read the object are replaced by their answers."""
@@ -92,6 +93,17 @@ class Residual:
                 self._plans.clear()
             plan = self._plans[answers] = self._planned(answers)
         return plan
+
+    def without(self, unknown: frozenset[str]) -> Residual:
+        """The same lines where these columns are not known: what reads one of them holds in a line that denies, and
+        does not in a line that allows."""
+        found = self._without.get(unknown)
+        if found is None:
+            if len(self._without) >= MOST_PLANS:
+                self._without.clear()
+            found = self._without[unknown] = Residual(self.permission, (
+                (rule, _supposing(left, unknown, rule.eft == "deny")) for rule, left in self.rules))
+        return found
 
     def deciding(self, principal: Principal, row: Row, env: Environment, shared: SharedWith) -> Rule | None:
         """The first rule that allows this; denials are not looked at."""
@@ -199,6 +211,16 @@ class Residual:
             self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
             self._uses_environment, groups,
         )
+
+
+def _supposing(expression: Expression, unknown: frozenset[str], answer: bool) -> Expression:
+    """An expression with this answer in the place of what reads one of these columns: no `!` is over the object."""
+    match expression:
+        case AllOf(parts):
+            return conjunction(_supposing(part, unknown, answer) for part in parts)
+        case AnyOf(parts):
+            return disjunction(_supposing(part, unknown, answer) for part in parts)
+    return expression if unknown.isdisjoint(columns(expression)) else answer
 
 
 def _any_of(expressions: list[Expression], permission: str) -> Test:

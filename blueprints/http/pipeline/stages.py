@@ -264,7 +264,7 @@ def _write(call: Call) -> None:
 def _judge(call: Call) -> None:
     try:
         if call.endpoint.permission is not None:
-            call.access.require(call.endpoint.permission, call.facts)
+            call.access.require(call.endpoint.permission, call.facts, call.write.unknown)
         if call.endpoint.restrict is not None:
             call.endpoint.restrict(call)
     except Problem:

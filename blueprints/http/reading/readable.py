@@ -194,12 +194,12 @@ class Readable:
         return values if values is not None and self.shows(call, values) else None
 
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
-        """The rows that a list in the body names, in its order, locked until this transaction ends.
+        """The rows that a list in the body names, in its order, locked until this transaction ends where it is one.
 
         Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for those that the caller may not
         view, or that are absent.
         """
-        seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=True)
+        seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=not call.access.is_supposed)
                 if self.shows(call, row.__data__)}
         faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in seen]
         if faults:

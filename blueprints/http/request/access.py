@@ -6,11 +6,11 @@ table, and answers the question "is this row shared with the caller?" from the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import peewee as pw
 
@@ -78,6 +78,7 @@ class Access:
     """One principal under one policy snapshot, from the start of a request to its end."""
 
     __slots__ = ("_plans", "environment", "policy", "principal")
+    is_supposed: ClassVar[bool] = False
 
     def __init__(self, policy: Policy, principal: Principal, environment: Environment) -> None:
         self.policy = policy
@@ -126,13 +127,19 @@ class Access:
         """`allows`, where nothing is done: no use of a line is counted."""
         return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
 
+    def is_certain(self, permission: str, row: Mapping[str, Any], unknown: Set[str]) -> bool:
+        """True if `allows` says yes whatever the columns `unknown` of the row hold."""
+        if not unknown:
+            return self.allows(permission, row)
+        return self.policy.is_certain(self.principal, permission, row, unknown, self.environment, self.shared)
+
     def note_shown(self, permission: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Count the lines by which rows are shown that were found by the plan of a permission."""
         self.policy.glance(self.principal, permission, rows, self.environment)
 
-    def require(self, permission: str, row: Mapping[str, Any] | None = None) -> None:
-        """Raises the `Problem` that refuses, unless the policy allows."""
-        if not self.allows(permission, row):
+    def require(self, permission: str, row: Mapping[str, Any] | None = None, unknown: Set[str] = frozenset()) -> None:
+        """Raises the `Problem` that refuses, unless the policy allows, whatever the columns `unknown` hold."""
+        if not (self.is_certain(permission, row or {}, unknown) if unknown else self.allows(permission, row)):
             raise self.refusal(permission)
 
     def refusal(self, permission: str) -> Problem:
@@ -214,7 +221,7 @@ class Access:
         """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
-        # A new row has no id yet, so it cannot be shared; with a guest, nothing can be.
+        # With a guest, nothing can be shared.
         if not rights or row["id"] is None or principal.kind == "guest" or not any_in(principal.tenant_id, resource):
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
@@ -227,9 +234,11 @@ class Access:
 
 
 class Supposed(Access):
-    """The access of a principal who does not ask: what is found out about it counts as no use of a line."""
+    """The access of a principal who does not ask: what is found out about it counts as no use of a line, and locks no
+    row."""
 
     __slots__ = ()
+    is_supposed = True
     allows = Access.would_allow
 
     def note_shown(self, permission: str, rows: Sequence[Mapping[str, Any]]) -> None:

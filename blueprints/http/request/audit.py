@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from models.base import is_id
+from models.base import is_id, is_new
 from models.records.columns import mailbox
 from models.tables.audit import add
 from models.tables.user import User
@@ -172,7 +172,9 @@ def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[st
     actor = call.actor or guest(call.services.guest_tenant)
     # A client chooses what the path says: what is no id is neither stored nor told apart.
     named = call.path.get("id", "")
-    id = call.facts.get("id") if call.row is not None else named if is_id(named) else None
+    id = named if is_id(named) else None
+    if call.row is not None:
+        id = None if is_new(call.row) else call.facts.get("id")  # a row that was refused is nowhere
     if decided:
         facts = decision.recorded(call, decision.of_refusal(call), resource, action, id)
     # Another policy may have come into force since the call was decided.

@@ -49,6 +49,7 @@ class Write:
     """What the stages of the effect leave. A transaction that runs twice starts the second time with a new one.
 
     row       what the permission is judged on: a record, or a dict of its columns
+    unknown   columns of a new row whose values cannot be known when it is judged (`Writable.derive`)
     result    what the handler returned: JSON-ready data, a Response, or None for 204
     response  the answer; set early by a stage that answers instead of the handler
     rule      file and line of the rule that allows a write
@@ -62,6 +63,7 @@ class Write:
     """
 
     row: Any = None
+    unknown: frozenset[str] = frozenset()
     result: Any = None
     response: Response | None = None
     rule: str | None = None

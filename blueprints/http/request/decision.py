@@ -94,7 +94,7 @@ class Grouped:
         """Count the row of a call that was judged by these permissions; `before`: as it was, of one that was there."""
         reads = call.access.policy.looks_at(permissions)
         group: Facts = {"asked": permissions}
-        now = group["obj"] = _read(call, group, "obj", reads.obj, call.facts.__getitem__)
+        now = group["obj"] = _columns(call, group, reads.obj)
         if before is not None:
             was = group["obj"] = _read(call, group, "obj", reads.obj, before.__getitem__)
             group["new"] = {name: value for name, value in now.items() if name not in was or value != was[name]}
@@ -181,10 +181,23 @@ def _about(call: Call, row: Row | None) -> Facts:
     permissions = asked(call)
     reads = call.access.policy.looks_at(permissions)
     found = _of_caller(call, permissions, reads, row)
-    found["obj"] = None if row is None else _read(call, found, "obj", reads.obj, row.__getitem__)
+    if row is None:
+        found["obj"] = None
+    elif call.write.unknown:
+        found["obj"] = _columns(call, found, reads.obj)
+    else:
+        found["obj"] = _read(call, found, "obj", reads.obj, row.__getitem__)
     if reads.shares and row is not None:
-        _add_shares(call, found, permissions, row)
+        _add_shares(call, found, permissions, row if "id" in call.path else {})
     return found
+
+
+def _columns(call: Call, facts: Facts, names: Iterable[str]) -> dict[str, Any]:
+    """The columns of the row of a call; `facts` names those of a new row that nobody could know."""
+    unknown = call.write.unknown.intersection(names)
+    if unknown:
+        facts.setdefault("unknown", []).extend(f"obj.{name}" for name in sorted(unknown))
+    return _read(call, facts, "obj", [name for name in names if name not in unknown], call.facts.__getitem__)
 
 
 def _of_caller_alone(call: Call) -> Facts:
@@ -220,7 +233,7 @@ def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: R
 
 
 def _add_shares(call: Call, facts: Facts, permissions: tuple[str, ...], row: Row) -> None:
-    """Add the rights that shares give the caller on a row; a row without an id is a new one."""
+    """Add the rights that shares give the caller on a row; `{}`: nobody shares a row that is not stored yet."""
     resource, id = permissions[-1].partition(".")[0], row.get("id")
     facts |= _read(call, facts, "", ("shares",), lambda _: [] if id is None else call.access.rights(resource, id))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from models.base import is_id
+from models.base import Owned, is_id
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
@@ -44,6 +44,7 @@ class LineWriter:
         self._changing = replace(call.endpoint, permission=collection.permission("update"))
         self._columns = frozenset(collection.representation.columns)
         self._filled_in = self._columns & {"owner_id", "department"}
+        self._owns_itself = issubclass(collection.model, Owned) and collection.model.owns_itself
         self.decided = Grouped()
         own = collection.permission("import")
         self._asked = {True: (own, self._making.permission or ""),
@@ -92,9 +93,12 @@ class LineWriter:
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
         call.prepared = prepared
         call.row = row = collection.draft(call)
-        if given and call.access.allows(collection.manage, row.__data__):
+        if given and call.access.is_certain(collection.manage, row.__data__, call.write.unknown):
             for name, value in self._checked(given).items():
                 setattr(row, name, value)
+            call.write.unknown -= given.keys()
+            if self._owns_itself:
+                row.owner_id = row.id
         elif faults := [read_only(name) for name, value in given.items() if value is not None]:
             raise Problem.of(faults, "invalid_body")
         self._judge()
@@ -109,7 +113,7 @@ class LineWriter:
         """Change a known row, judged as it is and once more as it has become; whether anything was to be changed."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
-        call.prepared, before = prepared, dict(row.__data__)
+        call.prepared, before, call.write.unknown = prepared, dict(row.__data__), frozenset()
         self._judge()
         brought: Values = {}
         if call.access.allows(collection.manage, row.__data__):
@@ -134,7 +138,7 @@ class LineWriter:
 
     def _judge(self) -> None:
         for permission in (self._collection.permission("import"), self._call.endpoint.permission or ""):
-            self._call.access.require(permission, self._call.facts)
+            self._call.access.require(permission, self._call.facts, self._call.write.unknown)
         self._collection.restrict(self._call)
 
     def _checked(self, given: Values) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 """How the rows of a collection come to be and change: what a body may set, and what is stored.
 
-A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp` or `draft` to change what a write does; the
-handlers of `resources` and the lines of an import call the same methods.
+A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp`, `derive` or `draft` to change what a write does;
+the handlers of `resources` and the lines of an import call the same methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import peewee as pw
 from marshmallow import Schema, fields
 
-from models.base import Owned, whole
+from models.base import Owned, new_row, now
 from models.tables.share import withdraw
 from models.tables.user import User
 
@@ -180,24 +180,43 @@ class Writable(Readable):
 
     def draft(self, call: Call) -> Any:
         """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""
-        faults = [read_only(name) for name in call.read_only]
-        row = self.model(tenant_id=call.tenant_id)
-        # The policy reads every column of a row, also of one that is not stored yet.
-        row.__data__ = whole(row)
+        return self.drafted(call, self.derive)
+
+    def drafted(self, call: Call, derive: Callable[[Call, Any], Iterable[str] | None]) -> Any:
+        """The same, with what follows from the body as `derive` says."""
+        faults, body, fields = [read_only(name) for name in call.read_only], call.body, self.model._meta.fields
+        row = new_row(self.model, call.tenant_id, now())
         self.stamp(call, row)
-        fixed = () if call.access.allows(self.manage, row.__data__) else self.managed
-        faults += [read_only(name) for name in fixed if name in call.body]
-        faults += self.faulty(call, {name: value for name, value in call.body.items() if name not in fixed})
+        managed = {name: body[name] for name in self.managed if name in body}
+        for name, value in body.items():
+            if name in fields and name not in managed:
+                setattr(row, name, value)
+        call.write.unknown = frozenset(derive(call, row) or ())
+        if managed:
+            # Asked of the whole row, as every rule is.
+            if call.access.is_certain(self.manage, row.__data__, call.write.unknown):
+                for name in managed.keys() & fields.keys():
+                    setattr(row, name, managed[name])
+            else:
+                faults += map(read_only, managed)
+                body = {name: value for name, value in body.items() if name not in managed}
+        faults += self.faulty(call, body)
         if faults:
             raise Problem.of(faults, "invalid_body")
-        for name, value in call.body.items():
-            if name in self.model._meta.fields:
-                setattr(row, name, value)
         return row
 
     def stamp(self, call: Call, row: Any) -> None:
         """Give a new row its owner and department: the caller's id and department."""
         row.owner_id, row.department = call.principal.id, call.principal.department
+
+    def derive(self, call: Call, row: Any) -> Iterable[str] | None:
+        """Give a new row what follows from its body, for rules about `create`. Returns the columns that are unknown.
+
+        The references in the body are not checked yet. What makes a column unknown is refused in `create`, after the
+        decision: the row is allowed only if it is so whatever the column holds. It changes nothing but the row, because
+        it is also called for rows that are only asked about.
+        """
+        return None
 
     # What may be written
 

@@ -16,7 +16,7 @@ from ..collection import Collection
 _SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "import_keys")
 _ONE = ("default_sort", "born", "until", "gone")
 # What a collection overrides to do something with a value of a body, and to answer one, that no column has.
-_TAKING = ("create", "draft", "stamp", "update", "prepare", "endpoints")
+_TAKING = ("create", "draft", "stamp", "derive", "update", "prepare", "endpoints")
 _HOOKS = ("pre_load", "post_load", "pre_dump", "post_dump")
 _ANSWERING = ("attach", "represent", "show", "endpoints", "_shown")
 

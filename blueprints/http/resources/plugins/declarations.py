@@ -178,7 +178,7 @@ def takes_bodies(collection: Collection) -> bool:
     """Whether clients make rows, and all values of one come from the body, from defaults and from the service; not
     where code of the collection gives some."""
     found = type(collection)
-    plain = found.create is Writable.create and found.stamp is Writable.stamp and found.draft is Writable.draft
+    plain = all(getattr(found, name) is getattr(Writable, name) for name in ("create", "stamp", "derive", "draft"))
     return plain and any(endpoint.name == "create" for endpoint in collection.served)
 
 
