@@ -67,6 +67,24 @@ def test_halves_that_differ_name_the_sample_and_what_each_says(tmp_path):
     assert "begins with 'For all', r.obj.text is 'For all': `holds` says True, `where` False" in printed
 
 
+LATE = '''
+    def stamp(self, call, row):
+        super().stamp(call, row)
+
+    def create(self, call, row):
+        row.status = "open"
+        super().create(call, row)
+
+    @action('''
+
+
+@pytest.mark.slow
+def test_a_column_that_is_filled_after_the_decision_is_named(tmp_path):
+    printed = said(tmp_path, ('status = pw.TextField(default="open")', "status = pw.TextField()"),
+                   ("\n    @action(", LATE))
+    assert "a new row has no status when note.create is judged: set it in `derive`, or name it in" in printed
+
+
 SHOW = """
     def show(self, call, names=None):
         answer = super().show(call, names)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from typing import Any, cast
@@ -20,6 +20,8 @@ from blueprints.http.request.identity import guest
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.plugins import tables
 from models.base import Rows
+from policies import Policy
+from policies.syntax.attributes import Reads
 
 from .serving import ABSENT, Caller, log_in
 
@@ -251,6 +253,34 @@ def what_a_body_may_leave_out_can_be_left_out(world: World) -> None:
             assert answer.status_code < 500, f"without {name}: {answer.text}"
 
 
+def a_new_row_is_judged_with_the_columns_that_rules_may_read(world: World) -> None:
+    resource, judged = world.collection.resource, list[Mapping[str, Any]]()
+    columns = world.services.policy.current.vocabulary.resources[resource].columns
+    require, looks_at = Access.require, Policy.looks_at
+
+    def noted(access: Access, permission: str, row: Mapping[str, Any] | None = None,
+              unknown: Set[str] = frozenset()) -> None:
+        if permission == f"{resource}.create" and row is not None:
+            judged.append(dict(row))
+        require(access, permission, row, unknown)
+
+    def whole(policy: Policy, asked: tuple[str, ...]) -> Reads:
+        found = looks_at(policy, asked)
+        return replace(found, obj=tuple(columns)) if asked[0].startswith(f"{resource}.") else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Access, "require", noted)
+        patch.setattr(Policy, "looks_at", whole)  # a collection may leave out what no rule reads
+        world.made()
+    row, = judged
+    lacking = [name for name, column in columns.items()
+               if row[name] is None and not column.nullable and not column.null_at_create]
+    assert not lacking, (f"a new row has no {', '.join(lacking)} when {resource}.create is judged: set it in `derive`, "
+                         "or name it in null_at_create")
+    filled = [name for name, column in columns.items() if column.null_at_create and row[name] is not None]
+    assert not filled, f"null_at_create names {', '.join(filled)}, which a new row has when {resource}.create is judged"
+
+
 def its_table_serves_what_it_declares(world: World) -> None:
     with world.services.database.connected():
         tables.check(world.services.database, [world.collection])
@@ -276,7 +306,8 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     another_tenant_sees_and_reaches_nothing, a_guest_may_only_what_the_policy_says,
     every_order_walks_through_all_rows_once, every_filter_finds_the_row_that_it_fits,
     fields_and_expansions_are_answered_as_asked, every_action_does_its_work_or_says_why_not,
-    answers_equal_what_the_schema_dumps, what_a_body_may_leave_out_can_be_left_out, its_table_serves_what_it_declares)
+    answers_equal_what_the_schema_dumps, what_a_body_may_leave_out_can_be_left_out,
+    a_new_row_is_judged_with_the_columns_that_rules_may_read, its_table_serves_what_it_declares)
 
 
 def contract(*examples: Example) -> Callable[..., None]:

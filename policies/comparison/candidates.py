@@ -63,6 +63,16 @@ class Ground:
         """Whether a share can give the subject this permission: not to a guest, and certain verbs only."""
         return not self.subject.is_guest and bool(rights_for(self.permission.partition(".")[2]))
 
+    @cached_property
+    def unset(self) -> frozenset[str]:
+        """The columns that are missing in each row that the permission is asked about."""
+        return self.resource.unset(self.permission)
+
+    @cached_property
+    def may_lack(self) -> frozenset[str]:
+        """The columns that may be missing in such a row, though they are not in a stored one."""
+        return self.resource.may_lack(self.permission)
+
     def is_id(self, attribute: Attribute) -> bool:
         """Whether an attribute holds ids."""
         return attribute == KEY or self._column(attribute).format == "uuid"
@@ -180,13 +190,16 @@ class Ground:
         if attribute == KIND:
             yield from ("guest",) if guest else ("user", "service")
             return
+        if attribute.root == "obj" and attribute.name in self.unset:
+            yield None
+            return
         if column.type is bool:
             yield from (True, False)
         elif column.values:
             yield from column.values
         elif not (guest and attribute.root == "sub" and column.nullable):
             yield from (value for value in pool if type(value) is column.type and _fits(value, attribute, column))
-        if column.nullable:
+        if column.nullable or (attribute.root == "obj" and attribute.name in self.may_lack):
             yield None
 
     def _identities(self, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:

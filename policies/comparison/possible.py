@@ -66,8 +66,7 @@ def _of_row(principal: Principal, permission: str, resource: Resource, row: Mapp
     for name, column in resource.columns.items():
         if name not in row:
             continue
-        at_create = permission == f"{resource.name}.create" and getattr(column, "null_at_create", False)
-        if not (at_create and row[name] is None):
+        if row[name] is not None or name not in resource.may_lack(permission):
             yield from _of_value(f"r.obj.{name}", column, row[name])
         if column.same_as is not None and row.get(column.same_as) != row[name]:
             yield f"r.obj.{name} is not r.obj.{column.same_as}"

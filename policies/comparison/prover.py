@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..evaluation.policy import Policy
 from ..syntax.expression import Attribute, Expression, PluginCall, Shared, columns, conjunction, negation, reads_object
-from ..syntax.vocabulary import Column
 from . import pools
 from .candidates import Ground
 from .normal_form import normal
@@ -28,13 +27,15 @@ class Prover:
         self._vocabulary, self._most = policies[0].vocabulary, most
         self._named = frozenset(persons(*policies))
         self._known: dict[tuple[object, ...], _Found | Undecided] = {}
-        # Resources with equal columns have equal facts: each is known by the first of its kind.
-        kinds: dict[frozenset[tuple[str, Column]], str] = {}
-        self._kind_of = {permission: kinds.setdefault(frozenset(resource.columns.items()), resource.name)
-                         for permission, resource in self._vocabulary.by_permission.items()}
+        # Resources with equal columns have equal facts, but for what new rows lack. A first permission stands for all.
+        kinds: dict[tuple[object, ...], str] = {}
+        self._kind_of = {
+            permission: kinds.setdefault((frozenset(resource.columns.items()), resource.unset(permission),
+                                          resource.may_lack(permission)), permission)
+            for permission, resource in self._vocabulary.by_permission.items()}
 
     def kind(self, permission: str) -> str:
-        """The same for permissions of resources with equal columns: a goal has the same facts for them."""
+        """The same for permissions for which a goal has the same facts."""
         return self._kind_of[permission]
 
     def example(self, goal: Expression, subject: Subject, permission: str) -> Witness | None:

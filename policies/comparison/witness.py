@@ -130,7 +130,8 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
     if not with_object:
         return Witness(ground, facts, principal, environment, None)
     columns = ground.resource.columns
-    row = {name: facts.get(Attribute("obj", name), _ordinary(name, column)) for name, column in columns.items()}
+    row = {name: None if name in ground.unset else facts.get(Attribute("obj", name), _ordinary(name, column))
+           for name, column in columns.items()}
     row |= {name: row[column.same_as] for name, column in columns.items() if column.same_as is not None}
     if "tenant_id" in row:
         row["tenant_id"] = principal.tenant_id

@@ -22,6 +22,7 @@ from ..syntax.expression import (
     Prefixed,
     atoms,
     attributes,
+    columns,
 )
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import Roles
@@ -61,7 +62,8 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
         for permission in sorted(patterns.covered(rule.act)):
             key = (permission, *values)
             if key not in known:
-                left = folder.fold({f"rule.{name}": value for name, value in zip(named, values, strict=True)})
+                left = folder.fold({"act": permission,
+                                    **{f"rule.{name}": value for name, value in zip(named, values, strict=True)}})
                 known[key] = _reason(wrong, vocabulary.by_permission[permission], permission, left)
             found = known[key]
             if found is None:
@@ -101,8 +103,18 @@ def _wrong(atom: Atom) -> str | None:
     return wrong_group(atom) or wrong_address(atom)
 
 
+def unset_at_create(resource: Resource, permission: str, condition: Expression) -> str | None:
+    """Why a condition cannot be asked about a new row: it reads a column that is filled after the decision."""
+    unset = sorted(columns(condition) & resource.unset(permission))
+    if not unset:
+        return None
+    others = ", ".join(one for one in sorted(resource.permissions) if one != permission)
+    return (f"a new {resource.name} has no {' and no '.join(unset)} when {permission} is decided. Write a line for "
+            f"each permission that is meant, without {permission}: {others}")
+
+
 # Further reasons, beside what is wrong with an atom of model.conf.
-REASONS: tuple[Reason, ...] = ()
+REASONS: tuple[Reason, ...] = (unset_at_create,)
 
 
 def _reason(wrong: Container[Atom], resource: Resource, permission: str, condition: Expression) -> str | Atom | None:

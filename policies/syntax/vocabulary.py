@@ -49,10 +49,11 @@ class Column:
     role. Only numbers and the two times have an order, and a uuid is compared with a uuid only, because Postgres would
     refuse the rest.
 
-    values   the only ones that it takes, beside a missing one; empty: any of the type
-    same_as  another column, which has the same value in each row
-    least, most  bounds of a number, as far as they are declared. Only the lint reads them: no row is held to them
-    row_of   the resource whose rows an id names, where that is known; the lint alone reads it
+    values          the only ones that it takes, beside a missing one; empty: any of the type
+    same_as         another column, which has the same value in each row
+    null_at_create  true if it is missing while `create` is decided: the service fills it afterwards
+    least, most     bounds of a number, as far as they are declared. Only the lint reads them: no row is held to them
+    row_of          the resource whose rows an id names, where that is known; the lint alone reads it
     """
 
     type: type[str] | type[int] | type[bool]
@@ -60,6 +61,7 @@ class Column:
     format: str | None = None
     values: tuple[str, ...] | tuple[int, ...] = ()
     same_as: str | None = None
+    null_at_create: bool = False
     least: int | None = field(default=None, compare=False)
     most: int | None = field(default=None, compare=False)
     row_of: str | None = field(default=None, compare=False)
@@ -92,6 +94,20 @@ class Resource:
         for name in values:
             self.columns[name]
         return {name: values.get(name) for name in self.columns}
+
+    def unset(self, permission: str) -> frozenset[str]:
+        """The columns that are missing in each row that this permission is asked about: those of a new row."""
+        return self._null_at_create if permission == f"{self.name}.create" else frozenset()
+
+    def may_lack(self, permission: str) -> frozenset[str]:
+        """The columns that are never missing in a stored row, and may be in one that this permission is asked about: of
+        a new row it is also asked whether the caller may manage it, and import it."""
+        asked = permission in (f"{self.name}.manage", f"{self.name}.import")
+        return self._null_at_create if asked else self.unset(permission)
+
+    @cached_property
+    def _null_at_create(self) -> frozenset[str]:
+        return frozenset(name for name, column in self.columns.items() if column.null_at_create)
 
 
 @dataclass(frozen=True, slots=True)

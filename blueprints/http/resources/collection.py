@@ -51,6 +51,7 @@ class Collection(Writable):
     computed      names beside the schema's fields that are answered only when `fields` names them
     managed       fields that only `<resource>.manage` may set
     create_only   fields that are set when a row is made, and never again
+    null_at_create  columns that are filled after `<resource>.create` was judged: rules about it cannot read them
     import_keys   unique fields by which an import may find the row that a line means
     most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
     on_erase      what becomes of a person's rows once they are erased: `delete`, `anonymise` or `hand_over`

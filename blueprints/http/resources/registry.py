@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import peewee as pw
 from flask import Blueprint
+from marshmallow import missing
 from marshmallow.validate import Range
 
 from models import indexes
-from models.base import Owned
+from models.base import Owned, Record
 from models.records.columns import IdField, JsonField, ListField, RoleField, TimeField
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
@@ -26,6 +27,7 @@ from ..description.operations import operation_id
 from ..jobs.hooks import Hook
 from ..request.endpoint import Endpoint
 from ..schemas.fields import Reference
+from ..writing.writable import Writable
 from .collection import Collection
 from .routes import Routes, blueprint, described
 
@@ -175,7 +177,9 @@ def _resource(name: str, permissions: set[str], collection: Collection | None, m
         return Resource(name, frozenset(permissions), collection=name, methods=asked, on_viewed=frozenset(viewed))
     # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
     known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
-    columns = {column.name: _described(column, collection, resources) for column in collection.columns
+    unset = null_at_create(collection)
+    columns = {column.name: replace(_described(column, collection, resources), null_at_create=column.name in unset)
+               for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
     if collection.imports:  # an import makes and changes rows with one request
         asked |= {one: asked[one] | {"POST"} for one in map(collection.permission, ("create", "update"))
@@ -193,6 +197,23 @@ def _on_viewed(collection: Collection) -> set[str]:
              if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
     others = map(collection.permission, ("view", "create", "import", "manage"))
     return {collection.permission("export"), *found, *collection.guarding}.difference(others)
+
+
+def unfilled(collection: Collection) -> dict[str, pw.Field]:
+    """The columns to which neither each body nor a default gives a value, by name."""
+    sent = {name for name, field in collection.body_schema.load_fields.items()
+            if field.required or field.load_default is not missing}
+    return {name: column for name, column in collection.model._meta.fields.items()
+            if not (name in Record._meta.fields or name in sent or column.null or column.default is not None)}
+
+
+def null_at_create(collection: Collection) -> frozenset[str]:
+    """The columns that are null while `create` is judged: the declared ones, and those that only a `create` of the
+    collection's own can fill."""
+    found = type(collection)
+    by_create_alone = found.create is not Writable.create and all(
+        getattr(found, name) is getattr(Writable, name) for name in ("draft", "stamp", "derive"))
+    return frozenset((*found.null_at_create, *(unfilled(collection) if by_create_alone else ())))
 
 
 def _described(field: pw.Field, collection: Collection, resources: Mapping[str, str]) -> Column:

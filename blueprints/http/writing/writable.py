@@ -35,6 +35,7 @@ class Writable(Readable):
     computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
     create_only: ClassVar[tuple[str, ...]] = ()
+    null_at_create: ClassVar[tuple[str, ...]] = ()
     import_keys: ClassVar[tuple[str, ...]] = ()
     most_owned: ClassVar[int | None] = None
     on_erase: ClassVar[str] = HAND_OVER

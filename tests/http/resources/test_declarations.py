@@ -164,6 +164,10 @@ def changed(**declared):
     ({"managed": "title"}, r"Books\.managed must be several names, such as \('title',\)"),
     ({"create_only": ("titel",)}, "Books.create_only names 'titel', which is no field of BookSchema"),
     ({"create_only": "title"}, r"Books\.create_only must be several names, such as \('title',\)"),
+    ({"null_at_create": ("titel",)}, "Books.null_at_create names 'titel', which is no column of Book"),
+    ({"null_at_create": "stars"}, r"Books\.null_at_create must be several names, such as \('stars',\)"),
+    ({"null_at_create": ("title",)}, "Books.null_at_create names 'title', which a new row has: the service or the"),
+    ({"null_at_create": ("version",)}, "Books.null_at_create names 'version', which a new row has"),
     ({"import_keys": ("titel",)}, "Books.import_keys names 'titel', which is no column of Book"),
     ({"import_keys": "title"}, r"Books\.import_keys must be several names, such as \('title',\)"),
     ({"computed": "allowed_actions"}, r"Books\.computed must be several names, such as \('allowed_actions',\)"),
@@ -190,6 +194,23 @@ def attach(self, tenant_id, rows):
 
 def create(self, call, row):
     """Keep the notes elsewhere."""
+
+
+SHELVED = {"model": type("Shelved", (Book,), {"shelf": pw.TextField()}), "judged": ("shelf",), "create": create}
+
+
+@pytest.mark.parametrize(("declared", "expected"), [
+    ({}, set()), ({"null_at_create": ("stars",)}, {"stars"}), (SHELVED, {"shelf"}),
+    (SHELVED | {"null_at_create": ("stars",)}, {"shelf", "stars"}),
+    # Each of these may give it before the decision.
+    (SHELVED | {"derive": lambda self, call, row: None}, set()),
+    (SHELVED | {"stamp": lambda self, call, row: None}, set()),
+    (SHELVED | {"draft": lambda self, call: None}, set()),
+    (SHELVED | {"stamp": lambda self, call, row: None, "null_at_create": ("shelf",)}, {"shelf"}),
+], ids=["plain", "declared", "by create", "both", "derived", "stamped", "drafted", "stamped, and declared"])
+def test_what_a_new_row_lacks_is_declared_or_follows_from_what_is_overridden(declared, expected):
+    columns = discover([changed(**declared)]).vocabulary.resources["book"].columns
+    assert {name for name, column in columns.items() if column.null_at_create} == expected
 
 
 def test_a_field_that_nothing_keeps_is_found_whatever_was_loaded_before():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies import PolicyError, Principal
+from policies import Column, PolicyError, Principal, Resource, Vocabulary
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.folder import Folder
 from policies.loading.loader import load
@@ -35,6 +35,56 @@ def folder(tmp_path):
 
 def may(policy, role, permission):
     return policy.decide(caller(role), permission, ROW, FixedEnvironment())
+
+
+# A plugin's collection: what a parcel weighs is known once it is made.
+PARCELS = Vocabulary({**VOCABULARY.resources, "parcel": Resource(
+    "parcel", frozenset(("parcel.create", "parcel.manage", "parcel.view")),
+    {"id": Column(str, False, "uuid"), "owner_id": Column(str, True, "uuid"),
+     "weight": Column(int, False, null_at_create=True)})})
+
+
+@pytest.fixture
+def parcels(tmp_path):
+    """Writes the rules of the plugin into a folder with a condition about the weight."""
+    made = shipped_copy(tmp_path / "policies")
+    replace(made / "model.conf", ALWAYS, f"{ALWAYS}    p.when == 'heavy' && r.obj.weight > 9 || \\\n"
+                                         "    p.when == 'heavy_elsewhere' && "
+                                         "r.obj.weight > 9 && r.obj.owner_id != r.sub.id || \\\n")
+
+    def write(*lines: str):
+        (made / "parcels.csv").write_text("\n".join((*lines, "# end", "")))
+        return made
+
+    return write
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("p, user, parcel.create, heavy, allow", "`parcel.create` with `heavy`"),
+    ("p, user, parcel.*, heavy, deny", "`parcel.*` with `heavy`"),
+    ("p, manager, *.create, heavy_elsewhere, deny", "`*.create` with `heavy_elsewhere`"),
+])
+def test_a_rule_about_create_reads_nothing_that_is_known_later(parcels, line, told):
+    with pytest.raises(PolicyError) as refused:
+        load(parcels("p, user, parcel.view, heavy, allow", line), PARCELS)
+    found = [one for one in refused.value.findings if one.file == "parcels.csv" and "no column" not in one.message]
+    assert [(one.line, one.outdated) for one in found] == [(2, True)]
+    assert found[0].message.startswith(told)
+    assert "a new parcel has no weight when parcel.create is decided" in found[0].message
+    assert found[0].message.endswith("without parcel.create: parcel.manage, parcel.view")
+
+
+def test_a_rule_about_other_permissions_may_read_it(parcels):
+    assert load(parcels("p, user, parcel.view, heavy, allow", "p, user, parcel.create, own, allow",
+                        "p, user, parcel.manage, heavy, deny"), PARCELS)
+
+
+def test_a_start_closes_a_rule_about_create_that_reads_it(parcels):
+    policy = load(parcels("p, user, parcel.create, always, allow", "p, user, parcel.*, heavy, deny",
+                          "p, support, parcel.*, heavy, allow"), PARCELS, closing=True)
+    row = {"id": "x", "owner_id": None, "weight": None}
+    assert not policy.decide(caller("user"), "parcel.create", row, FixedEnvironment())
+    assert len(policy.closed) == 2
 
 
 def test_a_change_with_such_a_line_is_refused_where_the_line_stands(folder):

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from marshmallow import Schema
 
+from models.base import Owned
 from policies.wording.suggestions import hint
 
 from ...reading.expansion import expansions
 from ...schemas.fields import StrictSchema
 from ..collection import Collection
 
-_SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "import_keys")
+_SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "null_at_create", "import_keys")
 _ONE = ("default_sort", "born", "until", "gone")
 # What a collection overrides to do something with a value of a body, and to answer one, that no column has.
 _TAKING = ("create", "draft", "stamp", "derive", "update", "prepare", "endpoints")
@@ -44,6 +45,9 @@ def bad_names(declared: type[Collection]) -> str | None:
         for name in {*getattr(declared, attribute)} - {"owner_id"}:
             if name not in schema.fields:
                 return f"{attribute} names {name!r}, which is no field of {_called(schema)}{hint(name, schema.fields)}"
+    for name in declared.null_at_create:
+        if name in Owned._meta.fields or name in schema.load_fields:
+            return f"null_at_create names {name!r}, which a new row has: the service or the body gives it"
     return None
 
 
@@ -53,7 +57,7 @@ def _columns_named(declared: type[Collection]) -> Iterator[tuple[str, str]]:
             if key:
                 yield attribute, key.removeprefix("-") if attribute == "default_sort" else key
     yield from (("sort", key.removeprefix("-")) for text in declared.sort for key in text.split(","))
-    yield from ((attribute, name) for attribute in ("search", "judged", "import_keys")
+    yield from ((attribute, name) for attribute in ("search", "judged", "null_at_create", "import_keys")
                 for name in getattr(declared, attribute))
 
 

@@ -26,7 +26,7 @@ from ...request.events import CREATED, DELETED, UPDATED
 from ...writing.actions import Action
 from ...writing.writable import ANONYMISE, DELETE, HAND_OVER, Writable
 from ..collection import Collection
-from ..registry import VERBS
+from ..registry import VERBS, unfilled
 from .columns import lost
 
 Kind = TypeVar("Kind")
@@ -151,13 +151,10 @@ def bad_default(collection: Collection) -> str | None:
     """Which column a new row would lack a value for, if any would."""
     if not takes_bodies(collection):
         return None
-    sent = {name for name, field in collection.body_schema.load_fields.items()
-            if field.required or field.load_default is not missing}
-    for name, column in collection.model._meta.fields.items():
-        if not (name in Record._meta.fields or name in sent or column.null or column.default is not None):
-            says = "may leave out" if name in collection.body_schema.load_fields else "never has"
-            model = collection.model.__name__
-            return f"a body {says} {name!r}, and the column of {model} has neither default nor null"
+    for name in unfilled(collection):
+        says = "may leave out" if name in collection.body_schema.load_fields else "never has"
+        model = collection.model.__name__
+        return f"a body {says} {name!r}, and the column of {model} has neither default nor null"
     return None
 
 
