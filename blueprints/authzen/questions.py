@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 from marshmallow import ValidationError
 
-from gatepost import Call, Collection, Fault, Message, Problem, Rows, is_id
+from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
@@ -21,7 +22,9 @@ from policies.syntax.attributes import ENVIRONMENT
 
 from ..http.holders.holders import Holders, asked_about, ranks
 from ..http.questions.circumstances import CircumstancesSchema, environment
-from ..http.request.access import Access
+from ..http.questions.new_rows import drafted
+from ..http.questions.untold import told_by
+from ..http.request.access import Access, Supposed
 from ..http.request.active import is_active
 from ..http.request.identity import guest, principal_of
 from ..http.request.meant import Meant, meant
@@ -89,6 +92,20 @@ def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
     return loaded
 
 
+class _Looking(Supposed):
+    """The access of a subject, to whom nothing is there that the asker may not view, too."""
+
+    __slots__ = ("_asker",)
+
+    def __init__(self, asker: Access, subject: Principal, environment: Any) -> None:
+        super().__init__(asker.policy, subject, environment)
+        self._asker = asker
+
+    def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
+        viewed = permission.endswith(".view")
+        return self.would_allow(permission, row) and (not viewed or self._asker.would_allow(permission, row))
+
+
 class Question:
     """One resource type and action, in certain circumstances, as one asker asks about them."""
 
@@ -105,8 +122,10 @@ class Question:
 
     def access(self, subject: Subject, method: str) -> Access:
         """The access of a subject by a request of this method."""
-        return Access(self.call.access.policy, subject.principal, environment(
-            self._said, method, self.call.services.settings.zone, self.call.access.environment))
+        return Access(self.call.access.policy, subject.principal, self._environment(method))
+
+    def _environment(self, method: str) -> Any:
+        return environment(self._said, method, self.call.services.settings.zone, self.call.access.environment)
 
     def row(self, id: str) -> Any:
         """The object, if the asker may view it; None."""
@@ -117,7 +136,7 @@ class Question:
     def holders(self, row: Any) -> Holders:
         """Those who may do it to a row, or to any (None)."""
         call, requests = self.call, self.requests(about_row=row is not None)
-        at = environment(self._said, requests.methods[0], call.services.settings.zone, call.access.environment)
+        at = self._environment(requests.methods[0])
         about = asked_about(requests, row, call.tenant_id, {
             name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True)
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
@@ -129,13 +148,24 @@ class Question:
         """Whether a request of the subject would be permitted."""
         if subject is None or not self.known:
             return False
+        if self.drafts(resource):
+            return self._creates(subject, resource["properties"])
         if self.verb == "create":  # of an object that is to be made the id is not known
-            properties = resource["properties"]
-            return self._creates(subject, properties) if properties else self._decided(subject, None)
+            return self._decided(subject, None)
         if not resource["id"]:
             return self._decided(subject, None)
         row = self.row(resource["id"])
         return row is not None and self.permits_on(subject, row)
+
+    def drafts(self, resource: Asked) -> bool:
+        """True if a new row with certain properties is asked about."""
+        return bool(self.verb == "create" and self._endpoint is not None and resource["properties"])
+
+    @cached_property
+    def _endpoint(self) -> Endpoint | None:
+        """The one that makes rows of the collection."""
+        served = self.collection.served if self.collection is not None else ()
+        return next((one for one in served if one.permission == self.permission and one.load is not None), None)
 
     def permits_on(self, subject: Subject, row: Any) -> bool:
         """The same of a row that the asker may view."""
@@ -172,22 +202,22 @@ class Question:
 
     def _tells(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
         """Whether the rules look at something of a person that the asker may not see."""
-        if subject.user is None:
-            return False
-        reads = {name for one in permissions for root, name in self.call.access.policy.reads(subject.principal, one)
-                 if root == "sub"} - {"tenant_id"}  # that is the asker's own
-        users = self.call.services.collections["users"]
-        return bool(reads & hidden_of(self.call, users, dict(subject.user.__data__)))
+        person = None if subject.user is None else dict(subject.user.__data__)
+        access = Supposed(self.call.access.policy, subject.principal, self.call.access.environment)
+        return bool(told_by(self.call, access, permissions, person, None, None, creates=self.verb == "create"))
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
-        """Whether the subject may create an object with these properties, of which it is the owner."""
-        access, who = self.access(subject, self.requests(about_row=False).methods[0]), subject.principal
-        columns = access.policy.vocabulary.by_permission[self.permission].columns
-        for name, value in properties.items():
-            if name not in columns or not (value is None or type(value) is columns[name].type):
-                return False
+        """Whether the subject may create an object with these properties, as the service would judge it."""
+        assert self.collection is not None and self._endpoint is not None
+        access = _Looking(self.call.access, subject.principal, self._environment(self._endpoint.method))
         if self._tells(subject, (self.permission,)):
             return False
-        own = {"tenant_id": who.tenant_id, "owner_id": who.id, "department": who.department}
-        row = {name: own.get(name) for name in columns} | dict(properties)
-        return access.would_allow(self.permission, row)
+        asked = Call(self.call.services, self._endpoint, self.call.request, {})
+        asked.principal, asked.access = subject.principal, access
+        try:
+            row, unknown = drafted(self.collection, asked, properties)
+        except Problem:
+            return False
+        roles = ranks(access.policy, self.permission, self.collection, row)
+        return (roles is None or subject.principal.role in roles) and access.is_certain(
+            self.permission, row.__data__, unknown)

@@ -85,6 +85,8 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
         return _one_by_one(question, resource, pages, start, found)
     if narrowing is None:
         return pages.answer(found, None)
+    if question.drafts(resource):
+        return _one_by_one(question, resource, pages, start, found)
     page = paging.walk(call.services.database, _of_users(call, narrowing), narrowing.values, size=pages.size,
                        position=start)
     found += [{"type": USER, "id": user["id"]} for user in map(_read_id, page.rows)]
@@ -92,7 +94,8 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
 
 
 def _one_by_one(question: Question, resource: Asked, pages: Pages, start: Any, found: list[Asked]) -> Asked:
-    """Where a plugin's function has to be asked about each user: of so many, a page has those who are permitted."""
+    """Where each user has to be asked about, by a plugin's function or as the owner of a new row: of so many, a page
+    has those who are permitted."""
     call = question.call
     view = call.access.narrow("user.view", User)
     if view is None:

@@ -12,7 +12,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.base import whole
 from policies import ALWAYS
 from policies.explaining.explain import explain
 from policies.explaining.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
@@ -28,6 +27,7 @@ from ..request.meant import Meant
 from ..resources.collection import Collection
 from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
 from ..writing.writable import Writable
+from .new_rows import said_by_body, stamped
 
 HIDDEN = "hidden"
 EXPECTED = (ALLOWED, REFUSED, HIDDEN)
@@ -283,12 +283,10 @@ def _draft(asked: Question) -> Any:
     collection, access = asked.collection, asked.access
     if collection is None or (asked.offline and type(collection).stamp is not Writable.stamp):
         return None
-    said = {*collection.body_schema.load_fields, *collection.judged} - {"owner_id"}
+    row = stamped(collection, asked.call)
+    said = said_by_body(collection, row)
     if any(root == "obj" and name in said for root, name in access.policy.reads(access.principal, asked.permission)):
         return None
-    row = collection.model(tenant_id=access.principal.tenant_id)
-    row.__data__ = whole(row)
-    collection.stamp(asked.call, row)
     return row
 
 
