@@ -7,7 +7,7 @@ resource must be refused. case_file.py reads them, case_run.py asks them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evaluation.compiled import SharedWith
@@ -16,7 +16,7 @@ from ..evaluation.principal import FixedEnvironment, Principal
 from ..evaluation.rights import RIGHTS
 from ..evaluation.rule_trace import RuleTrace
 from ..syntax.roles import GUEST, Roles
-from ..syntax.vocabulary import Vocabulary
+from ..syntax.vocabulary import Resource, Vocabulary
 from ..wording.finding import Finding
 
 
@@ -44,6 +44,10 @@ class Thing:
 
         return shared
 
+    def as_new(self, resource: Resource, case: Case) -> Thing:
+        """The object as the service has it when it is about to make it."""
+        return replace(self, columns=resource.created(self.columns or {}, case.environment.now))
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -70,9 +74,12 @@ class Suite:
         for case in self.cases:
             for who, principal in case.principals:
                 for thing in case.things:
-                    for permission in sorted(vocabulary.resources[thing.resource].permissions):
+                    resource = vocabulary.resources[thing.resource]
+                    for permission in sorted(resource.permissions):
                         expected = permission in case.may[who, thing.name]
-                        yield Question(case, who, principal, thing, permission, expected)
+                        new = permission == f"{resource.name}.create" and thing.columns is not None
+                        yield Question(case, who, principal, thing.as_new(resource, case) if new else thing,
+                                       permission, expected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ class Resource:
 
     `indexes` tells the columns of each of the table's indexes, in order: by what it is cheap to list. It is a
     function, because only the lint asks, and the answer takes a temporary database. `fields` are the table's own
-    columns by name, of which the half of a function that is SQL is made.
+    columns by name, of which the half of a function that is SQL is made. `defaults` are the values that a new row has
+    in columns of which nothing is said.
     """
 
     name: str
@@ -88,12 +89,19 @@ class Resource:
     collection: str = ""
     methods: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
     on_viewed: frozenset[str] = frozenset()
+    defaults: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def row(self, **values: Any) -> dict[str, Any]:
         """A row with these values and every other column missing. Raises KeyError for an unknown column."""
         for name in values:
             self.columns[name]
         return {name: values.get(name) for name in self.columns}
+
+    def created(self, row: Mapping[str, Any], at: str) -> dict[str, Any]:
+        """A row as it is while `create` is decided at this time, if a request says no more of it than `row` does."""
+        new = {**self.defaults, "created_at": at, "updated_at": at}
+        return {name: None if column.null_at_create else new.get(name) if row[name] is None and not column.nullable
+                else row[name] for name, column in self.columns.items()}
 
     def unset(self, permission: str) -> frozenset[str]:
         """The columns that are missing in each row that this permission is asked about: those of a new row."""

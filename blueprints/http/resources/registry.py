@@ -181,13 +181,15 @@ def _resource(name: str, permissions: set[str], collection: Collection | None, m
     columns = {column.name: replace(_described(column, collection, resources), null_at_create=column.name in unset)
                for column in collection.columns
                if column.name in known and not isinstance(column, ListField | JsonField)}
+    defaults = {column.name: column.default for column in collection.columns if isinstance(column.default, str | int)}
+    defaults["version"] = 1
     if collection.imports:  # an import makes and changes rows with one request
         asked |= {one: asked[one] | {"POST"} for one in map(collection.permission, ("create", "update"))
                   if one in asked}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
                     {column.name: column for column in collection.columns}, collection.name, asked,
-                    frozenset(viewed | _on_viewed(collection)) & permissions)
+                    frozenset(viewed | _on_viewed(collection)) & permissions, defaults)
 
 
 def _on_viewed(collection: Collection) -> set[str]:

@@ -62,3 +62,9 @@ def test_where_a_migration_of_a_plugin_fails_the_shipped_indexes_are_known(tmp_p
     found = indexes.made_by({**SHIPPED_MIGRATIONS, "broken": tmp_path})
     assert found == indexes.made_by() != {}
     assert "a migration fails on an empty database" in caplog.text
+
+
+def test_the_vocabulary_says_what_a_new_row_has_of_itself():
+    resources = discover().vocabulary.resources
+    assert resources["article"].defaults == {"version": 1, "language": "en", "status": "draft"}
+    assert resources["user"].defaults.items() >= {"version": 1, "role": "user", "active": True}.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from policies.cases.case_run import Coverage, run
 from policies.cases.cases import Suite
 from policies.evaluation.rights import RIGHTS
 from tests.policies.editing import add_line, remove_line, shipped_copy
+from tests.policies.editing import replace as change
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 HEAD = """
@@ -193,6 +195,20 @@ def covered(policy: Policy, suite: Suite) -> Coverage:
     coverage = Coverage(policy)
     run(policy, suite, coverage)
     return coverage
+
+
+def test_a_new_object_has_what_the_service_gives_it_and_only_when_it_is_made(tmp_path: Path) -> None:
+    article = replace(VOCABULARY.resources["article"], defaults={"version": 1, "status": "draft"})
+    vocabulary = replace(VOCABULARY, resources={**VOCABULARY.resources, "article": article})
+    folder = shipped_copy(tmp_path / "policies")
+    change(folder / "model.conf", "    p.when == 'own' &&", "    p.when == 'fresh' && r.obj.status == 'draft' && "
+           "r.obj.version == 1 && r.obj.created_at == r.env.now || \\\n    p.when == 'own' &&")
+    for permission in ("article.create", "article.export", "article.import"):
+        add_line(folder / "articles.csv", f"p, guest, {permission}, fresh, allow")
+    head = HEAD.replace("  page:", "    a plain one: {title: T}\n    one in review: {status: in_review}\n  page:")
+    suite = read_suite(f"{head}cases:\n  - {{name: new, who: visitor, what: [a plain one, a draft, one in review], "
+                       "may: {a plain one: [article.create], a draft: [article.create]}}\n", "cases", vocabulary)
+    assert run(load(folder, vocabulary), suite).failures == []
 
 
 def test_lines_that_no_case_reached_are_named(shipped: Policy) -> None:
