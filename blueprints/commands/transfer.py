@@ -32,6 +32,8 @@ from models.engine.errors import RowError
 from models.records.bulk import ample_cache, optimize
 from models.tables.user import User
 from policies import Principal
+from policies.evaluation.principal import OPERATOR
+from policies.syntax.roles import ADMIN
 
 FORMATS = {"ndjson": file_formats.NDJSON, "csv": file_formats.CSV}
 _SHOWN = 20  # faults that are printed
@@ -198,7 +200,7 @@ def _principal(services: Services, tenant: str | None, email: str | None) -> Pri
     home = find_tenant(services.settings, tenant)
     if email is None:
         # An operator could change the database itself; the rules of administrators hold all the same.
-        return Principal(id=None, key="operator", role="admin", tenant_id=home.id)
+        return Principal(id=None, key=OPERATOR, role=ADMIN, tenant_id=home.id)
     user = User.by_email(email)
     if user is None or not user.active:
         raise click.ClickException(f"There is no active user {email}.")

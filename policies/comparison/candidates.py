@@ -12,6 +12,7 @@ from datetime import date
 from functools import cached_property
 
 from ..evaluation.policy import Policy
+from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_for
 from ..evaluation.unreadable import ADDRESS
 from ..syntax.addresses import within
@@ -29,6 +30,7 @@ from ..syntax.expression import (
     atoms,
     attributes,
 )
+from ..syntax.roles import ADMIN
 from ..syntax.rules import PERSON
 from ..syntax.vocabulary import Column, Resource, is_of
 from . import clock, pools
@@ -210,6 +212,8 @@ class Ground:
         else:
             ids = (value for value in pool if isinstance(value, str) and is_of("uuid", value))
             yield from ((value, key) for value in ids if (key := f"{_PREFIX}{value}") not in self.named)
+            if self.subject.role == ADMIN:
+                yield None, OPERATOR
 
     def _answers(self, one: Input) -> tuple[tuple[Value, ...], ...]:
         """What an atom can be that no attribute settles."""

@@ -118,7 +118,7 @@ def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
     kind = facts.get(KIND, "guest" if subject.is_guest else "user")
     principal = Principal(
         id=None if id is None else str(id),
-        key=subject.role if id is None else f"user:{id}",
+        key=str(facts.get(KEY, subject.role if id is None else f"user:{id}")),
         role=subject.role,
         tenant_id=str(facts.get(TENANT, _TENANT)),
         department=_text(facts.get(Attribute("sub", "department"))),

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 
 from ..syntax.vocabulary import date_time
 
+OPERATOR = "operator"  # the key of an administrator without an id: who imports rows by a command
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The caller of one request: what a condition reads as `r.sub`, and what narrows it.
 
-    `key` is `user:<id>`, or `guest` without credentials. `kind` is user, service or guest. `scopes` is None
+    `key` is `user:<id>`, `guest` without credentials, or `OPERATOR`. `kind` is user, service or guest. `scopes` is None
     for an unscoped principal; an empty set grants nothing.
     """
 

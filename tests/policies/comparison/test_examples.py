@@ -82,6 +82,15 @@ def test_an_example_is_a_request_that_can_be_tried() -> None:
     assert (gained.answer(SHIPPED), gained.answer(new)) == (False, True)
 
 
+def test_an_administrator_without_an_id_imports_rows_by_a_command() -> None:
+    line, others = "p, admin, article.import, not_mine, deny", "r.obj.owner_id != r.sub.id"
+    one = edited(line, conditions=[f"p.when == 'not_mine' && {others}"])
+    other = edited(line, conditions=[f"p.when == 'not_mine' && ({others} || r.sub.key == 'operator')"])
+    lost = differences(one, other)["admin", "article.import"].lost
+    assert lost is not None and (lost.principal.id, lost.principal.key) == (None, "operator")
+    assert (lost.answer(one), lost.answer(other)) == (True, False)
+
+
 def test_a_guest_has_neither_id_nor_department_nor_shares() -> None:
     conditions = ["p.when == 'mine' && (r.obj.owner_id == r.sub.id || r.obj.department == r.sub.department || "
                   "shared(r.sub, r.obj, r.act))"]
