@@ -217,7 +217,7 @@ class Watcher:
             policy = self._source.load(kept, closing=True)
             _log.error("these lines are no longer accepted; until they are changed, an allow among them never matches, "
                        "and a deny always does:\n%s", refused)
-            return policy, Status(policy.version, _now(), str(refused), tuple(refused.findings), outdated=True)
+            return policy, _outdated(policy.version, refused)
         return policy, Status(policy.version, _now())
 
     def _answers(self) -> bool:
@@ -262,8 +262,10 @@ class Watcher:
             policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
             self._judged = judged
-            same = broken.outdated and self._source.version == self.current.version
-            if not same and (self.status.outdated or self.status.error != str(broken)):
+            if broken.outdated and self._source.version == self.current.version:
+                if not self.status.outdated:  # an edit was taken back: what is in use since the start is there again
+                    self.status = _outdated(self.current.version, broken)
+            elif self.status.outdated or self.status.error != str(broken):
                 self.failures += 1
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
@@ -292,6 +294,11 @@ class Watcher:
                 snapshot.keep(self._keep, LastGood(policy.files, self._packaged))
             except OSError as error:
                 _log.error("the last good policy cannot be kept in %s: %s", self._keep, error.strerror)
+
+
+def _outdated(version: str, refused: PolicyError) -> Status:
+    """The status of a policy that is in use but for the rules that `refused` names."""
+    return Status(version, _now(), str(refused), tuple(refused.findings), outdated=True)
 
 
 def _now() -> str:

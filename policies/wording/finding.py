@@ -66,5 +66,6 @@ class PolicyError(Exception):
 
     @property
     def outdated(self) -> bool:
-        """True if an older version accepted the policy."""
-        return all(finding.outdated for finding in self.findings if finding.severity == "error")
+        """True if an older version accepted the policy: there are errors, and each is about a line that it accepted."""
+        errors = [finding for finding in self.findings if finding.severity == "error"]
+        return bool(errors) and all(finding.outdated for finding in errors)

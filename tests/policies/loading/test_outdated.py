@@ -171,6 +171,16 @@ def test_a_service_starts_on_such_lines_and_takes_over_the_edit_that_mends_them(
     assert may(watcher.current, "support", "article.delete") and not watcher.current.closed
 
 
+def test_an_edit_that_is_taken_back_leaves_the_status_of_the_start(folder, tmp_path):
+    watcher = Watcher(Folder(folder, VOCABULARY), keep=tmp_path)
+    before = (folder / "articles.csv").read_text()
+    add_line(folder / "articles.csv", "p, support, article.view, alwys, allow")
+    assert "alwys" in str(watcher.reload().error) and not watcher.status.outdated and not watcher.settle()
+    (folder / "articles.csv").write_text(before)
+    assert watcher.reload().outdated and "alwys" not in str(watcher.trouble)
+    assert watcher.settle(), "a change of these rules may be applied"
+
+
 def test_it_starts_on_them_even_while_the_files_are_broken_otherwise(folder, tmp_path):
     Watcher(Folder(folder, VOCABULARY), keep=tmp_path)
     add_line(folder / "articles.csv", "p, support, article.view, alwys, allow")
