@@ -53,7 +53,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
             if check:
                 waiting = pending(database, migrations())
                 beside = rolling(waiting, migrations())
-                outdated = [str(finding) for finding in outdated_lines()]
+                outdated = [str(finding) for finding in outdated_lines(database)]
                 said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
                 said += [_OUTDATED, *outdated] if outdated else []
                 echo_lines("\n".join(said) or "Nothing to do.")
@@ -62,6 +62,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
             applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
                               sealer=sealer(keys, lenient=leave_unproved))
             removed = retention.remove_old(settings.backups) if saved else []
+            refused = outdated_lines(database)
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
         except (MigrationError, KeyFileError, CannotBackUp, CannotEncrypt) as error:
@@ -71,7 +72,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     for file in removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
-    if refused := outdated_lines():
+    if refused:
         echo_lines("\n".join((_OUTDATED, *map(str, refused))))
     for sentence in news():
         echo(sentence)

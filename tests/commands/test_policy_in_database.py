@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,20 @@ class TestCommandsAskTheDatabase:
         assert first.run("policy", "check").returncode == 0
         assert first.run("policy", "explain", "--as", "guest", "product.view").returncode == 0
         assert first.run("user", "add", "ada@example.org", "--role", "editor").returncode == 0
+
+    def test_lines_that_an_older_version_accepted_are_listed_before_the_schema_is_current(self, first):
+        wrong = r"p.when == 'on_duty' && inGroup(r.sub, r.sub.department) || \\\n"
+        file = first.environment["GATEPOST_DATABASE_URL"].removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            (text,) = connection.execute("SELECT files FROM policy_versions ORDER BY seq DESC LIMIT 1").fetchone()
+            older = text.replace("p.when == 'always' ||", f"{wrong}p.when == 'always' ||")
+            assert older != text
+            connection.execute(
+                "INSERT INTO policy_versions (id, version, applied_at, cause, author, late, files, packaged)"
+                " SELECT '00000000-0000-7000-8000-000000000001', 'older', '9999', cause, author, late, ?, packaged"
+                " FROM policy_versions LIMIT 1", (older,))
+            connection.execute("ALTER TABLE policy_versions DROP COLUMN origin")
+            connection.execute("DELETE FROM migrations_gatepost WHERE name = '0030_policy_origins'")
+        listed = first.run("migrate", "--check")
+        assert listed.returncode == 1 and "0030_policy_origins" in listed.stdout, listed
+        assert "inGroup takes a column of the object" in listed.stdout

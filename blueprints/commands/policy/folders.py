@@ -21,9 +21,11 @@ from blueprints.commands.instance import database_of, open_instance
 from blueprints.commands.policy.output import Unusable
 from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
 from blueprints.http.history.left_over import left_over
+from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import obstacle
 from models.tables import policy_version
+from models.tables.policy_version import PolicyVersion
 from policies import SHIPPED, Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
@@ -167,16 +169,30 @@ def _gone(installed: Registry) -> Mapping[str, str]:
     return {}
 
 
-def outdated_lines() -> list[Finding]:
-    """An error for each line of the instance's rules that only an older version accepted."""
+def outdated_lines(database: Database) -> list[Finding]:
+    """An error for each line of the instance's rules that only an older version accepted.
+
+    The schema of the database may be older than the program. Raises `RowError`.
+    """
+    settings, installed = load_settings(), registry()
+    files = _stored_files(database) if settings.policy_source == DATABASE else None
     try:
-        place = of_instance()
-        load(place, registry().vocabulary, plugins=plugins(place), required=required(place))
+        if files is None:
+            place = settings.policies
+            load(place, installed.vocabulary, plugins=installed.plugin_policies, required=installed.required_policies)
+        else:
+            from_files(files, installed.vocabulary)
     except PolicyError as error:
         return [finding for finding in error.findings if finding.outdated]
-    except click.ClickException:
-        return []  # rules in a database that is to be migrated first
     return []
+
+
+def _stored_files(database: Database) -> dict[str, bytes] | None:
+    """The files of the policy in the database; None where there is none yet. It reads no column that is newer than the
+    table."""
+    with database.connected():
+        row = policy_version.listed(PolicyVersion.files).first() if database.table_exists("policy_versions") else None
+    return None if row is None else {name: text.encode() for name, text in row.files.items()}
 
 
 def shipped() -> dict[str, Path]:
