@@ -14,7 +14,7 @@ from ..comparison.subjects import operands
 from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
 from ..invariants.lines import lines_of
-from ..syntax.expression import Attribute, Comparison, Expression, atoms
+from ..syntax.expression import Attribute, Comparison, Expression, PluginCall, atoms
 from ..syntax.rules import PERSON
 
 _PREFIX = "user:"
@@ -23,24 +23,28 @@ _OF_USERS = (ID, Attribute("obj", "owner_id"))  # what holds the id of a user, w
 
 def users_in(expression: Expression) -> frozenset[str]:
     """The keys (`user:<id>`) of the users whom an expression names."""
-    named = {one for atom in atoms(expression) for one in operands(atom) if isinstance(one, str)}
-    found = {one for one in named if PERSON.fullmatch(one)}
+    found = set[str]()
     for atom in atoms(expression):
+        named = atom.literals if isinstance(atom, PluginCall) else operands(atom)
+        found.update(one for one in named if isinstance(one, str) and PERSON.fullmatch(one))
         if isinstance(atom, Comparison) and atom.left in _OF_USERS and isinstance(atom.right, str):
             found.add(_PREFIX + atom.right)
     return frozenset(found)
 
 
 def changed_users(old: Policy, new: Policy) -> frozenset[str]:
-    """The keys of the users about whom the new policy does not say the same as the old one."""
+    """The keys of the users about whom rules that name them say something else in the new policy than in the old."""
     numbers: dict[Expression, int] = {}
     before, after = (Counter(_said(policy, numbers)) for policy in (old, new))
     return frozenset(user for users, _ in (before - after) + (after - before) for user in users)
 
 
 def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
-    """Each rule, link, condition and invariant that names users: whom, and what it says; a condition that names them by
-    its number: what another one means is no matter of theirs alone."""
+    """Yields each rule, link, condition and invariant that names users: the users, and what it says of them.
+
+    A condition that names users counts with its meaning, by a number. Other conditions concern everybody: they count
+    by their word alone.
+    """
     folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
 
     @cache

@@ -6,6 +6,8 @@ import pytest
 
 from policies import Policy
 from policies.questions.named_users import changed_users, users_in
+from policies.syntax.expression import PluginCall
+from policies.syntax.vocabulary import Function
 from tests.policies.generated import assembled, model
 
 ZOE, YAN = (f"user:0199f3a0-0000-7000-8000-00000000000{number}" for number in (1, 2))
@@ -30,6 +32,11 @@ def policy(*lines: str, special: str = "r.obj.status == 'draft'", head: str = WH
 @pytest.mark.parametrize("asked", NAMING.values(), ids=NAMING)
 def test_a_condition_names_a_user_by_id_and_by_key(asked: str) -> None:
     assert users_in(policy(special=asked).conditions["special"].expression) == {ZOE}
+
+
+def test_a_function_of_a_plugin_is_given_a_user_by_key() -> None:
+    function = Function("on_duty", (), (str, int, str), lambda *_: True)
+    assert users_in(PluginCall(function, ("sea", 3, ZOE))) == {ZOE}
 
 
 @pytest.mark.parametrize("asked", [f"r.obj.id == '{ID}'", "r.obj.owner_id == r.sub.id", "r.sub.role == 'user'",
