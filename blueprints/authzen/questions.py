@@ -114,11 +114,15 @@ class Question:
         self.known = self.permission in call.access.policy.vocabulary.by_permission
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._said = circumstances(call, context)
+        self._requests: dict[bool, Meant] = {}
 
     def requests(self, *, about_row: bool) -> Meant:
         """The requests that would ask for it."""
-        return meant(self.call.services.registry.by_permission.get(self.permission, ()), self.permission,
-                     self.collection, about_row=about_row, method=self._said.get("method"))
+        if about_row not in self._requests:  # a search asks about many rows
+            endpoints = self.call.services.registry.by_permission.get(self.permission, ())
+            self._requests[about_row] = meant(endpoints, self.permission, self.collection, about_row=about_row,
+                                              method=self._said.get("method"))
+        return self._requests[about_row]
 
     def access(self, subject: Subject, method: str) -> Access:
         """The access of a subject by a request of this method."""
@@ -178,7 +182,7 @@ class Question:
         return bool(read & hidden_of(self.call, self.collection, dict(row.__data__)))
 
     def _decided(self, subject: Subject, row: Any) -> bool:
-        """Whether each of the requests would be permitted, by whichever method they come."""
+        """True if each of the requests is permitted, whatever its method is."""
         policy, who, requests = self.call.access.policy, subject.principal, self.requests(about_row=row is not None)
         needed = requests.needed
         if not all(policy.covers(who, permission) for permission in needed):
