@@ -101,9 +101,9 @@ def addresses(found: UnreadableAddresses) -> Found:
         return Found(State.OK, "all can be read")
     number, age = recent
     return Found(State.DEGRADED, f"{number} requests since the start came from an address that cannot be read, the "
-                                 f"last one {age:.0f} s ago: by rules about addresses they are refused. The log says "
-                                 "what the proxy wrote; it must set X-Forwarded-For, and the setting trusted_proxies "
-                                 "must count it")
+                                 f"last one {age:.0f} s ago. No rule about addresses allows them. The log quotes the "
+                                 "address. Let the proxy write IP addresses into X-Forwarded-For, and set "
+                                 "trusted_proxies to the number of proxies")
 
 
 def disk(folders: Iterable[Path]) -> Found:
