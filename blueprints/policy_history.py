@@ -91,7 +91,7 @@ def _withhold(call: Call, item: dict[str, Any]) -> None:
     if item.get("changes"):
         untold = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
         item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, untold)) is not None]
-    if untold_ids(call, (by := str(item.get("by", "")),)) and by.startswith("user:"):
+    if (by := str(item.get("by", ""))).startswith("user:") and untold_ids(call, (by,)):
         item["by"] = "user"
 
 

@@ -205,7 +205,7 @@ class Access:
         """Everything a share can name that means this principal: a role also when a line lends it to them; nothing for
         a guest."""
         principal = self.principal
-        if principal.kind == "guest":
+        if principal.kind == GUEST:
             return []
         roles = [f"role:{role}" for role in sorted(self.policy.roles.shared_as(principal.role, principal.key))]
         groups = [f"group:{name}" for name in principal.groups]
@@ -222,7 +222,7 @@ class Access:
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
         # With a guest, nothing can be shared.
-        if not rights or row["id"] is None or principal.kind == "guest" or not any_in(principal.tenant_id, resource):
+        if not rights or row["id"] is None or principal.kind == GUEST or not any_in(principal.tenant_id, resource):
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
