@@ -17,8 +17,8 @@ from ..syntax.rules import Rule, ScopeRule
 from ..wording.finding import Finding
 from .cases import Case, Question, Suite
 
-_IDLE = "no rule is about whom and what this case asks, so every answer is no, whatever else it says; ask for what a " \
-        "line gives or denies"
+_IDLE = "no rule gives or denies anything that this case asks, so every answer is no; ask about a permission that a " \
+        "line names"
 
 
 @dataclass(frozen=True, slots=True)
