@@ -80,7 +80,7 @@ def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
 
 
 def named(grantee: str, resources: Collection[str], most: int) -> tuple[int, list[Share]]:
-    """How many shares name a grantee on objects of these resources, and the first of them, `most` at most."""
+    """The number of shares with a grantee on objects of these resources, and the first `most` of them."""
     # Across tenants: this is for an operator. That tenant and resource are known ones lets the index serve.
     found = Share.select().where(Share.tenant_id.in_(Tenant.select(Tenant.id)), Share.resource.in_(list(resources)),
                                  Share.grantee == grantee)

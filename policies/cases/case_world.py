@@ -170,7 +170,7 @@ class World(Nodes):
 
 
 def _changes(moment: datetime) -> str | None:
-    """Why a time on the wall is no single moment in its zone, on the nights when the clock changes; None: it is one."""
+    """Returns why a local time is not exactly one moment, on the nights when the clock changes; None if it is."""
     if moment.astimezone(UTC).astimezone(moment.tzinfo) != moment:
         return "the clock leaves this time out"
     if moment.utcoffset() != moment.replace(fold=1).utcoffset():

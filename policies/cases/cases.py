@@ -33,8 +33,10 @@ class Thing:
     shares: Mapping[str, str]
 
     def shared_under(self, roles: Roles) -> SharedWith:
-        """Whether a share of this object gives a permission, as the service finds it: also by a role that the
-        principal's inherits, or that a line lends; never to a guest."""
+        """Returns a function that is true if a share of this object gives a permission, as the service decides it.
+
+        A share with a role also reaches principals who inherit the role or were lent it. No share reaches a guest.
+        """
         def shared(principal: Principal, _obj: Any, permission: str) -> bool:
             verb = permission.partition(".")[2]
             named = (principal.key, *(f"role:{name}" for name in roles.shared_as(principal.role, principal.key)),

@@ -107,7 +107,8 @@ def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression)
 
 
 def _by_methods(goal: Expression, asked: Asked) -> Expression:
-    """What the goal is by the methods of `asked`; where it differs, and one is enough, each is named with its own."""
+    """Puts the methods of `asked` into the goal. Where the goals differ and one method is enough, each goal names its
+    method."""
     found = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in asked.methods}
     if not found:
         return goal

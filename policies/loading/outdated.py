@@ -81,14 +81,15 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
 
 
 def wrong_group(atom: Atom) -> str | None:
-    """Why `inGroup` cannot ask about its second argument: a group of the caller's or of the request's own."""
+    """Returns why `inGroup` cannot take its second argument, a value of the caller or the request; None if it can."""
     if isinstance(atom, InGroup) and isinstance(atom.group, Attribute) and atom.group.root != "obj":
         return f"inGroup takes a column of the object or a group in quotes, not {atom.group}"
     return None
 
 
 def wrong_address(atom: Atom) -> str | None:
-    """Why no request can have the address that an atom names: all are in one spelling (`syntax.addresses`)."""
+    """Returns why no request can have the address that an atom names; None if one can. All addresses have one spelling
+    (`syntax.addresses`)."""
     match atom:
         case FunctionCall("ipMatch", (_, str(name))) if (plain := unmapped(network(name))) is not None:
             return f"no address is in {name!r}, since IPv4 is compared as IPv4; write '{plain}'"

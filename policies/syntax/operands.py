@@ -26,7 +26,7 @@ _REWRITTEN = re.compile(r"\b[rp]\d*\.", re.ASCII)
 
 
 def wrong_text(value: str) -> str:
-    """What is wrong with a text that stands in quotes; empty when each Casbin reads it alike."""
+    """Returns what is wrong with the value of a text in quotes; empty when every Casbin reads it the same way."""
     if wrong := odd(value, marks=True):
         return wrong
     if " in " in value:
@@ -73,7 +73,7 @@ class Operands:
         return None
 
     def _wrong_text(self, node: ast.expr, value: str) -> str:
-        """What is wrong with a text in quotes as it is written."""
+        """Returns what is wrong with a text in quotes, as it is written."""
         written = self._source.of(node)
         if _TWO_TEXTS.search(written[1:-1]):
             return "an operator or a comma is missing between two texts"

@@ -46,13 +46,13 @@ def meaningful(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def unreported(file: str, lines: list[str], findings: list[Finding]) -> Iterator[tuple[int, str, bool]]:
-    """The meaningful lines, each with True unless a finding about it is there already: one for each line is enough."""
+    """The meaningful lines by number, each with False if there is a finding about it already: one a line is enough."""
     reported = {finding.line for finding in findings if finding.file == file}
     return ((number, line, number not in reported) for number, line in meaningful(lines))
 
 
 def _unusable(content: bytes) -> str:
-    """What makes a file as a whole unusable; empty when nothing does."""
+    """Returns what makes a whole file unusable, and what to do; empty when nothing does."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:2]:
         return f"the file is UTF-16; {_SAVE}"
     if content.startswith(b"\xef\xbb\xbf"):

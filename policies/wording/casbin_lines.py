@@ -37,8 +37,8 @@ def has_expression(line: str) -> bool:
 
 
 def rule(columns: Sequence[str], kinds: Kinds) -> str:
-    """What to write for the columns of a rule that has object and action apart, with or without a domain before them;
-    empty when it is no such rule, or one of unknown words."""
+    """Returns what to write instead of a rule with object and action in two columns, with or without a domain before
+    them. Empty when it is no such rule, or one of unknown words."""
     for place in (1, 2):
         if len(columns) < place + 2 or (columns[1] != "*" and kinds["permission"](columns[1])):
             return ""
@@ -55,7 +55,8 @@ def rule(columns: Sequence[str], kinds: Kinds) -> str:
 
 
 def permission_of(word: str, known: Known) -> str:
-    """The permission or pattern that a word means whose action is called otherwise, or lacks; else an empty text."""
+    """The permission or pattern that a word means whose action has another name, or is left out; empty when there is
+    none."""
     if known(f"{word.casefold()}.*"):
         return f"{word.casefold()}.*"
     resource, _, action = word.casefold().rpartition(".")
@@ -76,7 +77,7 @@ def joined(resource: str, action: str, known: Known) -> str:
 
 
 def of_path(word: str, known: Known) -> str:
-    """What to write for a path in the column of the permission; empty when the word is none."""
+    """Returns what to write instead of a path in the column of the permission; empty when the word is no path."""
     path = _PATH.fullmatch(word)
     if path is None:
         return ""

@@ -46,8 +46,10 @@ def wrong_marks(line: str, expected: Sequence[str] | None) -> str:
 
 
 def unknown_beginning(line: str, known: Mapping[str, Sequence[str]]) -> str:
-    """What to write where a line begins with none of the `known` words and a comma, each of which has so many columns;
-    empty when that is unclear."""
+    """Returns what to write where a line does not begin with a `known` word and a comma; empty when that is unclear.
+
+    known  word → the columns of such a line
+    """
     if not line.strip(","):
         return f"this line holds commas alone; {SPREADSHEET}"
     for separator, name in _SEPARATORS.items():

@@ -41,7 +41,7 @@ def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: str =
 
 
 def _known(call: Call, present: Mapping[str, Any], item: Mapping[str, Any]) -> Changes | None:
-    """What the ledger knows of the change; nothing where plugins have brought other rules since, which stay."""
+    """The changes as the ledger knows them; None where plugins brought other rules since, because those stay."""
     brought, were = ({name: one["files"][name] for name in one["packaged"]} for one in (present, item))
     return known_changes(call, present["version"], item["version"]) if brought == were else None
 

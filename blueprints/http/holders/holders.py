@@ -106,10 +106,10 @@ class Holders:
         return is_active(user, self._viewer, self._guards, certain=self._certain) and self._may(user)
 
     def reason(self, user: Mapping[str, Any]) -> Reason:
-        """Why one of these users may; of `user` are read id, role, department and groups.
+        """The reason why one of these users may. Of `user` it reads id, role, department and groups.
 
-        Where the two last are left out, because the viewer may not see them, so is every alternative that looks at
-        them: which of several reasons holds would tell them.
+        A user without the last two is one whose department and groups the viewer may not see. Alternatives that look at
+        them are left out then, because the reason that is given would reveal them.
         """
         subject, hidden = Subject(user["role"], f"user:{user['id']}"), not user.keys() >= SEEN
 
@@ -239,9 +239,11 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
                 each: bool = False) -> Asked:
-    """What to ask for these requests about a row, or about any object (None); `each`: each of them must be allowed.
+    """The question that these requests put to the policy.
 
-    `environment` is what is known of it besides the method.
+    row          that they are about; None: any object
+    environment  what is known of it besides the method
+    each         whether each of the requests must be allowed, and not just one
     """
     permission = requests.needed[-1]
     known, methods = {**environment}, requests.methods

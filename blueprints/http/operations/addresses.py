@@ -47,7 +47,8 @@ class UnreadableAddresses:
 
     @property
     def recent(self) -> tuple[int, float] | None:
-        """How many there were since the start, and the seconds since the last one; None where that is long ago."""
+        """The number of these requests since the start, and the seconds since the last one; None if that is more than
+        `RECENT` ago."""
         with self._lock:
             age = monotonic() - self._last
             return (self._number, age) if self._number and age < RECENT else None

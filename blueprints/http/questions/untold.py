@@ -1,7 +1,7 @@
 """What the reasons of a decision would tell of a person or an object that the asker may not see.
 
-And of which users an asker may not be told at all: those of other tenants. Rules name them by key (`user:<id>`), and
-conditions and parameters by the id alone; no answer about the rules shows such an id.
+Also the ids of users of other tenants, which no answer about the rules shows. Rules name such users by key
+(`user:<id>`), conditions and parameters by the id alone.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
 
 
 def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
-    """The ids in these texts of users of whom the caller may not be told: of other tenants, and those that are written
-    as a user's (`user:<id>`) and are none's."""
+    """The ids in these texts that the caller may not see: of users of other tenants, and `user:<id>` of users that do
+    not exist."""
     written: dict[str, bool] = {}
     for text in texts:
         for key, id in _ID.findall(text) if len(text) >= _LENGTH else ():
@@ -95,12 +95,12 @@ def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
 
 
 def mentions(text: str, ids: Collection[str]) -> bool:
-    """Whether a text has one of these ids."""
+    """True if a text contains one of these ids."""
     return bool(ids) and len(text) >= _LENGTH and any(id.lower() in ids for _, id in _ID.findall(text))
 
 
 def withheld(call: Call, answer: T) -> T:
-    """An answer about the rules without the ids of users of whom the caller may not be told."""
+    """An answer about the rules, with `…` in the place of each id that the caller may not see (`untold_ids`)."""
     ids = untold_ids(call, _texts(answer))
     return cast(T, _without(answer, ids)) if ids else answer
 

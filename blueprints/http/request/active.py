@@ -41,7 +41,7 @@ def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) 
 
 
 def is_active(user: User, viewer: Access | None, guards: Guards, *, certain: bool) -> bool:
-    """Whether one user is among them."""
+    """True if a user counts as active, as in `active`."""
     if viewer is None or FIELD not in guards or viewer.allows(guards[FIELD], user.__data__):
         return bool(user.active)
     return not certain

@@ -52,8 +52,12 @@ def reads_method(policy: Policy, permissions: tuple[str, ...]) -> bool:
 
 def meant(found: Collection[Endpoint], permission: str, collection: _Collection | None, *, about_row: bool,
           method: str | None = None) -> Meant:
-    """What a question about a permission means, of the endpoints that need it: about a row of the collection or about
-    none, by any of their methods or by one."""
+    """Selects the requests that a question about a permission means.
+
+    found      the endpoints that ask for the permission
+    about_row  whether the question is about a row of the collection
+    method     the only method that is asked about; None: any
+    """
     # A write before what reads it; PATCH is the change, PUT its twin.
     ordered = sorted(found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
                                              one.method not in ("PATCH", "PUT"), one.method != "PATCH"))
