@@ -134,7 +134,7 @@ def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], 
 def _refusal(untold: NotTold) -> Problem:
     detail = Message("The function {function} of a plugin has to be asked for each caller, or at a certain time: "
                      "explain answers.", function=untold.function) if untold.function else \
-        Message("The conditions on time, address and device are too many: name at, ip and device.")
+        Message("There are too many conditions on time, address, device and method: name at, ip, device and method.")
     return Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
 
 

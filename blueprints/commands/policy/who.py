@@ -75,7 +75,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
         try:
             _show(_entries(instance, holders, tenant_id), policy, as_json)
         except NotTold as untold:
-            hint = "ask explain about each" if untold.function else "name --at, --ip and --device"
+            hint = "ask explain about each" if untold.function else "name --at, --ip, --device and --method"
             raise click.ClickException(f"This cannot be told: {untold}; {hint}.") from None
 
 
