@@ -48,8 +48,6 @@ class Outdated:
 def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> Outdated:
     """The rules of a policy that are closed. A wrong line of model.conf is an error though no rule uses it."""
     wrong = {atom: message for atom in atoms(model.matcher) if (message := _wrong(atom))}
-    if not (wrong or REASONS):
-        return Outdated()
     folder = Folder(model.matcher, Roles(()), patterns)
     # The columns of a rule by which its condition differs from that of another.
     named = sorted({attribute.name for atom in atoms(model.matcher) if not hasattr(atom, "function")
@@ -58,23 +56,22 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
     for rule in rules:
-        values = tuple(getattr(rule, name) for name in named)
-        for permission in sorted(patterns.covered(rule.act)):
-            key = (permission, *values)
-            if key not in known:
-                left = folder.fold({"act": permission,
-                                    **{f"rule.{name}": value for name, value in zip(named, values, strict=True)}})
-                known[key] = _reason(wrong, vocabulary.by_permission[permission], permission, left)
-            found = known[key]
-            if found is None:
-                continue
-            closed.append(rule)
-            if isinstance(found, str):
-                message = f"{quoted(rule.act)} with {quoted(rule.when)}: {found}"
-                findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub), outdated=True))
-            else:
-                users[found].append(rule)
-            break
+        values = {f"rule.{name}": getattr(rule, name) for name in named}
+        key = (rule.act, *values.values())
+        if key not in known:
+            lefts = ((permission, folder.fold({"act": permission, **values}))
+                     for permission in sorted(patterns.covered(rule.act)))
+            known[key] = next((found for permission, left in lefts if (found := _reason(
+                wrong, vocabulary.by_permission[permission], permission, left)) is not None), None)
+        found = known[key]
+        if found is None:
+            continue
+        closed.append(rule)
+        if isinstance(found, str):
+            message = f"{quoted(rule.act)} with {quoted(rule.when)}: {found}"
+            findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub), outdated=True))
+        else:
+            users[found].append(rule)
     findings += [Finding(MODEL_FILE, model.line(atom), f"{wrong[atom]}{_used_by(lines)}", outdated=True)
                  for atom, lines in users.items()]
     return Outdated(frozenset(closed), findings)
