@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from .columns import Kinds, effect_of
-from .suggestions import singular
+from .suggestions import nearest, singular
 
 Known = Callable[[str], bool]
 """True for the permissions and patterns that there are."""
@@ -21,6 +21,7 @@ GROUP = ("groups and departments are asked for by a condition in model.conf, suc
          "r.sub.department == 'name'")
 NO_DOMAIN = "no column names a domain: each user belongs to one tenant"
 ONE_COLUMN = "a permission is one column, <resource>.<action>"
+_EFFECTS = ("allow", "deny")
 _APART = "object and action are one column, and a condition follows"
 _ACTIONS = {
     "view": ("read", "list", "get", "see", "show"), "create": ("add", "new", "post", "insert"),
@@ -46,12 +47,19 @@ def rule(columns: Sequence[str], kinds: Kinds) -> str:
         if kinds["when"](second):
             continue
         if permission := joined(first, second, kinds["permission"]):
-            when = next(filter(kinds["when"], rest), "always")
-            effects = [effect for word in rest if (effect := word if kinds["effect"](word) else effect_of(word))]
-            # A word that is neither may be a misspelt deny.
-            meant = [permission, when, *(effects or ["allow"] * (not rest))]
-            return f"{_APART}{f'; {NO_DOMAIN}' * (place - 1)}; write {', '.join(meant)}"
+            return f"{_APART}{f'; {NO_DOMAIN}' * (place - 1)}; write {_with_rest(permission, rest, kinds)}"
     return ""
+
+
+def _with_rest(permission: str, rest: Sequence[str], kinds: Kinds) -> str:
+    """The columns behind the one who may, as far as the words behind object and action tell them."""
+    when = next(filter(kinds["when"], rest), "")
+    effects = [effect for word in rest if (effect := word if kinds["effect"](word) else effect_of(word))]
+    if not when and any(not (kinds["effect"](word) or effect_of(word) or nearest(word, _EFFECTS)) for word in rest):
+        # A word that nobody knows may be a misspelt condition: `always` would open more than is meant.
+        return f"{permission}, the condition that is meant, {effects[0] if effects else 'allow or deny'}"
+    # A word that is neither may be a misspelt deny.
+    return ", ".join([permission, when or "always", *(effects or ["allow"] * (not rest))])
 
 
 def permission_of(word: str, known: Known) -> str:

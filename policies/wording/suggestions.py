@@ -20,6 +20,7 @@ LOOKALIKES = {ord(other): latin for latin, others in {
     "x": "ХхΧχ", "y": "УуΥ", "z": "Ζ",
 }.items() for other in others}
 _SEPARATORS = re.compile(r"[\W_]+")
+_NEGATED = re.compile(r"\s*(?:[!~¬]|not\s)", re.IGNORECASE)  # the known word would say the opposite
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -43,7 +44,7 @@ def hint(word: str, known: Iterable[str]) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that `word` most likely stands for; empty when none is near."""
     words = sorted(set(known))
-    if not word or len(word) > LONGEST:
+    if not word or len(word) > LONGEST or _NEGATED.match(word):
         return ""
     parts = _parts(word)
     for form in _FORMS:

@@ -35,6 +35,12 @@ def test_any_known_words_can_be_suggested():
     assert [nearest(word, known) for word, known, _ in OTHERS] == [meant for *_, meant in OTHERS]
 
 
+def test_what_negates_a_word_is_no_misspelt_one():
+    negated = ("!guest", "! guest", "not guest", "NOT guest", "~guest")
+    assert {word: nearest(word, ROLES) for word in negated} == dict.fromkeys(negated, "")
+    assert nearest("noted", ("note",)) == "note"
+
+
 def test_without_a_near_word_a_message_lists_a_few_known_ones():
     assert hint("nonsense", ["own", "always"]) == "; known are always, own"
     assert hint("nonsense", PERMISSIONS).endswith(", …")
