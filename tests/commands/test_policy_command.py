@@ -102,6 +102,29 @@ def test_on_a_fifo_a_command_that_needs_the_policy_says_so_and_leaves_with_2(
     assert "articles.csv: this is not a regular file" in result.stderr
 
 
+# Lines that an older version accepted
+
+
+def test_tools_answer_as_the_service_does_that_serves_lines_which_are_no_longer_accepted(
+    run: Run, instance: Path, tmp_path: Path
+) -> None:
+    always = "p.when == 'always' || \\\n"
+    trial = shipped_copy(tmp_path / "trial")
+    duty = "    p.when == 'duty' && inGroup(r.sub, r.sub.department) || \\\n"
+    replace(instance / "model.conf", always, always + duty)
+    add_line(instance / "articles.csv", "p, user, article.approve, duty, allow")
+    add_line(instance / "articles.csv", "p, support, article.view, duty, deny")
+    denied, allowed = (run("explain", "--as", *asked, "--json") for asked in (
+        ("support", "article.view"), ("user", "article.approve")))
+    assert [json.loads(one.stdout)["verdict"] for one in (denied, allowed)] == ["refused", "refused"]
+    changed = run("diff", trial)
+    assert changed.exit_code == 1 and "support, owner, admin gain 1 (article.view)" in changed.stdout
+    for result in (denied, allowed, changed, run("matrix")):
+        assert "no longer accepted" in result.stderr and "gatepost policy check" in result.stderr
+    for refused in (run("test"), run("check"), run("matrix", instance), run("diff", "shipped", instance)):
+        assert refused.exit_code in (1, 2) and "inGroup takes" in refused.output
+
+
 def test_cases_that_are_a_fifo_are_not_waited_for(run: Run, instance: Path) -> None:
     os.mkfifo(instance / "tests.yaml")
     result = run("test")

@@ -167,7 +167,9 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
     """The policy that a service uses now; where that is not known, the files' own."""
     files = changing.in_force()
     try:
-        return folders.policy_in(place) if files is None else from_files(files, candidate.vocabulary, closing=True)
+        if files is None:
+            return folders.policy_in(place, closing=True)
+        return from_files(files, candidate.vocabulary, closing=True)
     except (PolicyError, Unusable):
         # Of another age, or broken: what changes cannot be told.
         raise click.ClickException(

@@ -63,8 +63,8 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
     if len(first) > 1:
         raise click.UsageError("Name one folder, or two.")
     new = folders.named(last)
-    old = folders.named(first[0]) if first else folders.folder()
-    before, after = folders.policy_in(old), folders.policy_in(new)
+    before = folders.policy_in(folders.named(first[0])) if first else folders.served()
+    after = folders.policy_in(new)
     found = diff(before, after, _roles_of(before, after) if instance else None)
     data, lines, flips = found.as_json(), list(found.as_lines()), False
     if since is not None:

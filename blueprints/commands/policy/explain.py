@@ -231,7 +231,7 @@ def _first(problem: Any) -> str:
 
 @contextmanager
 def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) -> Iterator[Ground]:
-    policy = folders.policy_in(folders.folder(directory), whole=directory is None)
+    policy = folders.served(directory, whole=directory is None)
     if not needs_rows:
         yield Ground(policy, None)
         return

@@ -19,6 +19,7 @@ import click
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.instance import database_of, open_instance
 from blueprints.commands.policy.output import Unusable
+from blueprints.commands.printing import echo
 from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
 from blueprints.http.history.left_over import left_over
 from models.engine.database import Database
@@ -45,6 +46,8 @@ _IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy 
 _STORED = Path("the policy in the database")  # as it is called in a message
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
+_CLOSED = ("Some lines are no longer accepted, and count as they do in the service: an allow among them never matches, "
+           "and a deny always does. gatepost policy check names them.")
 
 
 def folder(directory: Path | None = None) -> Path:
@@ -208,15 +211,25 @@ def shipped_policy() -> Policy:
         raise Unusable(SHIPPED, error) from None
 
 
-def policy_in(place: Path, *, whole: bool = False) -> Policy:
+def served(directory: Path | None = None, *, whole: bool = False) -> Policy:
+    """The policy of the folder that was named, or that of the instance as a service serves it: with lines that are no
+    longer accepted, of which a sentence is printed. Raises as `folder` and `policy_in`."""
+    found = policy_in(folder(directory), whole=whole, closing=directory is None)
+    if found.closed:
+        echo(_CLOSED, err=True)
+    return found
+
+
+def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Policy:
     """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it. The
     shipped one has the rules of plugins, and what these add to model.conf.
 
-    Raises Unusable with every finding when it cannot be used.
+    With `closing`, lines that only an older version accepted are closed, as a service does with them. Raises Unusable
+    with every finding when it cannot be used.
     """
     try:
         return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else (),
-                    extended=place == SHIPPED)
+                    extended=place == SHIPPED, closing=closing)
     except PolicyError as error:
         raise Unusable(_STORED if is_stored(place) else place, error) from None
 

@@ -43,7 +43,7 @@ def matrix_command(
     to_output = str(html) == "-"
     if to_output and as_json:
         raise click.UsageError("--json and --html - both write to standard output.")
-    found = folders.policy_in(folders.folder(directory), whole=True)
+    found = folders.served(directory, whole=True)
     for role in roles:
         _refuse_unknown("role", role, found.roles.names)
     for name in resources:

@@ -42,7 +42,7 @@ def _of_then(version: str | None) -> Policy:
     """
     found = rules_of(version, folders.registry().vocabulary)
     if found is None:
-        found = folders.policy_in(folders.folder(), whole=True)
+        found = folders.served(whole=True)
         if version != found.version:
             raise gone(version)
     return found

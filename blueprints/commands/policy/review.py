@@ -36,7 +36,7 @@ def review_command(file: Path, overwrite: bool) -> None:
     \b
     Example: gatepost policy review --csv review.csv
     """
-    held = Holdings(folders.policy_in(folders.folder()))
+    held = Holdings(folders.served())
     with open_instance(), private_file(file, overwrite=overwrite) as written:
         review = _Review(held)
         for chunk in write(CSV, COLUMNS, review.rows()):

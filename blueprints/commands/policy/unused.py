@@ -33,7 +33,7 @@ def unused_command(days: int, as_json: bool) -> None:
     \b
     Example: gatepost policy unused --days 90
     """
-    policy, since = folders.policy_in(folders.folder()), later(-days * DAY)
+    policy, since = folders.served(), later(-days * DAY)
     with open_instance():
         counts = {key: used.times for key, used in used_since(since[:10]).items()}
         spans = [Span(*counted) for counted in counted_since(since)]

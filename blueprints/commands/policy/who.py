@@ -56,7 +56,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
     \b
     Example: gatepost policy who order.delete
     """
-    policy = folders.policy_in(folders.folder(directory), whole=directory is None)
+    policy = folders.served(directory, whole=directory is None)
     if permission not in policy.vocabulary.by_permission:
         near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
         raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
