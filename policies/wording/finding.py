@@ -41,7 +41,7 @@ class Finding:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {'warning: ' if self.severity == 'warning' else ''}{self.message}"
+        return f"{place and f'{place}: '}{'warning: ' if self.severity == 'warning' else ''}{self.message}"
 
 
 def summed(findings: Iterable[Finding]) -> Iterator[Finding]:

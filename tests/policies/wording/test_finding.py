@@ -19,3 +19,7 @@ def test_lines_about_persons_and_outdated_ones_are_named_each() -> None:
     assert list(summed(outdated)) == outdated, "an upgrade asks for all of them"
     persons = [Finding("a.csv", line, "wrong", person=f"user:{line}") for line in range(9)]
     assert list(summed(persons)) == persons, "who may see one of them may not see the others"
+
+
+def test_what_is_said_of_no_file_begins_with_no_colon():
+    assert str(Finding("", 0, "the policy has no rules")) == "the policy has no rules"
