@@ -16,7 +16,7 @@ from tests.databases import Server, turn_held
 from tests.incidents.load import SERVERS
 from tests.incidents.policy_changes.account import Account, account
 from tests.incidents.policy_changes.clients import Answered, Client, Shop, opened, working
-from tests.incidents.policy_changes.ways import WAYS, Way, Ways, prepare, served
+from tests.incidents.policy_changes.ways import WAYS, Way, Ways, prepare, served, version_of
 from tests.running import Instance
 
 _ENVIRONMENT = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_POLICY_EDIT": "on", "GATEPOST_ACCESS_TOKEN_MINUTES": "600"}
@@ -49,7 +49,9 @@ def play(scene: Scene, chance: random.Random, *, ways: Sequence[Way] = WAYS, row
          say: Callable[[str], None] = lambda text: None) -> Account:
     """Change the policy in each of these ways once, and again until the trail has that many rows; of so many of them
     `gatepost policy explain --audit` is asked."""
-    prepare(scene.instance.folder / "policies")
+    policies = scene.instance.folder / "policies"
+    begun = version_of(policies)
+    prepare(policies)
     answers: list[Answered] = []
     with _database(scene.url) as database:
         with served(scene.instance, *scene.arguments) as serving:
@@ -59,7 +61,7 @@ def play(scene: Scene, chance: random.Random, *, ways: Sequence[Way] = WAYS, row
             people = [one.principal for one in callers if one.name in ("user-1", "user-2")]
             clients = [Client(one, serving.url, shop, random.Random(chance.random())) for one in callers]
             changes = Ways(serving, database, scene.fails, people, chance, scene.instance.folder.parent)
-            changes.enter()
+            changes.enter(begun)
             with working(clients):
                 while not changes.rounds or _stored(database) < rows:
                     changes.go_round(ways, say)

@@ -38,6 +38,11 @@ class Expected(NamedTuple):
     late: bool = False
 
 
+def version_of(folder: Path) -> str:
+    """The version of the policy files in a folder."""
+    return digest({file.name: file.read_bytes() for file in folder.iterdir() if file.suffix in (".csv", ".conf")})
+
+
 @dataclass
 class Serving:
     """A server that can be started anew: `now` is the one that runs, if one does."""
@@ -92,13 +97,13 @@ class Ways:
 
     def version(self) -> str:
         """That of the files in the folder."""
-        return digest({file.name: file.read_bytes() for file in self.folder.iterdir()
-                       if file.suffix in (".csv", ".conf")})
+        return version_of(self.folder)
 
-    def enter(self) -> None:
-        """Log in, and note the policy of the start."""
+    def enter(self, begun: str) -> None:
+        """Log in, and note the policies of `init`, which has the version `begun`, and of the start."""
         assert self.serving.now is not None
         self._token = self.serving.now.log_in()
+        self.told.append(Expected(begun, START))
         self._note(START)
 
     # The ways
