@@ -68,7 +68,8 @@ def install(
             _adopt(database, Keys.load(settings.secret_file))
             outcome.done.append("keys for the database")
         theirs = _stored_policy(settings, database) if in_use else None
-        if _copy_policies(settings.policies, () if theirs else (".conf", ".csv")):
+        copied = _copy_policies(settings.policies, () if theirs else (".conf", ".csv"))
+        if copied:
             outcome.done.append("policies")
         if theirs is not None:
             Export(settings.policies, {}).write(theirs.version, texts_of(theirs), packaged_of(theirs), new=True)
@@ -79,11 +80,11 @@ def install(
             if _populate(database, settings.default_tenant, email, chosen, demo):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else chosen
-        _begin_history(settings, database, installed)
+        _begin_history(settings, database, installed, copied)
     return outcome
 
 
-def _begin_history(settings: Settings, database: Database, installed: Registry) -> None:
+def _begin_history(settings: Settings, database: Database, installed: Registry, copied: bool) -> None:
     """Write the policy down that was copied, so that it can be reverted to. One in the database begins with the first
     start, on the files that there are then."""
     with database.connected():
@@ -91,7 +92,7 @@ def _begin_history(settings: Settings, database: Database, installed: Registry) 
     if tenant is not None:
         changing = Changing.of(settings, installed, database, tenant.id)
         if isinstance(changing, InFiles):
-            changing.begin_history()
+            changing.begin_history(shipped=copied)
 
 
 def _adopt(database: Database, keys: Keys) -> None:

@@ -137,7 +137,11 @@ class Folder:
     @property
     def version(self) -> str:
         """That of a policy of the files as they are now, whether they can be used or not."""
-        return loader.digest(loader.read_files(self.directory, self._plugins, []))
+        return self.unjudged().version
+
+    def unjudged(self) -> LastGood:
+        """The files as they are now, whether they can be used or not."""
+        return LastGood(loader.read_files(self.directory, self._plugins, []), self.packaged)
 
     def fingerprint(self) -> bytes:
         """What the policy files and the cases hold now; unreadable counts as a state of its own."""

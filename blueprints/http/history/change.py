@@ -216,14 +216,14 @@ class InFiles(Changing):
         last = snapshot.kept(self._last_good)
         return None if last is None else last.files
 
-    def begin_history(self) -> None:
+    def begin_history(self, *, shipped: bool = False) -> None:
         """Write down the policy that the files are now, where no policy was written down yet and they can be used.
-        Raises `RowError`."""
+        That is not asked of `shipped` ones. Raises `RowError`."""
         with self._database.connected():
             begun = policy_version.newest_version() is not None
         if not begun:
             with suppress(PolicyError):
-                self._ledger.note(self._folder.read(closing=True), START)
+                self._ledger.note(self._folder.unjudged() if shipped else self._folder.read(closing=True), START)
 
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
                      origin: Origin = None) -> None:

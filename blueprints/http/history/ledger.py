@@ -30,6 +30,7 @@ from policies.comparison.subjects import persons
 from policies.loading import loader
 from policies.loading.files import Unreadable, read_bytes, write
 from policies.loading.loader import LARGEST_POLICY, from_files
+from policies.loading.snapshot import LastGood
 from policies.questions.changes import Changes
 from policies.questions.diff import diff
 
@@ -61,7 +62,7 @@ class Ledger:
         self._database, self._waiting, self._vocabulary = database, instance / WAITING, vocabulary
         self._tenant_id, self._plugins, self._policies = tenant_id, plugins, policies
 
-    def note(self, policy: Policy, cause: str = FILES, author: str = SYSTEM, note: str | None = None,
+    def note(self, policy: Policy | LastGood, cause: str = FILES, author: str = SYSTEM, note: str | None = None,
              origin: Origin = None) -> None:
         """Write down a policy that is about to come into force. Never raises, and waits `PATIENCE` seconds at most."""
         row = self.row(policy, cause, author, note, origin)
@@ -88,7 +89,8 @@ class Ledger:
             if stored.is_set():
                 self._drop(row.id)
 
-    def row(self, policy: Policy, cause: str, author: str, note: str | None, origin: Origin = None) -> PolicyVersion:
+    def row(self, policy: Policy | LastGood, cause: str, author: str, note: str | None, origin: Origin = None
+            ) -> PolicyVersion:
         """The row of a policy that comes into force now, not stored yet."""
         files = {name: content.decode() for name, content in policy.files.items()}
         packaged = sorted(loader.packaged(self._policies, self._plugins) & files.keys())
