@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import click
 
 from blueprints.http.schemas.visible import UNSEEN
+
+PATIENCE = 1.0  # seconds after which somebody who waits is shown how far the work has come
 
 
 def visible(text: object) -> str:
@@ -47,6 +52,28 @@ def echo_json(data: Any, *, indent: int | None = None) -> None:
     """Print JSON that means the same, and holds no character that a reader would not see."""
     separators = None if indent else (",", ":")
     click.echo(json_visible(json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)))
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far a long work has come: `Comparing: 34 of 105`. On a terminal alone, once the work takes a second, and
+    gone when it ends. What is yielded is told how much is done, and of how much."""
+    stream, begun, width = sys.stderr, monotonic(), 0
+
+    def tell(done: int, whole: int) -> None:
+        nonlocal width
+        if stream.isatty() and monotonic() - begun >= PATIENCE:
+            text = f"{label}: {done} of {whole}"
+            width = max(width, len(text))
+            stream.write(f"\r{text}")
+            stream.flush()
+
+    try:
+        yield tell
+    finally:
+        if width:
+            stream.write(f"\r{' ' * width}\r")
+            stream.flush()
 
 
 class Group(click.Group):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..syntax.expression import AllOf, Expression, conjunction
-from .substitution import Facts, Input, Value, inputs, put
+from .substitution import Facts, Input, Value, put, reads
 
 MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
 
@@ -56,7 +56,7 @@ class _Search:
         if self._nodes > self._most:
             raise Undecided
         parts = goal.parts if isinstance(goal, AllOf) else (goal,)
-        read = [frozenset(inputs(part)) for part in parts]
+        read = [reads(part) for part in parts]
         variable = self._decisive(read)
         # Most parts do not read the variable: they stay as they are.
         others = [part for part, names in zip(parts, read, strict=True) if names.isdisjoint(variable.inputs)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
@@ -47,7 +47,31 @@ def persons(*policies: Policy) -> tuple[str, ...]:
 def named_in(expression: Expression, keys: Iterable[str]) -> frozenset[str]:
     """Those persons, by key, whose key or id is a literal of the expression."""
     literals = {operand for atom in atoms(expression) for operand in operands(atom)}
-    return frozenset(key for key in keys if key in literals or key.removeprefix("user:") in literals)
+    return frozenset(key for key in keys if not literals.isdisjoint(names_of(key)))
+
+
+def literals_of(policy: Policy, rules: Iterable[Rule]) -> frozenset[str]:
+    """The texts that conditions of these lines ask about: those in the matcher, and parameters. What a condition says
+    of a person or a role by name is among them."""
+    parameters = (rule.when.partition(":")[2] for rule in rules)
+    return frozenset((*(one for atom in atoms(policy.model.matcher) for one in texts(atom)), *filter(None, parameters)))
+
+
+def told_apart(policy: Policy) -> frozenset[str]:
+    """The persons, of those whom lines name, to whom lines of roles may say something else than to others of the role:
+    their conditions name them."""
+    literals = literals_of(policy, (rule for rule in policy.rules if rule.sub in policy.roles))
+    return frozenset(key for key in policy.persons if not literals.isdisjoint(names_of(key)))
+
+
+def names_of(key: str) -> tuple[str, str]:
+    """How conditions name a person: by key, and by id."""
+    return key, key.removeprefix("user:")
+
+
+def texts(atom: Atom) -> Iterator[str]:
+    """The texts that an atom compares, or gives to a function."""
+    return (one for one in operands(atom) if isinstance(one, str))
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:

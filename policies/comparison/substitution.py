@@ -7,6 +7,7 @@ the caller is in a group, and the answer of a plugin's function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from ..evaluation.fold import COMPARE
 from ..syntax.addresses import within
@@ -40,6 +41,12 @@ def inputs(expression: Expression) -> Iterator[Input]:
     """Every input of every atom, as often as it is read."""
     for atom in atoms(expression):
         yield from inputs_of(atom)
+
+
+@lru_cache(maxsize=4096)
+def reads(expression: Expression) -> frozenset[Input]:
+    """Every input once: a search asks for those of each part again and again."""
+    return frozenset(inputs(expression))
 
 
 def inputs_of(atom: Atom) -> tuple[Input, ...]:

@@ -11,7 +11,7 @@ from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import as_written, in_words
-from ..syntax.expression import Attribute, InGroup, PluginCall, Shared, atoms, text
+from ..syntax.expression import Attribute, Expression, InGroup, PluginCall, Shared, atoms, text
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
 from . import clock, pools
@@ -48,15 +48,17 @@ class Witness:
         return "allow" in effects and "deny" not in effects
 
     def matching(self, policy: Policy) -> Iterator[Rule]:
-        """The lines of a policy that hold for this request. What a plugin's function answers is as the facts say: about
-        an object that is made up it cannot be asked."""
-        permission, row = self.ground.permission, NO_OBJECT if self.row is None else self.row
-        for rule, left in policy.reaching(self.principal.role, self.principal.key, permission):
-            answered: dict[Input, Value] = {one: bool(self.facts.get(one)) for one in inputs(left)
-                                            if isinstance(one, PluginCall)}
-            holds = compiled(put(left, answered), permission)
-            if holds(self.principal, row, self.environment, self.shared):
-                yield rule
+        """The lines of a policy that hold for this request."""
+        lines = policy.reaching(self.principal.role, self.principal.key, self.ground.permission)
+        return (rule for rule, left in lines if self.holds(left))
+
+    def holds(self, left: Expression) -> bool:
+        """Whether a condition holds for this request. What a plugin's function answers is as the facts say: about an
+        object that is made up it cannot be asked."""
+        answers: dict[Input, Value] = {one: bool(self.facts.get(one)) for one in inputs(left)
+                                       if isinstance(one, PluginCall)}
+        test = compiled(put(left, answers), self.ground.permission)
+        return test(self.principal, NO_OBJECT if self.row is None else self.row, self.environment, self.shared)
 
     def __str__(self) -> str:
         """ "status is draft, owner_id is the caller's id"; `always` when no fact matters."""

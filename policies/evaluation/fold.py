@@ -52,28 +52,27 @@ class Folder:
     """Folds one matcher under one graph of roles and the permissions that patterns cover."""
 
     def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
-        self._roles, self._patterns = roles, patterns
-        self._parts = matcher.parts if isinstance(matcher, AllOf) else (matcher,)
+        self._roles, self._patterns, self._matcher = roles, patterns, matcher
         # For each part: the constants that it compares, and the calls in it.
         self._needs: dict[int, tuple[tuple[str, ...], tuple[_Call, ...]]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
-        for part in self._parts:
-            self._prepare(part)
+        self._prepare(matcher)
 
     def fold(self, known: Known) -> Expression:
-        """What is left of the matcher: False as soon as one part of it is."""
-        left = []
-        for part in self._parts:
-            folded = self._folded(part, known)
-            if folded is False:
-                return False
-            if folded is not True:
-                left.append(folded)
-        return left[0] if len(left) == 1 else conjunction(left)
+        """What is left of the matcher."""
+        return self._folded(self._matcher, known)
 
     def leaves_any(self, known: Known) -> bool:
         """Whether anything is left of the matcher: `fold` is not False. What it is, is not put together."""
-        return all(self._folded(part, known) is not False for part in self._parts)
+        parts = self._matcher.parts if isinstance(self._matcher, AllOf) else (self._matcher,)
+        return all(self._folded(part, known) is not False for part in parts)
+
+    @property
+    def asks_role(self) -> bool:
+        """Whether it matters which role the caller has, beside whether that is one that a line names."""
+        constants, calls = self._needs[id(self._matcher)]
+        needs = ({call.first_need, call.second_need} for call in calls)
+        return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)
 
     def _prepare(self, part: Expression) -> None:
         found = tuple(atoms(part))

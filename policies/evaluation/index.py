@@ -53,7 +53,7 @@ class Index:
     def bearing(self, role: str, key: str | None, permission: str) -> list[Rule]:
         """The lines that can bear on a permission for a role, or for the person `key` with that role; in the order
         of the files."""
-        names = self._names_of(role, NOBODY if key is None or self._is_only_named(key) else None)
+        names = self._names_of(role, NOBODY if key is None or self.is_only_named(key) else None)
         if key is not None:
             names |= self._roles.closure(key)
         return self._of(names, permission)
@@ -65,8 +65,9 @@ class Index:
     def sets_apart(self, key: str, permission: str) -> bool:
         """Whether a person may be answered otherwise than others of the same role."""
         names = self._roles.closure(key)
-        return not self._is_only_named(key) or any(
-            not names.isdisjoint(self._lines[act]) for act in self._acts_of.get(permission, ())
+        # Of a dict, `isdisjoint` would look at each key: there are thousands of persons.
+        return not self.is_only_named(key) or any(
+            name in self._lines[act] for act in self._acts_of.get(permission, ()) for name in names
         )
 
     def permissions(self, who: str) -> frozenset[str]:
@@ -89,7 +90,7 @@ class Index:
                  for name in names & self._lines[act].keys() for line in self._lines[act][name]]
         return [rule for _, rule in sorted(found)]
 
-    def _is_only_named(self, key: str) -> bool:
+    def is_only_named(self, key: str) -> bool:
         """Whether nothing but lines that name the person, or a lent role, can tell the key from another."""
         return self.quoted_names.isdisjoint(self._roles.closure(key))
 

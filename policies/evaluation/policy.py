@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +30,9 @@ from .unreadable import cautious
 # answers for roles, which most callers share, are as few as the policy has words, and are kept.
 MOST_OF_PERSONS = 20_000
 
+Line = tuple[Rule, Expression]
+"""A line, with what is left of its condition."""
+
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
 
@@ -42,7 +47,6 @@ class Policy:
         """`closed` rules are no longer accepted: an `allow` never matches, a `deny` matches every object."""
         self.vocabulary, self.model = vocabulary, model
         self.files, self.version = dict(files), version
-        self.rules: tuple[Rule, ...] = tuple(lines.rules)
         self.closed = closed
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
@@ -51,18 +55,30 @@ class Policy:
         self.patterns = Patterns(vocabulary)
         self._folder = Folder(cautious(model.matcher), self.roles, self.patterns)
         self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
-        permissions = frozenset(vocabulary.by_permission)
-        self._index = Index(self.rules, model.matcher, self._folder, self.roles, self.patterns, permissions)
-        named = (*(rule.sub for rule in self.rules), *self.roles.parents, *self._index.quoted_names)
+        self._covered: dict[tuple[str, str], bool] = {}
+        self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
+        self._take(tuple(lines.rules))
+
+    def _take(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._index = Index(rules, self.model.matcher, self._folder, self.roles, self.patterns,
+                            frozenset(self.vocabulary.by_permission))
+        named = (*(rule.sub for rule in rules), *self.roles.parents, *self._index.quoted_names)
         # The keys that can be answered otherwise than their role.
         self._persons = frozenset(name for name in named if name not in self.roles or (
             name == GUEST and self._index.knows_key_of(GUEST)))
         self.uses = Uses()
         self._residuals: dict[tuple[str, str | None, str], Residual] = {}
+        self._role_lines: dict[tuple[str, str], tuple[Line, ...]] = {}
         self._of_persons: deque[tuple[str, str, str]] = deque()
-        self._covered: dict[tuple[str, str], bool] = {}
-        self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
         self._looks: dict[tuple[str, ...], Reads] = {}
+
+    def only(self, rules: Iterable[Rule]) -> Policy:
+        """This policy with some of its rules alone, in the order of the files. What rules do not change is shared."""
+        part = copy(self)
+        part.__dict__.pop("persons", None)
+        part._take(tuple(rules))
+        return part
 
     def decide(
         self,
@@ -148,7 +164,7 @@ class Policy:
             known = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
         return known
 
-    def reaching(self, role: str, key: str | None, permission: str) -> tuple[tuple[Rule, Expression], ...]:
+    def reaching(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         """The lines that reach a role and the person `key`, each with what is left of its condition.
 
         Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
@@ -178,12 +194,50 @@ class Policy:
             self._residuals.pop(self._of_persons.popleft(), None)
         return found
 
-    def _left(self, role: str, key: str | None, permission: str) -> tuple[tuple[Rule, Expression], ...]:
-        lines = ((rule, self.folded(rule, permission, role, key)) for rule in
-                 self._index.bearing(role, key, permission))
-        return tuple((rule, left) for rule, left in lines if left is not False)
+    def _left(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
+        if key is not None and self._index.is_only_named(key):
+            return self._left_of_named(role, key, permission)
+        known = self._role_lines.get((role, permission)) if key is None else None
+        if known is None:
+            known = tuple(self._folded(self._index.bearing(role, key, permission), permission, role, key))
+            if key is None:
+                self._role_lines[role, permission] = known
+        return known
 
-    def lines_on(self, who: str, permission: str) -> tuple[tuple[Rule, Expression], ...]:
+    def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
+        """What is left for a person whom nothing but lines can tell from others of the role: what is left for the role,
+        and of the lines that name the person or a lent role."""
+        of_role = self._left(role, None, permission)
+        own = self._index.naming(key, permission)
+        if not own:
+            return of_role
+        names = self.roles.closure(key)
+        kept = (line for line in of_role if line[0].sub not in names)
+        return tuple(sorted((*kept, *self._folded(own, permission, role, key)), key=place_of))
+
+    def _folded(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
+        """Those of the lines of which something is left."""
+        for rule in rules:
+            left = self.folded(rule, permission, role, key)
+            if left is not False:
+                yield rule, left
+
+    def beside(self, role: str, key: str, permission: str) -> tuple[Line, ...] | None:
+        """The lines that name a person, each with what is left of its condition: with those that reach the role, they
+        are all that reach the person. None where that is not all, because the person was lent a role, or the matcher
+        names the person."""
+        if role not in self.roles:
+            return ()
+        if key in self.roles.parents or not self._index.is_only_named(key):
+            return None
+        return tuple(self._folded(self._index.naming(key, permission), permission, role, key))
+
+    @property
+    def asks_role(self) -> bool:
+        """Whether a condition can ask for the caller's role: then a line that names a person depends on it."""
+        return self._folder.asks_role
+
+    def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
         """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
         condition.
 
@@ -194,8 +248,7 @@ class Policy:
             rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
         else:
             rules = self._index.naming(who, permission)
-        lines = ((rule, self.folded(rule, permission, who, who)) for rule in rules)
-        return tuple((rule, left) for rule, left in lines if left is not False)
+        return tuple(self._folded(rules, permission, who, who))
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
@@ -230,7 +283,12 @@ class Policy:
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
         lines = self.reaching(principal.role, principal.key, permission)
-        return [trace_rule(rule, left, permission, principal, obj, env, shared) for rule, left in lines]
+        # Hundreds of lines have the same few conditions.
+        of: dict[Expression, RuleTrace] = {}
+        for rule, left in lines:
+            if left not in of:
+                of[left] = trace_rule(rule, left, permission, principal, obj, env, shared)
+        return [replace(of[left], rule=rule) for rule, left in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
@@ -305,3 +363,8 @@ class Policy:
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:
     return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **known}
+
+
+def place_of(line: tuple[Rule, object]) -> tuple[str, int]:
+    """Where a line stands: files are read in the order of their names."""
+    return line[0].file, line[0].line

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import Subject, allowed, by_role, named_in, persons
+from ..comparison.subjects import Subject, allowed, by_role, persons, told_apart
 from ..comparison.witness import Witness
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
@@ -163,5 +163,5 @@ class Judge:
 
     @cached_property
     def _in_conditions(self) -> list[str]:
-        """The persons of lines whom the matcher names as well."""
-        return sorted(named_in(self._policy.model.matcher, persons(self._policy)))
+        """The persons of lines whom conditions name as well."""
+        return sorted(told_apart(self._policy))

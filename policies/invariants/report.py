@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 
 from ..comparison.search import MOST_NODES
 from ..comparison.subjects import Subject, named_in
@@ -30,6 +31,37 @@ def broken(policy: Policy, invariants: Iterable[Invariant], most: int = MOST_NOD
     return [finding for breaches in by_lines.values() for finding in _Report(policy, breaches).findings()]
 
 
+def mending(causes: Mapping[Breach, Sequence[Cause | None]]) -> list[tuple[Cause | None, list[Breach]]]:
+    """Causes that together explain all breaches, each with those that no earlier one explains: the cause of most
+    breaches first; of causes alike a rule, which gives something by itself, and then the first."""
+    places = {breach: place for place, breach in enumerate(causes)}
+    of: dict[Cause | None, list[Breach]] = {}
+    for breach, found in causes.items():
+        for cause in found:
+            of.setdefault(cause, []).append(breach)
+
+    def order(cause: Cause | None) -> tuple[int, bool, int, int]:
+        """Where a cause stands among all. What is mended meanwhile moves it back, and never forward."""
+        left = of[cause] = [breach for breach in of[cause] if breach in places]
+        if not left:
+            return 0, True, 0, 0
+        return -len(left), not isinstance(cause, Rule), places[left[0]], causes[left[0]].index(cause)
+
+    heap = [(order(cause), number, cause) for number, cause in enumerate(of)]
+    heapify(heap)
+    guilty = []
+    while heap:
+        known, number, cause = heappop(heap)
+        now = order(cause)
+        if now != known:
+            heappush(heap, (now, number, cause))
+        elif of[cause]:
+            guilty.append((cause, of[cause]))
+            for breach in of[cause]:
+                del places[breach]
+    return guilty
+
+
 class _Report:
     """Findings about the breaches of invariants that are read together."""
 
@@ -40,26 +72,13 @@ class _Report:
         self._by_roles = {(one.subject.role, one.permission) for one in breaches if one.subject.key is None}
 
     def findings(self) -> Iterator[Finding]:
-        found = [*self._guilty(), *self._undecided()]
+        causes = {breach: self._causes(breach) or (None,) for breach in self._breaches if breach.witness is not None}
+        guilty = mending(causes)
+        found = [*(self._finding(*one) for one in guilty[:MOST_FINDINGS]), *self._undecided()]
         yield from found[:MOST_FINDINGS]
-        if len(found) > MOST_FINDINGS:
-            more = f"broken by {len(found) - MOST_FINDINGS} more lines than are named"
-            yield self._own(self._breaches[0], f"`{self._lines[0]}` is {more}")
-
-    def _guilty(self) -> Iterator[Finding]:
-        """A finding for each guilty line, the one with most breaches first."""
-        causes = {breach: self._causes(breach) for breach in self._breaches if breach.witness is not None}
-        left = list(causes)
-        while left:
-            count: dict[Cause | None, list[Breach]] = {}
-            for breach in left:
-                for cause in causes[breach] or (None,):
-                    count.setdefault(cause, []).append(breach)
-            # Of lines alike a rule, which gives something by itself.
-            best = max(count, key=lambda cause: (len(count[cause]), isinstance(cause, Rule)))
-            yield self._finding(best, count[best])
-            mended = frozenset(count[best])
-            left = [breach for breach in left if breach not in mended]
+        more = len(found) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
+        if more > 0:
+            yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more lines than are named")
 
     def _causes(self, breach: Breach) -> tuple[Cause, ...]:
         """The lines each of which would mend a breach by going; where none would alone, the rules that hold."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..comparison.subjects import persons
+from ..comparison.subjects import literals_of, names_of, persons, texts
 from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
-from ..syntax.expression import Atom, Comparison, Expression, FunctionCall, atoms, attributes
+from ..syntax.expression import Expression, atoms, attributes
 from ..syntax.rules import Rule
 
 _Line = tuple[str, str, int, str]
@@ -46,15 +46,18 @@ class Persons:
         unlike = self._of_roles(old, meanings[0]) ^ self._of_roles(new, meanings[1])
         self._touched = {permission for _, act, _, _ in unlike for permission in old.patterns.covered(act)}
         self._alike: dict[str, dict[tuple[object, ...], list[str]]] = {}
-        self._quoted = _quoted(old) | _quoted(new)
-        sides = [_Lines(policy, self._quoted, of) for policy, of in zip((old, new), meanings, strict=True)]
+        literals = literals_of(old, old.rules) | literals_of(new, new.rules)
+        # What a line of one person names is nothing to another.
+        of_roles = frozenset().union(*(literals_of(policy, self._lines_of_roles(policy)) for policy in (old, new)))
+        sides = [_Lines(policy, of_roles, of) for policy, of in zip((old, new), meanings, strict=True)]
         for key in persons(old, new):
             before, after = (side.of(key) for side in sides)
             # A person whom a condition names is like no other.
-            itself = key if self._quoted & {key, key.removeprefix("user:")} else None
+            itself = None if literals.isdisjoint(names_of(key)) else key
             for permission in old.vocabulary.by_permission if self._loose else dict.fromkeys((*before, *after)):
-                signature = (before.get(permission, _NOTHING), after.get(permission, _NOTHING), itself)
-                self._alike.setdefault(permission, {}).setdefault(signature, []).append(key)
+                first, second = before.get(permission, _NOTHING), after.get(permission, _NOTHING)
+                if first != second or self._moved or permission in self._touched:
+                    self._alike.setdefault(permission, {}).setdefault((first, second, itself), []).append(key)
 
     def may_differ(self, role: str, permission: str) -> bool:
         """Whether a role can be answered otherwise: not where lines, conditions and inheritance say the same."""
@@ -63,12 +66,13 @@ class Persons:
     def on(self, permission: str) -> Iterator[Alike]:
         """The persons on whom lines of their own, or of roles that they were lent, bear."""
         for (before, after, _), keys in self._alike.get(permission, {}).items():
-            if before != after or self._moved or permission in self._touched:
-                yield Alike(tuple(keys), before != after)
+            yield Alike(tuple(keys), before != after)
 
     def _of_roles(self, policy: Policy, meanings: Mapping[str, int]) -> set[_Line]:
-        return {(rule.sub, rule.act, meanings[rule.when], rule.eft) for rule in policy.rules
-                if rule.sub in self._roles}
+        return {(rule.sub, rule.act, meanings[rule.when], rule.eft) for rule in self._lines_of_roles(policy)}
+
+    def _lines_of_roles(self, policy: Policy) -> list[Rule]:
+        return [rule for rule in policy.rules if rule.sub in self._roles]
 
 
 class _Lines:
@@ -91,7 +95,7 @@ class _Lines:
             for permission in self._policy.patterns.covered(rule.act):
                 found.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
         lent = self._policy.roles.closure(key) - {key}
-        names = {key, key.removeprefix("user:"), *lent}
+        names = {*names_of(key), *lent}
         about = self._policy.vocabulary.by_permission if names & self._quoted else frozenset[str]().union(
             *(self._about.get(role, frozenset()) for role in lent))
         return {permission: (frozenset(found.get(permission, ())), lent) for permission in {*found, *about}}
@@ -99,7 +103,7 @@ class _Lines:
 
 def _names_lines(policy: Policy) -> bool:
     """Whether the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
-    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(_literals(atom))
+    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(texts(atom))
                for atom in atoms(policy.model.matcher))
 
 
@@ -108,17 +112,3 @@ def _meanings(policy: Policy, numbers: dict[Expression, int]) -> dict[str, int]:
     folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
     return {word: numbers.setdefault(folder.fold({"rule.when": word}), len(numbers))
             for word in {rule.when for rule in policy.rules}}
-
-
-def _quoted(policy: Policy) -> frozenset[str]:
-    """Every literal of the matcher: the persons and roles that conditions name are among them."""
-    return frozenset(one for atom in atoms(policy.model.matcher) for one in _literals(atom))
-
-
-def _literals(atom: Atom) -> list[str]:
-    match atom:
-        case Comparison(_, left, right):
-            return [one for one in (left, right) if isinstance(one, str)]
-        case FunctionCall(_, arguments):
-            return [one for one in arguments if isinstance(one, str)]
-    return []

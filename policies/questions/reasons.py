@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..comparison.witness import Witness
+from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..syntax.model import MODEL_FILE
 from ..syntax.roles import RoleLink
@@ -20,23 +20,20 @@ class Reasons:
         self._links = {(link.name, link.inherits) for link in other.roles.links}
         self._conditions = other.conditions
 
-    def of(self, example: Witness, effect: str) -> list[str]:
-        """The places that `allow`, or `deny`, this request here; none when no line does."""
-        found = (place for rule in example.matching(self._policy) if rule.eft == effect
-                 for place in self._places(rule, example))
-        return list(dict.fromkeys(found))
+    def places(self, rules: Iterable[Rule], subject: Subject) -> list[str]:
+        """Where to look for why these lines hold for a subject in this policy: each place once."""
+        return list(dict.fromkeys(place for rule in rules for place in self._places(rule, subject)))
 
-    def reaching(self, role: str, key: str | None, permission: str) -> list[str]:
-        """The lines about a permission that the other policy has not, letter for letter."""
-        reached = self._policy.reaching(role, key, permission)
-        return [rule.place for rule, _ in reached if _says(rule) not in self._known]
+    def unlike(self, rules: Iterable[Rule]) -> list[str]:
+        """The places of those lines that the other policy has not, letter for letter."""
+        return [rule.place for rule in rules if _says(rule) not in self._known]
 
-    def _places(self, rule: Rule, example: Witness) -> Iterator[str]:
+    def _places(self, rule: Rule, subject: Subject) -> Iterator[str]:
         """The line itself if it is new; else the role line by which it reaches the caller, or its condition."""
         if _says(rule) not in self._known:
             yield rule.place
             return
-        unlike = [link for link in self._chain(rule, example) if (link.name, link.inherits) not in self._links]
+        unlike = [link for link in self._chain(rule, subject) if (link.name, link.inherits) not in self._links]
         condition, other = (conditions.get(rule.when) for conditions in (self._policy.conditions, self._conditions))
         if unlike:
             yield from (f"{link.file}:{link.line}" for link in unlike)
@@ -46,9 +43,8 @@ class Reasons:
         else:
             yield rule.place
 
-    def _chain(self, rule: Rule, example: Witness) -> tuple[RoleLink, ...]:
-        roles = self._policy.roles
-        ways = (roles.chain(name, rule.sub) for name in (example.principal.role, example.principal.key))
+    def _chain(self, rule: Rule, subject: Subject) -> tuple[RoleLink, ...]:
+        ways = (self._policy.roles.chain(name, rule.sub) for name in (subject.role, subject.key) if name is not None)
         return next((way for way in ways if way is not None), ())
 
 

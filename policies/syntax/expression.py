@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .vocabulary import Function
 
@@ -53,13 +54,30 @@ class GroupOfCaller:
 Operand = Attribute | Prefixed | GroupOfCaller | str | int
 
 
+class _Hashed:
+    """Remembers the hash, which is asked for again and again: expressions are the keys of what is known of them."""
+
+    __slots__ = ("_hash",)
+    __match_args__: ClassVar[tuple[str, ...]]
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(_Hashed):
     """`left operator right`, with a literal always on the right. False whenever a side is missing."""
 
     operator: str
     left: Operand
     right: Operand
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +109,21 @@ class PluginCall:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(_Hashed):
     parts: tuple[Expression, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(_Hashed):
     parts: tuple[Expression, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(_Hashed):
     part: Expression
+    __hash__ = _Hashed.__hash__
 
 
 Atom = Comparison | FunctionCall | Shared | InGroup | PluginCall
@@ -158,9 +179,11 @@ def atoms(expression: Expression) -> Iterator[Atom]:
 def attributes(atom: Atom) -> tuple[Attribute, ...]:
     """The attributes that an atom reads."""
     match atom:
-        case Comparison():
-            sides = (side.attribute if isinstance(side, Prefixed) else side for side in (atom.left, atom.right))
-            return tuple(side for side in sides if isinstance(side, Attribute))
+        case Comparison(_, left, right):
+            first, second = (side.attribute if isinstance(side, Prefixed) else side for side in (left, right))
+            if isinstance(second, Attribute):
+                return (first, second) if isinstance(first, Attribute) else (second,)
+            return (first,) if isinstance(first, Attribute) else ()
         case FunctionCall(_, arguments):
             return tuple(argument for argument in arguments if isinstance(argument, Attribute))
         case InGroup(group):

@@ -7,7 +7,7 @@ The `g` lines of all files together are a graph without cycles.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..wording.finding import Finding, single_person
@@ -132,13 +132,14 @@ class Roles:
                     waiting.append(link.inherits)
         return frozenset(reached)
 
-    def chain(self, name: str, ancestor: str) -> tuple[RoleLink, ...] | None:
-        """The shortest way from `name` up to `ancestor`: empty when they are the same, None without a way."""
+    def chain(self, name: str, ancestor: str, without: Container[RoleLink] = ()) -> tuple[RoleLink, ...] | None:
+        """The shortest way from `name` up to `ancestor`, `without` some links: empty when they are the same, None
+        without a way."""
         ways: dict[str, tuple[RoleLink, ...]] = {name: ()}
         waiting = [name]
         for current in waiting:
             for link in self.parents.get(current, ()):
-                if link.inherits not in ways:
+                if link.inherits not in ways and link not in without:
                     ways[link.inherits] = (*ways[current], link)
                     waiting.append(link.inherits)
         return ways.get(ancestor)

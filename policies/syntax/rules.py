@@ -45,6 +45,10 @@ class Rule:
     when: str
     eft: str
 
+    def __hash__(self) -> int:
+        # No two lines stand in one place, and tools look up thousands of them.
+        return hash((self.line, self.file))
+
     @property
     def place(self) -> str:
         """`articles.csv:14`."""

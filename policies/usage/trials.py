@@ -8,13 +8,15 @@ left out at the end can be taken out together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.policy import Policy
 from ..questions.judged import answer
 from ..questions.recorded import ALLOWED, UNKNOWN, Entry, Recorded, decisions
-from ..syntax.rules import Lines, Rule
+from ..syntax.rules import Rule
+
+MOST_PARTS = 4096  # policies of a few lines that are remembered: callers alike ask the same ones
 
 
 @dataclass
@@ -43,7 +45,8 @@ def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Ite
     """Decide what rows of the audit trail tell, with and without `rules`; without those in `idle`, which have no effect
     all together, in any case."""
     found = Trials()
-    base = _without(policy, frozenset(idle))
+    without = frozenset(idle)
+    base = policy.only(rule for rule in policy.rules if rule not in without)
     halves = {effect: _Half(base, [rule for rule in rules if rule.eft == effect]) for effect in ("allow", "deny")}
     for row in rows:
         for decision in decisions(row, policy.vocabulary):
@@ -60,7 +63,7 @@ def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Record
         found.permissions.update(decision.asked)
     reaching = {rule for permission in decision.asked
                 for rule, _ in base.reaching(decision.caller.role, decision.caller.key, permission)}
-    bearing = {effect: [rule for rule in half.out if rule in reaching] for effect, half in halves.items()}
+    bearing = {effect: half.out & reaching for effect, half in halves.items()}
     if not any(bearing.values()):
         return
     before = answer(base, decision).result
@@ -71,33 +74,45 @@ def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Record
     effect = "allow" if before == ALLOWED else "deny"
     if not bearing[effect]:
         return
-    after = answer(halves[effect].policy, decision).result
+    after = halves[effect].answer(reaching - bearing[effect], decision)
     if after == UNKNOWN:
         found.unknown.update(dict.fromkeys(bearing[effect], decision.count))
     elif (after == ALLOWED) is not (before == ALLOWED):
-        found.needed.update(halves[effect].put_back(bearing[effect], decision, before))
+        found.needed.update(halves[effect].put_back(reaching, decision, before))
 
 
 class _Half:
-    """A policy without those lines of one effect that are still out."""
+    """A policy without those lines of one effect that are still out.
+
+    Of a decision only the lines are asked that reach the caller: a policy of all others, put together anew for each
+    line that is put back, would be read as often as it has lines.
+    """
 
     def __init__(self, base: Policy, rules: Iterable[Rule]) -> None:
         self._base = base
-        self.out = frozenset(rules)
-        self.policy = _without(base, self.out)
+        self.out = set(rules)
+        self._parts: dict[frozenset[Rule], Policy] = {}
 
-    def put_back(self, bearing: list[Rule], decision: Recorded, before: str) -> set[Rule]:
-        """Put back as few of the lines that bear on a decision as let it come out as before, the first ones; which."""
-        back = set(bearing)
-        for rule in sorted(bearing, key=lambda rule: (rule.file, rule.line), reverse=True):
-            policy = _without(self._base, self.out - (back - {rule}))
-            if (answer(policy, decision).result == ALLOWED) is (before == ALLOWED):
+    def answer(self, rules: Collection[Rule], decision: Recorded) -> str:
+        """What these rules alone answer."""
+        asked = frozenset(rules)
+        part = self._parts.get(asked)
+        if part is None:
+            if len(self._parts) >= MOST_PARTS:
+                self._parts.clear()
+            part = self._parts[asked] = self._base.only(sorted(asked, key=_place))
+        return answer(part, decision).result
+
+    def put_back(self, reaching: Collection[Rule], decision: Recorded, before: str) -> set[Rule]:
+        """Put back as few of the lines that reach a decision as let it come out as before, the first ones; which."""
+        back = {rule for rule in reaching if rule in self.out}
+        kept = {rule for rule in reaching if rule not in self.out}
+        for rule in sorted(back, key=_place, reverse=True):
+            if (self.answer(kept | back - {rule}, decision) == ALLOWED) is (before == ALLOWED):
                 back.remove(rule)
         self.out -= back
-        self.policy = _without(self._base, self.out)
         return back
 
 
-def _without(policy: Policy, out: frozenset[Rule]) -> Policy:
-    lines = Lines([rule for rule in policy.rules if rule not in out], list(policy.scopes), list(policy.roles.links))
-    return Policy(policy.vocabulary, policy.model, lines, policy.files, policy.version)
+def _place(rule: Rule) -> tuple[str, int]:
+    return rule.file, rule.line

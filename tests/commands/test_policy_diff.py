@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from blueprints.commands import printing
+from blueprints.commands.policy.output import compared
 from blueprints.http.history.row_changes import NOTHING as NO_ROW
+from policies import SHIPPED, load
 from policies.comparison.compare import Comparison
 from policies.questions.changes import NOTHING
 from policies.questions.replay import READS
 from tests.policies.editing import add_line, remove_line
+from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import PASSWORD, Instance
 
 OWN = "p, user, comment.update, own, allow"
@@ -42,6 +49,35 @@ def test_it_tells_what_a_folder_would_change_here_and_leaves_with_1(instance: In
     assert details[0] == f"    for    {UPDATERS}"
     assert details[1].startswith("    gains  for example: ") and "owner_id is the caller's id" in details[1]
     assert details[2].startswith("    line   comments.csv:")
+
+
+def test_somebody_at_a_terminal_sees_how_far_it_has_come_and_a_pipe_gets_nothing_of_it(
+    instance: Instance, trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert instance.run("policy", "diff", str(trial)).stderr == ""
+    monkeypatch.setattr(printing, "PATIENCE", 0.0)
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, "w") as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", terminal)
+        assert not compared(*[load(SHIPPED, VOCABULARY)] * 2)
+    shown = os.read(leader, 1 << 16).decode()
+    os.close(leader)
+    of = len(VOCABULARY.by_permission)
+    *steps, blank, rest = shown.split("\r")[1:]
+    assert steps == [f"Permissions compared: {number} of {of}" for number in range(of)]
+    assert blank.isspace() and rest == "", "it is gone when it ends"
+
+
+def test_a_quick_comparison_shows_nothing_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, "w") as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", terminal)
+        patched.setattr(printing, "monotonic", lambda: 0.0)
+        assert not compared(*[load(SHIPPED, VOCABULARY)] * 2)
+        os.set_blocking(leader, False)
+        with pytest.raises(BlockingIOError):
+            os.read(leader, 1)
+    os.close(leader)
 
 
 def test_the_old_rules_are_those_of_the_instance_unless_they_are_named(instance: Instance, trial: Path) -> None:
@@ -99,7 +135,7 @@ def test_what_could_not_be_decided_is_said_and_leaves_with_1(
     instance: Instance, trial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_line(trial / "comments.csv", OWN)
-    monkeypatch.setattr("policies.questions.diff.Comparison", partial(Comparison, most=0))
+    monkeypatch.setattr("policies.questions.answers.Comparison", partial(Comparison, most=0))
     done = instance.run("policy", "diff", str(trial))
     assert done.returncode == 1 and "? comment.update: " in done.stdout
 

@@ -11,7 +11,7 @@ import click
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.changing import add_to_database
-from blueprints.commands.policy.output import AS_JSON, Unusable, counted, print_json
+from blueprints.commands.policy.output import AS_JSON, Unusable, compared, counted, print_json
 from blueprints.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
@@ -20,7 +20,6 @@ from policies.loading.files import Unreadable, read_bytes, rewrite, write
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
-from policies.questions.diff import diff
 from policies.wording.suggestions import did_you_mean
 from settings.declared import DATABASE
 
@@ -142,7 +141,7 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
         except NotAddable as error:
             raise click.ClickException(str(error)) from None
         _require_cases(folder, mine, after)
-    changes = tuple(diff(mine, after)) if files else ()
+    changes = tuple(compared(mine, after)) if files else ()
     if as_json:
         _write(folder, mine, files)
         print_json({

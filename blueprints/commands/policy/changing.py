@@ -14,13 +14,12 @@ from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
-from blueprints.commands.policy.output import Unusable
+from blueprints.commands.policy.output import Unusable, compared
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.http.history.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import SHIPPED, Policy, PolicyError
 from policies.loading.loader import CASES_FILE, from_files
-from policies.questions.diff import diff
 from settings.declared import DATABASE, FILES
 
 _LONGEST = 500  # characters of a note
@@ -114,7 +113,7 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
         except PolicyError as broken:
             raise Unusable(source, _located(broken, place) if keeps_cases else broken) from None
         live = _live(changing, place, candidate.policy)
-        echo_lines("\n".join(diff(live, candidate.policy).as_lines()))
+        echo_lines("\n".join(compared(live, candidate.policy).as_lines()))
         if stray:
             echo("The rules of this instance are in the database. From then on, those of each node are its files.")
         elif live.version == candidate.policy.version and not candidate.files:

@@ -10,7 +10,7 @@ import click
 
 from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, print_json
+from blueprints.commands.policy.output import AS_JSON, compared, print_json
 from blueprints.commands.printing import echo_lines
 from blueprints.http.history.live_rows import compare_rows
 from blueprints.http.history.live_scope import Scope
@@ -21,7 +21,6 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy
 from policies.comparison.subjects import persons
-from policies.questions.diff import diff
 from policies.questions.recorded import COLUMNS, Entry
 from policies.questions.replay import Replay, replay
 
@@ -65,7 +64,7 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
     new = folders.named(last)
     before = folders.policy_in(folders.named(first[0])) if first else folders.served()
     after = folders.policy_in(new)
-    found = diff(before, after, _roles_of(before, after) if instance else None)
+    found = compared(before, after, _roles_of(before, after) if instance else None)
     data, lines, flips = found.as_json(), list(found.as_lines()), False
     if since is not None:
         with open_instance():

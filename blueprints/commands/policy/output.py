@@ -14,8 +14,10 @@ from typing import Any
 import click
 
 from blueprints.commands.context import show_path
-from blueprints.commands.printing import echo, echo_json
-from policies import Finding, PolicyError
+from blueprints.commands.printing import echo, echo_json, progress
+from policies import Finding, Policy, PolicyError
+from policies.questions.changes import Changes
+from policies.questions.diff import diff
 
 _ASKED = f"{__name__}.json"  # in the notes of click's context, which a group shares with its commands
 
@@ -47,6 +49,12 @@ def show_error(ctx: click.Context, error: click.ClickException) -> None:
         return
     findings = error.findings if isinstance(error, Unusable) else [Finding("", 0, error.format_message())]
     print_json({"policy_version": None, "fine": False, "findings": list(map(_as_json, findings))})
+
+
+def compared(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> Changes:
+    """The diff of two policies. Somebody at a terminal sees how far it has come."""
+    with progress("Permissions compared") as tell:
+        return diff(old, new, stored, tell)
 
 
 def finish(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn
 
 import pytest
 
 from policies import Policy, Principal
 from policies.evaluation import policy as evaluation
 from policies.evaluation.fold import Folder
+from policies.evaluation.policy import place_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import Oracle
 from policies.loading.sample import PEOPLE, environment
@@ -92,6 +94,19 @@ def test_the_lines_found_are_those_of_which_something_is_left(name: str, seeds: 
             assert list(found) == expected, (seed, caller.key, caller.role, permission)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_person_is_reached_by_the_lines_of_the_role_and_by_those_beside_them(name: str) -> None:
+    policy = generated(name, 0)
+    told = 0
+    for caller, permission in itertools.product(callers(policy)[:-1], ASKED):
+        beside = policy.beside(caller.role, caller.key, permission)
+        if beside is not None:
+            told += 1
+            lines = (*policy.reaching(caller.role, None, permission), *beside)
+            assert tuple(sorted(lines, key=place_of)) == policy.reaching(caller.role, caller.key, permission)
+    assert told
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_persons_with_lent_roles_are_decided_as_casbin_decides_them(name: str) -> None:
     answers = set()
@@ -157,6 +172,21 @@ def test_the_first_question_about_a_role_folds_each_name_once_and_its_own_lines(
     policy.residual("user", None, "article.view")
     names = {rule.sub for rule in policy.rules}
     assert len(folds) <= len(names) + len(ROLE_LINES)
+
+
+def test_a_question_about_a_person_looks_at_no_other_person() -> None:
+    class Unread(dict[str, object]):
+        """Lines that can be asked for one name after the other, and not be gone through."""
+
+        def __iter__(self) -> NoReturn:
+            raise AssertionError("all persons are gone through")
+
+    policy = crowded()
+    policy.residual("user", None, "article.view")
+    index = policy._index
+    index._lines = {act: Unread(found) for act, found in index._lines.items()}  # type: ignore[misc]
+    for person in PERSONS[:9]:
+        assert policy.residual("user", person, "article.view").rules
 
 
 def test_a_scope_is_asked_its_own_lines_alone(folds: list[object]) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from heapq import heappop
+
 import pytest
 
 from policies import PolicyError
+from policies.comparison.subjects import Subject
+from policies.invariants import report
+from policies.invariants.judge import Breach
 from policies.invariants.lines import lines_of
-from policies.invariants.report import MOST_FINDINGS, broken
+from policies.invariants.report import MOST_FINDINGS, broken, mending
 from policies.lint.warnings import warnings
 from policies.loading.loader import Broken, digest, from_files
+from policies.syntax.roles import RoleLink
+from policies.syntax.rules import Rule
 from tests.policies.generated import FILES, WITH_INVARIANTS
 from tests.policies.shipped_vocabulary import VOCABULARY
 
@@ -152,6 +160,13 @@ def test_a_line_of_a_role_on_a_condition_that_names_a_person_is_judged_for_that_
         assert found and all(one.startswith("own.csv:1: with this line ") and ANN in one for one in found), found
 
 
+@pytest.mark.parametrize("elsewhere", ["", f"p, {ANN}, page.view, always, allow"])
+def test_a_line_of_a_role_whose_parameter_names_a_person_is_judged_for_that_person(elsewhere: str) -> None:
+    branch, word = "    p.when == 'by:' + r.sub.id || \\\n", f"by:{ANN.removeprefix('user:')}"
+    [finding] = refused("never, user, order.export", f"p, user, order.export, {word}, allow\n{elsewhere}", "", branch)
+    assert finding.startswith("own.csv:1: with this line ") and ANN in finding
+
+
 def test_what_one_person_may_never_do_holds_with_every_role() -> None:
     [finding] = refused(f"never, {ANN}, audit.view")
     assert finding.startswith(f"invariants.csv:1: {ANN} as admin may audit.view; ")
@@ -210,6 +225,44 @@ def test_a_broad_edit_is_summed_up() -> None:
     found = refused("never, guest, *", many)
     assert len(found) == MOST_FINDINGS + 1
     assert "more lines than are named" in found[0]
+
+
+def in_turn(causes: dict[Breach, tuple[Rule | RoleLink | None, ...]]) -> list[tuple[object, list[Breach]]]:
+    """What `mending` gives, by counting anew for each cause."""
+    guilty, left = [], list(causes)
+    while left:
+        count: dict[Rule | RoleLink | None, list[Breach]] = {}
+        for breach in left:
+            for cause in causes[breach]:
+                count.setdefault(cause, []).append(breach)
+        best = max(count, key=lambda cause: (len(count[cause]), isinstance(cause, Rule)))
+        guilty.append((best, count[best]))
+        left = [breach for breach in left if breach not in count[best]]
+    return guilty
+
+
+def breaches(count: int) -> list[Breach]:
+    return [Breach((), Subject("user"), f"article.{number}", None) for number in range(count)]
+
+
+def test_the_causes_of_most_breaches_come_first_and_explain_all() -> None:
+    for seed in range(100):
+        chance = random.Random(seed)
+        rules = [Rule("a.csv", number, "user", "article.view", "always", "allow") for number in range(5)]
+        links = [RoleLink("roles.csv", number, "editor", "user") for number in range(3)]
+        causes = {breach: tuple(chance.sample([*rules, *links], chance.randrange(1, 4))) if chance.random() < 0.9
+                  else (None,) for breach in breaches(chance.randrange(30))}
+        assert mending(causes) == in_turn(causes), seed
+
+
+def test_thousands_of_guilty_lines_are_put_in_order_by_looking_at_each_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    popped: list[object] = []
+    monkeypatch.setattr(report, "heappop", lambda heap: popped.append(heap) or heappop(heap))
+    rules = [Rule("a.csv", number, "user", "article.view", "always", "allow") for number in range(2001)]
+    assert len(mending({breach: rules[number:number + 2] for number, breach in enumerate(breaches(2000))})) == 1000
+    assert len(popped) < 3 * len(rules)
 
 
 def test_an_invariant_that_cannot_be_proved_counts_as_broken() -> None:

@@ -168,7 +168,7 @@ def test_json_has_the_versions_the_summary_and_each_change(shipped: Policy, dire
 def test_what_takes_too_long_is_said_to_be_undecided_and_is_a_difference(
     shipped: Policy, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("policies.questions.diff.Comparison", partial(Comparison, most=0))
+    monkeypatch.setattr("policies.questions.answers.Comparison", partial(Comparison, most=0))
     remove_line(directory / "articles.csv", "p, user, article.update, own_draft, allow")
     add_line(directory / "articles.csv", "p, user, article.update, own, allow")
     found = changes(shipped, directory)

@@ -107,6 +107,30 @@ def test_a_person_whom_a_condition_names_is_compared_for_every_permission() -> N
     }
 
 
+def test_a_person_whom_a_parameter_names_is_compared_for_every_permission() -> None:
+    branches = "p.when == 'always' || p.when == 'own' && r.obj.owner_id == r.sub.id || p.when == 'by:' + r.sub.id"
+    text = model(f"{WHO_AND_WHAT} && ({branches})")
+    lines = [f"p, {name}, comment.view, own, allow" for name in (ZOE, YAN)]
+    change = only(diff(assembled(lines, ROLES, text),
+                       assembled([*lines, f"p, user, order.view, by:{ZOE.removeprefix('user:')}, allow"], ROLES, text),
+                       {ZOE: "user", YAN: "user"}))
+    assert str(change) == f"+ order.view: never → always, for {ZOE}"
+
+
+def test_persons_with_one_line_that_names_one_of_them_are_not_answered_alike() -> None:
+    branches = "p.when == 'always' || p.when == 'own' && r.obj.owner_id == r.sub.id || p.when == 'of:' + r.obj.owner_id"
+    text = model(f"{WHO_AND_WHAT} && ({branches})")
+    lines = [f"p, {name}, order.view, of:{ZOE.removeprefix('user:')}, allow" for name in (ZOE, YAN)]
+    denied = [*lines, "p, user, order.view, own, deny"]
+    change = only(diff(assembled(lines, ROLES, text), assembled(denied, ROLES, text), {ZOE: "user", YAN: "user"}))
+    assert change.who == (ZOE,)
+
+
+def test_no_person_is_anonymous_whatever_role_is_stored() -> None:
+    added = (f"p, {name}, order.view, anonymous, allow" for name in (YAN, ZOE))
+    assert [*changed(*added, stored={YAN: "user", ZOE: "guest"})] == []
+
+
 # How much is compared
 
 
@@ -142,6 +166,38 @@ def test_five_hundred_persons_with_like_lines_take_no_more_comparisons_than_five
         assert found
         counts.append(len(compared))
     assert counts[0] == counts[1]
+
+
+def test_persons_whose_lines_come_to_the_same_are_one_question(compared: list[tuple[Subject, str]]) -> None:
+    acts = ("order.view", "order.*", "o*.view", "ord*", "order.v*", "*der.view")
+    before = tuple(f"p, user:0199f3a0-0000-7000-8000-{number:012x}, {act}, own, allow"
+                   for number, act in enumerate(acts))
+    change = only(changed("p, user, order.view, office_hours, deny", before=before,
+                          stored={line.split(", ")[1]: "user" for line in before}))
+    assert len(change.who) == len(acts)
+    assert len([subject for subject, _ in compared if subject.key]) == 1
+
+
+def test_roles_with_equal_lines_are_one_question_for_a_person(compared: list[tuple[Subject, str]]) -> None:
+    many = tuple(f"g, role{number}, user" for number in range(30))
+    edit = f"p, {ZOE}, order.view, own, allow"
+    counts = []
+    for roles in (many[:1], many):
+        compared.clear()
+        links = [*ROLES, *roles]
+        change = only(diff(assembled(LINES, links), assembled([*LINES, edit], links)))
+        assert change.who == (ZOE,) and change.having == ()
+        counts.append(len(compared))
+    assert counts[0] == counts[1]
+
+
+def test_where_a_condition_asks_for_the_role_each_role_is_a_question_of_its_own() -> None:
+    branches = "p.when == 'always' || p.when == 'as_editor' && r.sub.role == 'editor'"
+    text = model(f"{WHO_AND_WHAT} && ({branches})")
+    lines = ["p, user, article.view, always, allow"]
+    change = only(diff(assembled(lines, ROLES, text),
+                       assembled([*lines, f"p, {ZOE}, order.view, as_editor, allow"], ROLES, text)))
+    assert (change.who, change.having) == ((ZOE,), ("editor",))
 
 
 def test_all_persons_who_change_alike_are_one_change_with_all_their_keys() -> None:

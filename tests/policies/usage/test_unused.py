@@ -126,3 +126,19 @@ def test_for_a_terminal_it_says_each_grade_and_what_was_not_counted() -> None:
     assert f"  rules.csv:2  {DRAFT}  (settled by rules.csv:1)" in lines
     assert f"  rules.csv:3  {SUBMIT}" in lines
     assert "  Nothing was counted." in lines
+
+
+def test_a_line_that_is_put_back_is_tried_among_those_that_reach_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    take = Policy._take
+    monkeypatch.setattr(Policy, "_take", lambda policy, rules: read.append(len(rules)) or take(policy, rules))
+    counts = []
+    for count in (10, 100):
+        people = [f"0199f3a0-0000-7000-8000-{number:012x}" for number in range(count)]
+        rows = [entry(principal=f"user:{one}", facts={**entry().facts, "obj": {**MINE, "owner_id": one}})
+                for one in people]
+        lines = [f"p, user:{one}, article.update, own, allow" for one in people]
+        read.clear()
+        assert not found([SUBMIT, *lines], *rows).unseen[1:], "each person needs the line"
+        counts.append(sum(read))
+    assert counts[1] < 11 * counts[0], "rules that are read anew: as many as there are lines, not their square"

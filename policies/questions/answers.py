@@ -1,0 +1,249 @@
+"""How two policies answer a subject about a permission: asked once for all subjects whose lines say the same.
+
+Thousands of users have lines of their own, beside those of the role that each has, or could have. What a comparison
+takes depends on the lines alone: subjects whom equal lines reach, and whom no condition names, are one question.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from dataclasses import dataclass
+
+from ..comparison.compare import SAME, Comparison, Difference
+from ..comparison.search import Undecided
+from ..comparison.subjects import Subject, condition_of, literals_of, named_in, names_of
+from ..comparison.witness import Witness
+from ..evaluation.grants import Grant, Part, grant
+from ..evaluation.policy import Line, Policy, place_of
+from ..evaluation.rights import rights_for
+from ..syntax.expression import Expression, negation, text
+from ..syntax.roles import GUEST
+from .changes import LESS, MORE, OTHER, UNDECIDED, Change
+from .reasons import Reasons
+
+_Said = tuple[str, str, Expression]  # a line, whomever it names and wherever it stands: its condition, effect, and left
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question.
+
+    kind, before, after  as in a change; the kind is empty where nothing differs
+    lines, gone          the places, among the lines of the new and of the old policy, of those that make the difference
+    difference           as it was found for one of the subjects
+    """
+
+    kind: str
+    before: str = ""
+    after: str = ""
+    lines: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+    difference: Difference = SAME
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Base:
+    """The lines that reach a role, which any number of persons may have: the same one for roles whom the same lines
+    reach.
+
+    number  the same for bases whose lines say the same
+    """
+
+    number: int
+    lines: tuple[Line, ...]
+    places: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reaching:
+    """The lines of one policy that reach a subject: those of a role, and before some of them, by place, others."""
+
+    base: _Base
+    own: tuple[tuple[int, Line], ...] = ()
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """The same for subjects whose lines say the same."""
+        return self.base.number, *[(place, rule.when, rule.eft, left) for place, (rule, left) in self.own]
+
+    @property
+    def lines(self) -> list[Line]:
+        """All of them, in the order of the files."""
+        found, begin = [], 0
+        for place, line in self.own:
+            found += [*self.base.lines[begin:place], line]
+            begin = place
+        return [*found, *self.base.lines[begin:]]
+
+
+class _Side:
+    """The lines of one policy."""
+
+    def __init__(self, policy: Policy, numbers: dict[tuple[_Said, ...], int]) -> None:
+        self._policy, self._numbers = policy, numbers
+        self._bases: dict[tuple[str, str], _Base] = {}
+        self._by_lines: dict[tuple[Line, ...], _Base] = {}
+        self._asks_role = policy.asks_role
+        self._last: tuple[tuple[str | None, ...], tuple[Line, ...] | None] = ((), None)
+
+    def reaching(self, subject: Subject, permission: str) -> _Reaching:
+        base = self.base(subject.role, permission)
+        if subject.key is None or base is _NO_ROLE:
+            return _Reaching(base)
+        own = self._own(subject, permission)
+        if own is None:
+            lines = self._policy.reaching(subject.role, subject.key, permission)
+            return _Reaching(_NO_ROLE, tuple((0, line) for line in lines))
+        return _Reaching(base, tuple((bisect(base.places, place_of(line)), line) for line in own))
+
+    def base(self, role: str, permission: str) -> _Base:
+        if role not in self._policy.roles:
+            return _NO_ROLE
+        base = self._bases.get((role, permission))
+        if base is None:
+            lines = self._policy.reaching(role, None, permission)
+            base = self._bases[role, permission] = self._by_lines.get(lines) or self._of(lines)
+        return base
+
+    def _of(self, lines: tuple[Line, ...]) -> _Base:
+        said = tuple((rule.when, rule.eft, left) for rule, left in lines)
+        number = self._numbers.setdefault(said, len(self._numbers))
+        base = self._by_lines[lines] = _Base(number, lines, tuple(map(place_of, lines)))
+        return base
+
+    def _own(self, subject: Subject, permission: str) -> tuple[Line, ...] | None:
+        """The lines that name a person, which is asked about with one role after the other."""
+        assert subject.key is not None
+        asked = (subject.key, permission, subject.role if self._asks_role else None)
+        if self._last[0] != asked:
+            self._last = asked, self._policy.beside(subject.role, subject.key, permission)
+        return self._last[1]
+
+
+_NO_ROLE = _Base(0, (), ())
+
+
+class Answers:
+    """The answers of two policies. It remembers each question."""
+
+    def __init__(self, old: Policy, new: Policy) -> None:
+        self._comparison = Comparison(old, new)
+        self._here, self._before = Reasons(new, old), Reasons(old, new)
+        numbers: dict[tuple[_Said, ...], int] = {(): _NO_ROLE.number}
+        self._old, self._new = _Side(old, numbers), _Side(new, numbers)
+        self._literals = literals_of(old, old.rules) | literals_of(new, new.rules)
+        self._asks_role = old.asks_role or new.asks_role
+        self._answers: dict[tuple[object, ...], Answer] = {}
+        self._differences: dict[tuple[object, ...], Difference] = {}
+        self._judged: dict[tuple[object, ...], Expression] = {}
+
+    def answer(self, subject: Subject, permission: str) -> Answer | None:
+        """The answer about one subject and one permission; None where both policies answer alike."""
+        old, new = self._reaching(subject, permission)
+        before, after = old.said, new.said
+        if before == after:
+            return None
+        like = self._like(subject, permission, old, new)
+        answer = self._answers.get((before, after, *like))
+        if answer is None:
+            answer = self._answers[before, after, *like] = self._asked(subject, permission, old.lines, new.lines, like)
+        return answer if answer.kind else None
+
+    def like(self, role: str, permission: str) -> object:
+        """The same for roles with which each person is answered alike about a permission."""
+        if self._asks_role or role == GUEST:
+            return role
+        return self._old.base(role, permission), self._new.base(role, permission)
+
+    def change(self, subject: Subject, permission: str, answer: Answer) -> Change:
+        """The change for a subject about whom this is the answer, without its examples."""
+        old, new = (side.lines for side in self._reaching(subject, permission))
+        lines, gone = [new[place][0] for place in answer.lines], [old[place][0] for place in answer.gone]
+        if answer.kind == UNDECIDED:
+            here, before = self._here.unlike(lines), self._before.unlike(gone)
+        else:
+            here, before = self._here.places(lines, subject), self._before.places(gone, subject)
+        return Change((str(subject),), permission, answer.kind, answer.before, answer.after, tuple(here), tuple(before))
+
+    def examples(self, subject: Subject, permission: str, answer: Answer) -> tuple[Witness | None, Witness | None]:
+        """What the subject gains, and what is lost, by an example of each that was tried on both policies."""
+        difference = answer.difference
+        example = difference.gained or difference.lost
+        if example is not None and (example.ground.subject, example.ground.permission) != (subject, permission):
+            difference = self._comparison.between(subject, permission)
+        return difference.gained, difference.lost
+
+    def _reaching(self, subject: Subject, permission: str) -> tuple[_Reaching, _Reaching]:
+        return self._old.reaching(subject, permission), self._new.reaching(subject, permission)
+
+    def _like(self, subject: Subject, permission: str, old: _Reaching, new: _Reaching) -> tuple[object, ...]:
+        """What an answer depends on beside the lines."""
+        key = subject.key
+        if key is not None:
+            mentioned = not self._literals.isdisjoint(names_of(key))
+            names = mentioned and any(named_in(left, (key,)) for _, left in (*old.lines, *new.lines))
+            key = key if names else ""
+        return (self._comparison.prover.kind(permission), bool(rights_for(permission.partition(".")[2])),
+                subject.is_guest, key)
+
+    def _asked(self, subject: Subject, permission: str, old: list[Line], new: list[Line], like: tuple[object, ...]
+               ) -> Answer:
+        difference = self._difference(subject, permission, (condition_of(old), condition_of(new), *like))
+        if not difference:
+            return Answer("")
+        given = [self._grant(lines, subject, permission, like) for lines in (old, new)]
+        before, after = (one.words for one in given)
+        if before == after:
+            before, after = map(_explicit, given)
+        if difference.undecided:
+            return Answer(UNDECIDED, before, after, tuple(range(len(new))), tuple(range(len(old))), difference)
+        lines: list[int] = []
+        gone: list[int] = []
+        gained, lost = difference.gained, difference.lost
+        if gained is not None:
+            gone += _matching(gained, old, "deny")
+            # What was allowed but for a denial needed no new line.
+            lines += [] if _matching(gained, old, "allow") else _matching(gained, new, "allow")
+        if lost is not None:
+            lines += _matching(lost, new, "deny")
+            gone += [] if _matching(lost, new, "allow") else _matching(lost, old, "allow")
+        kind = OTHER if gained and lost else MORE if gained else LESS
+        return Answer(kind, before, after, tuple(lines), tuple(gone), difference)
+
+    def _difference(self, subject: Subject, permission: str, question: tuple[object, ...]) -> Difference:
+        difference = self._differences.get(question)
+        if difference is None:
+            difference = self._differences[question] = self._comparison.between(subject, permission)
+        return difference
+
+    def _grant(self, lines: list[Line], subject: Subject, permission: str, like: tuple[object, ...]) -> Grant:
+        """What the lines give, without those that can never hold for the subject."""
+        parts = []
+        for rule, left in lines:
+            judged = self._judged.get((left, *like))
+            if judged is None:
+                judged = self._judged[left, *like] = self._judge(left, subject, permission)
+            if judged is not False:
+                parts.append(Part(rule, judged))
+        return grant(parts)
+
+    def _judge(self, left: Expression, subject: Subject, permission: str) -> Expression:
+        """The condition, or whether it holds where that is the same whatever the facts are."""
+        try:
+            if not self._comparison.prover.possible(left, subject, permission):
+                return False
+            return left if self._comparison.prover.possible(negation(left), subject, permission) else True
+        except Undecided:
+            return left
+
+
+def _matching(example: Witness, lines: list[Line], effect: str) -> list[int]:
+    """The places of the lines of an effect that hold for a request."""
+    return [place for place, (rule, left) in enumerate(lines) if rule.eft == effect and example.holds(left)]
+
+
+def _explicit(given: Grant) -> str:
+    """A grant in the terms of model.conf, where the same word means two things."""
+    allowed, denied = (" || ".join(dict.fromkeys(text(part.expression) for part in side))
+                       for side in (given.allows, given.denies))
+    return f"{allowed}, but not {denied}" if denied else allowed
