@@ -211,7 +211,7 @@ class Question:
         return bool(told_by(self.call, access, permissions, person, None, None, creates=self.verb == "create"))
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
-        """Whether the subject may create an object with these properties, as the service would judge it."""
+        """Returns true if the service would let the subject create an object with these properties."""
         assert self.collection is not None and self._endpoint is not None
         access = _Looking(self.call.access, subject.principal, self._environment(self._endpoint.method))
         if self._tells(subject, (self.permission,)):

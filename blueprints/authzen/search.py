@@ -94,8 +94,8 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
 
 
 def _one_by_one(question: Question, resource: Asked, pages: Pages, start: Any, found: list[Asked]) -> Asked:
-    """Where each user has to be asked about, by a plugin's function or as the owner of a new row: of so many, a page
-    has those who are permitted."""
+    """Asks about each user, where a plugin's function or a new row that they would own is asked about: a page has those
+    among some users who are permitted."""
     call = question.call
     view = call.access.narrow("user.view", User)
     if view is None:

@@ -1,4 +1,4 @@
-"""Who asked for a policy over HTTP, until the audit log tells it: then the column is null again."""
+"""Add the column for the request that applied a policy, until the audit log has it: then it is null again."""
 
 from models import ddl
 

@@ -104,7 +104,7 @@ class Audience:
         return pw.NodeList((name, pw.SQL("IN (SELECT"), each, pw.SQL(")")))
 
     def shared(self, resource: str, rights: Collection[str], roles: Collection[str]) -> pw.Node:
-        """That a share gives one of `rights` on the row: to the user, to a group of theirs, or to one of `roles`."""
+        """A condition: a share gives one of `rights` to the user, to a group of theirs, or to one of `roles`."""
         share = self._share
         group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
         named = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.user_key)

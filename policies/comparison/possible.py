@@ -1,4 +1,4 @@
-"""What a request can look like: what a policy is asked by the service, and what is assumed where something is proved.
+"""Describes what a request can look like: what the service asks of a policy, and what a proof assumes.
 
 The search for examples (`candidates`) takes its values from the same descriptions of callers, circumstances and
 columns. A test holds every question that the service asks to `impossibilities`.
@@ -20,7 +20,7 @@ Value = str | int | None
 
 def impossibilities(principal: Principal, permission: str, resource: Resource, row: Mapping[str, Value] | None,
                     env: Environment, shared: bool) -> Iterator[str]:
-    """What no request can be, as a proof assumes; nothing of a request that can be.
+    """Finds what no request can be, by the assumptions of a proof; nothing, of a request that there can be.
 
     row  the columns that the policy was given; None: there is no object
     shared  whether a share gives the permission

@@ -79,7 +79,7 @@ def environment(asked: Mapping[str, Any], method: str, zone: ZoneInfo, own: Envi
 
 
 def fixed(asked: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
-    """Those attributes of `r.env` that are asked for by name; the rest may be anything."""
+    """Values for the attributes of `r.env` that are named; the others may be anything."""
     known = environment(asked, "GET", zone)
     names = [name for name in ("ip", "device") if name in asked]
     if "at" in asked:

@@ -1,4 +1,4 @@
-"""What the reasons of a decision would tell of a person or an object that the asker may not see.
+"""Finds what the reasons of a decision would tell of a person or an object that the asker may not see.
 
 Also the ids of users of other tenants, which no answer about the rules shows. Rules name such users by key
 (`user:<id>`), conditions and parameters by the id alone.

@@ -1,4 +1,4 @@
-"""Which users are active, as far as the one who asks may see it: who is left out would tell it.
+"""Selects active users, as far as the one who asks may see `active`: a user who is left out would tell it.
 
 A rule reads the field through the policy, which guards it. Where code leaves out disabled users, it asks here.
 """
