@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
@@ -69,9 +69,9 @@ def names_of(key: str) -> tuple[str, str]:
     return key, key.removeprefix("user:")
 
 
-def texts(atom: Atom) -> Iterator[str]:
+def texts(atom: Atom) -> list[str]:
     """The texts that an atom compares, or gives to a function."""
-    return (one for one in operands(atom) if isinstance(one, str))
+    return [one for one in operands(atom) if isinstance(one, str)]
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:

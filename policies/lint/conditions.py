@@ -40,7 +40,7 @@ from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, date_time
 from ..wording.finding import Finding, single_person
 from ..wording.suggestions import did_you_mean, hint
-from .standing import ALLOW, DENY, Cell, Standing
+from .standing import ALLOW, DENY, Place, Standing
 from .words import listed
 
 NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
@@ -57,6 +57,7 @@ class Conditions:
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
         self._told: set[str] = set()
+        self._reasons: dict[tuple[str, str, frozenset[str]], str] = {}
         self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
         self.findings = (*self._about_model(), *self._about_columns())
 
@@ -68,13 +69,18 @@ class Conditions:
         """Why nobody whom a line reaches can meet its condition; None where model.conf is told already."""
         if rule.when in self._told:
             return None
-        return f"nobody whom this line reaches can ever meet `{rule.when}`: {self._reason(rule)}"
+        lent = self._policy.roles.closure(rule.sub)
+        # Of persons alone the roles matter that they were lent.
+        alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._standing.persons else lent
+        if alike not in self._reasons:
+            self._reasons[alike] = self._reason(rule)
+        return f"nobody whom this line reaches can ever meet `{rule.when}`: {self._reasons[alike]}"
 
     def always(self, rule: Rule) -> str | None:
         """That the condition of a line holds for everybody whom the line reaches, and on every object."""
         asked = False
-        for cell, number in self._standing.reached(rule) if rule.when not in self._told else ():
-            if not self._standing.holds(cell, number):
+        for place, number in self._standing.asking(rule) if rule.when not in self._told else ():
+            if not self._standing.holds(place, number):
                 return None
             asked = asked or self._standing.expressions[number] is not True
         if not asked:
@@ -160,7 +166,7 @@ class Conditions:
             return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
         return f"no collection has all the columns that `{condition.name}` reads: {', '.join(sorted(named))}"
 
-    def _cases(self, condition: Branch) -> Iterator[tuple[Cell, int]]:
+    def _cases(self, condition: Branch) -> Iterator[tuple[Place, int]]:
         """The condition as each caller meets it with each permission whose resource has the columns that it reads; of
         permissions that are alike to it, one."""
         named, alike = columns(condition.expression), set()
@@ -173,7 +179,7 @@ class Conditions:
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
                     left = self._policy.folded(rule, name, one.role, one.key)
-                    yield Cell(one, name, {}), self._standing.number(left)
+                    yield Place(one, name), self._standing.number(left)
             alike.add(like)
 
     def _reason(self, rule: Rule) -> str:

@@ -25,7 +25,6 @@ from ..syntax.expression import (
 )
 from ..syntax.roles import ADMIN, GUEST
 from ..syntax.rules import Rule
-from ..syntax.vocabulary import Column
 from .standing import ALLOW, Cell, Standing
 from .words import listed, places, verb
 
@@ -37,18 +36,19 @@ class Denies:
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
+        self._missing: dict[tuple[int, str], tuple[Attribute, ...]] = {}
 
     def inherited(self, rule: Rule) -> str | None:
         """Whom a denial reaches that other lines allow it by name; for guest, whether it reaches anybody else."""
+        if rule.sub in self._standing.persons:
+            return None
         lost: dict[Rule, None] = {}
         heirs: dict[str, None] = {}
         reached = False
         above = self._policy.roles.closure(rule.sub)
         for cell, number in self._standing.alone(rule):
             role = cell.subject.role
-            if cell.subject.key is not None or not self._standing.meets(cell, number):
-                continue
-            if role == rule.sub != ADMIN:
+            if role == rule.sub != ADMIN or not self._standing.meets(cell, number):
                 continue
             reached = True
             for allow, asks in cell.lines.items():
@@ -70,10 +70,9 @@ class Denies:
     def missing(self, rule: Rule) -> str | None:
         """Where a denial does not hold because a value is missing, and a caller is allowed what it denies else."""
         found: dict[Attribute, str] = {}
-        for cell, number in self._standing.alone(rule):
-            left = self._standing.expressions[number]
-            for one in dict.fromkeys(one for atom in atoms(left) for one in _compared(atom)):
-                if one not in found and self._column(one, cell).nullable and (example := self._open(cell, number, one)):
+        for place, number in self._standing.places(rule):
+            for one in self._nullable(number, place.permission):
+                if one not in found and (example := self._open(self._standing.cell(*place), number, one)):
                     found[one] = example
         if not found:
             return None
@@ -102,10 +101,16 @@ class Denies:
             return ""
         return f"{cell.permission} by {cell.subject}, {example}"
 
-    def _column(self, one: Attribute, cell: Cell) -> Column:
-        if one.root == "obj":
-            return self._policy.vocabulary.by_permission[cell.permission].columns[one.name]
-        return (SUBJECT if one.root == "sub" else ENVIRONMENT)[one.name]
+    def _nullable(self, number: int, permission: str) -> tuple[Attribute, ...]:
+        """The attributes that may be missing, and without whose value a condition does not hold."""
+        known = self._missing.get((number, permission))
+        if known is None:
+            left, resource = self._standing.expressions[number], self._policy.vocabulary.by_permission[permission]
+            of_roots = {"obj": resource.columns, "sub": SUBJECT, "env": ENVIRONMENT}
+            read = dict.fromkeys(one for atom in atoms(left) for one in _compared(atom))
+            known = tuple(one for one in read if of_roots[one.root][one.name].nullable)
+            self._missing[number, permission] = known
+        return known
 
 
 def _compared(atom: Atom) -> Iterator[Attribute]:

@@ -75,12 +75,21 @@ class Endpoints:
         lone = rule.sub in self._standing.persons
         subjects = [Subject(role, rule.sub) for role in roles] if lone else sorted(
             map(Subject, self._standing.roles), key=lambda subject: subject.role != rule.sub)
-        lent = () if lone else (Subject(role, key) for key in self._standing.lent.get(rule.sub, ()) for role in roles)
+        lent = () if lone else (Subject(role, key) for key in self._lent(rule.sub) for role in roles)
         for some in (subjects, lent):
             for subject in some:
                 cell = self._standing.cell(subject, permission)
                 if rule in cell.lines and self._standing.counts(cell, rule, cell.lines[rule]):
                     yield cell, cell.lines[rule]
+
+    def _lent(self, role: str) -> Iterator[str]:
+        """The persons who were lent a role, or an heir of it: one of those who differ in nothing else."""
+        seen = set[object]()
+        for key in self._standing.lent.get(role, ()):
+            like = self._policy.roles.closure(key) - {key} if self._standing.is_plain(key) else key
+            if like not in seen:
+                seen.add(like)
+                yield key
 
     def _viewed(self, cell: Cell, number: int, view: str) -> bool:
         """True if a condition can hold for a row that the same caller may view."""

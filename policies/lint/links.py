@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..comparison.subjects import operands
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
 from ..invariants.lines import lines_of
 from ..syntax.expression import atoms
-from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink, Roles
+from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink
 from ..syntax.rules import ScopeRule
 from ..wording.finding import Finding, single_person
 from .openings import Openings
@@ -20,12 +20,12 @@ _READ, _MANAGE = "read:", "manage"
 
 def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
     """Roles that inherit twice, or too much."""
-    kept = policy.roles
+    out: set[RoleLink] = set()  # those without which everybody inherits the same
     for link in reversed(policy.roles.links):
-        rest = Roles(one for one in kept.links if one is not link) if _twice(kept, link) else kept
-        message = _superfluous(policy, link, rest) if rest is not kept else _common(policy, link)
-        if message and rest is not kept:
-            kept = rest
+        others = [one for one in policy.roles.parents[link.name] if one is not link and one not in out]
+        message = (_superfluous(policy, link, {*out, link}) if others else None) or _common(policy, link)
+        if message and others:
+            out.add(link)
         message = message or openings.by_link(link)
         if message:
             yield Finding(link.file, link.line, message, "warning", single_person(link.name))
@@ -78,16 +78,16 @@ def _quoted(policy: Policy) -> set[str]:
 def about_scopes(policy: Policy) -> Iterator[Finding]:
     """Lines that other lines of the same scope contain, and scopes with which a token can do more than their name says.
     """
-    kept = list(policy.scopes)
+    kept: dict[str, dict[str, list[ScopeRule]]] = {}
+    for rule in policy.scopes:
+        kept.setdefault(rule.scope, {}).setdefault(rule.act, []).append(rule)
     for rule in reversed(policy.scopes):
-        covered = policy.patterns.covered(rule.act)
-        others = [one for one in kept if one is not rule and one.scope == rule.scope]
-        by = _covering(policy, covered, others)
-        if by:
-            kept.remove(rule)
+        acts = kept[rule.scope]
+        if by := _covering(policy, rule, acts):
+            acts[rule.act].remove(rule)
             named = listed([f"{one.file}:{one.line} ({one.scope}, {one.act})" for one in by])
             yield Finding(rule.file, rule.line, _idle(rule, by, named), "warning")
-        if message := _beyond_name(policy, rule, covered):
+        if message := _beyond_name(policy, rule, policy.patterns.covered(rule.act)):
             yield Finding(rule.file, rule.line, message, "warning")
 
 
@@ -113,16 +113,11 @@ def _beyond_name(policy: Policy, rule: ScopeRule, covered: frozenset[str]) -> st
     return None
 
 
-def _twice(roles: Roles, link: RoleLink) -> bool:
-    """Whether the name inherits more than this: then another line may say the same."""
-    return len(roles.parents.get(link.name, ())) > 1
-
-
-def _superfluous(policy: Policy, link: RoleLink, rest: Roles) -> str | None:
-    """How a role, or a person, inherits the same without this link."""
-    chain = rest.chain(link.name, link.inherits)
+def _superfluous(policy: Policy, link: RoleLink, out: Collection[RoleLink]) -> str | None:
+    """How a role, or a person, inherits the same without this link and others."""
+    chain = policy.roles.chain(link.name, link.inherits, out)
     if not chain:
-        return _common(policy, link)
+        return None
     named = listed([f"{one.file}:{one.line}" for one in chain])
     if len(chain) == 1:
         return f"the same as {named}"
@@ -137,14 +132,21 @@ def _common(policy: Policy, link: RoleLink) -> str | None:
     return None
 
 
-def _covering(policy: Policy, covered: frozenset[str], others: list[ScopeRule]) -> list[ScopeRule]:
-    """The line that covers all of these permissions, or those that do together; none when they do not."""
-    for one in others:
-        if covered <= policy.patterns.covered(one.act):
-            return [one]
-    having = [one for one in others if covered & policy.patterns.covered(one.act)]
-    together = frozenset().union(*(policy.patterns.covered(one.act) for one in having))
-    return having if covered <= together else []
+def _covering(policy: Policy, rule: ScopeRule, acts: Mapping[str, Sequence[ScopeRule]]) -> list[ScopeRule]:
+    """The first other line that covers all that a line does, or those that do together; none when they do not. `acts`
+    are the lines of the scope, by their permission column."""
+    covered = policy.patterns.covered(rule.act)
+    others = {act: [one for one in lines[:2] if one is not rule] for act, lines in acts.items()}
+    alone = [lines[0] for act, lines in others.items() if lines and covered <= policy.patterns.covered(act)]
+    if alone:
+        return [min(alone, key=_place)]
+    having = [act for act, lines in others.items() if lines and covered & policy.patterns.covered(act)]
+    together = frozenset().union(*map(policy.patterns.covered, having))
+    return sorted((one for act in having for one in acts[act]), key=_place) if covered <= together else []
+
+
+def _place(rule: ScopeRule) -> tuple[str, int]:
+    return rule.file, rule.line
 
 
 def _idle(rule: ScopeRule, by: list[ScopeRule], named: str) -> str:

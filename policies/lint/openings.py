@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
@@ -29,6 +29,7 @@ class Openings:
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
         self._everyone = everyone(standing.policy)
+        self._gains: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def by_rule(self, rule: Rule) -> str | None:
         """What a line opens; None where it gives about what lines give."""
@@ -75,7 +76,7 @@ class Openings:
         kept = self._policy.roles.closure_without(link) | (
             {GUEST} if link.name in self._everyone else self._everyone)
         most = self._policy.permissions_of_lines(link.inherits)
-        gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else []
+        gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else ()
         if not gained or not (everybody or self._nearly_all(gained)):
             return None
         told = _told(link.name, gained, self._policy)
@@ -97,10 +98,17 @@ class Openings:
                 continue
         return sorted(found)
 
-    def _inherited(self, name: str, kept: frozenset[str], most: Iterable[str]) -> list[str]:
-        """The permissions of which lines of roles beyond `kept` give something to a role or person."""
+    def _inherited(self, name: str, kept: frozenset[str], most: frozenset[str]) -> tuple[str, ...]:
+        """The permissions of which lines of roles beyond `kept` give something to a role or person. Of persons who have
+        no lines of their own, those who were lent the same are one question."""
         who = Subject(USER, name) if single_person(name) else Subject(name)
-        return sorted(one for one in most if self._gives_more(self._standing.cell(who, one), kept))
+        lent = self._policy.roles.closure(name) - {name}
+        alike = lent if who.key is not None and self._standing.is_plain(name) else name, kept - {name}, most
+        gained = self._gains.get(alike)
+        if gained is None:
+            found = (one for one in most if self._gives_more(self._standing.cell(who, one), kept))
+            gained = self._gains[alike] = tuple(sorted(found))
+        return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
         """Whether lines of roles beyond `kept` allow in this cell what no other does."""
@@ -127,7 +135,7 @@ def everyone(policy: Policy) -> frozenset[str]:
     return frozenset((GUEST, USER)).union(frozenset.intersection(*closures) if closures else ())
 
 
-def _told(who: str, gained: list[str], policy: Policy) -> str:
+def _told(who: str, gained: Sequence[str], policy: Policy) -> str:
     if len(gained) == 1:
         return f"this line gives {who} {gained[0]}"
     many = f"{len(gained)} of {len(policy.vocabulary.by_permission)}"
@@ -138,5 +146,5 @@ def _resources(permissions: Iterable[str]) -> int:
     return len({name.partition(".")[0] for name in permissions})
 
 
-def _named(gained: list[str]) -> str:
+def _named(gained: Sequence[str]) -> str:
     return ", ".join(gained[:MOST_NAMED]) + (", …" if len(gained) > MOST_NAMED else "")

@@ -62,9 +62,12 @@ def redundancy(standing: Standing) -> Redundancy:
     left = [rule for rule in reversed(rules) if rule not in copies]
     for rule in sorted(left, key=lambda one: one.eft == ALLOW):
         try:
-            if _counts(standing, rule):
+            if not _can_hold(standing, rule):
+                never.append(rule)
+            elif _counts(standing, rule):
                 continue
-            (idle if _can_hold(standing, rule) else never).append(rule)
+            else:
+                idle.append(rule)
             standing.take_out(rule)
         except Undecided:
             undecided.append(rule)
@@ -72,13 +75,13 @@ def redundancy(standing: Standing) -> Redundancy:
 
 
 def _counts(standing: Standing, rule: Rule) -> bool:
-    if any(standing.counts(cell, rule, number) for cell, number in standing.reached(rule)):
-        return True
-    return rule.sub not in standing.persons and standing.too_many
+    too_many = standing.too_many and rule.sub not in standing.persons
+    cells = standing.alone(rule) if too_many else standing.reached(rule)
+    return any(standing.counts(cell, rule, number) for cell, number in cells) or too_many
 
 
 def _can_hold(standing: Standing, rule: Rule) -> bool:
-    return any(standing.meets(cell, number) for cell, number in standing.reached(rule))
+    return any(standing.meets(place, number) for place, number in standing.asking(rule))
 
 
 def _settled(standing: Standing, rule: Rule) -> Idle:

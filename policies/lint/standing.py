@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
+from typing import NamedTuple
 
 from ..comparison.candidates import ID, KEY
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
-from ..comparison.subjects import Subject, named_in, persons
+from ..comparison.subjects import Subject, named_in, persons, told_apart
 from ..comparison.witness import Witness
-from ..evaluation.policy import Policy
+from ..evaluation.policy import Policy, place_of
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (
     Attribute,
@@ -40,25 +41,73 @@ _ROLE = Attribute("sub", "role")
 Numbers = Counter[int]
 
 
-@dataclass(eq=False)
-class Cell:
-    """One caller and one permission: the lines that reach them, each with the number of what it asks.
+class _Unknown:
+    """An example that was not looked for."""
 
-    allows, denies  how many of the lines that count ask the same
-    """
+
+_UNKNOWN = _Unknown()
+
+
+class Place(NamedTuple):
+    """One caller and one permission."""
 
     subject: Subject
     permission: str
-    lines: Mapping[Rule, int]
-    allows: Numbers = field(default_factory=Counter)
-    denies: Numbers = field(default_factory=Counter)
+
+
+class Cell:
+    """One caller and one permission: the lines that reach them, each with the number of what it asks.
+
+    base  the cell of a person's role, where the person is reached by its lines and by `own` ones
+    """
+
+    __slots__ = ("_asked", "_counts", "base", "own", "permission", "subject")
+
+    def __init__(self, subject: Subject, permission: str, own: Mapping[Rule, int], base: Cell | None = None) -> None:
+        self.subject, self.permission, self.own, self.base = subject, permission, own, base
+        self._counts: dict[str, Numbers] = {ALLOW: Counter(), DENY: Counter()}
+        self._asked: dict[str, frozenset[int]] = {}
+
+    @property
+    def lines(self) -> Mapping[Rule, int]:
+        """All lines, in the order of the files."""
+        if self.base is None:
+            return self.own
+        return dict(sorted((*self.base.own.items(), *self.own.items()), key=place_of))
+
+    def number(self, rule: Rule) -> int | None:
+        """The number of what a line asks; None where it does not reach."""
+        number = self.own.get(rule)
+        return self.base.number(rule) if number is None and self.base is not None else number
+
+    @property
+    def allows(self) -> frozenset[int]:
+        """What the lines ask that allow, and count."""
+        return self.asked(ALLOW)
+
+    @property
+    def denies(self) -> frozenset[int]:
+        """What the lines ask that deny, and count."""
+        return self.asked(DENY)
+
+    def asked(self, effect: str) -> frozenset[int]:
+        """What the lines of an effect ask that count."""
+        found = self._asked.get(effect)
+        if found is None:
+            found = self._asked[effect] = frozenset(self._counts[effect])
+        return found if self.base is None else found | self.base.asked(effect)
+
+    def alike(self, effect: str, number: int) -> int:
+        """How many of the lines of an effect that count ask the same."""
+        return self._counts[effect][number] + (0 if self.base is None else self.base.alike(effect, number))
 
     def count(self, rule: Rule, number: int, by: int = 1) -> None:
-        """Count a line, or count it no more."""
-        counted = self.allows if rule.eft == ALLOW else self.denies
+        """Count a line of its own, or count it no more."""
+        counted = self._counts[rule.eft]
         counted[number] += by
         if not counted[number]:
             del counted[number]
+        self._asked.pop(rule.eft, None)
 
 
 class Standing:
@@ -73,24 +122,41 @@ class Standing:
         self.roles = sorted(policy.roles.names, key=lambda role: (len(policy.roles.closure(role)), role))
         self.expressions: list[Expression] = []
         self._numbers: dict[Expression, int] = {}
+        self._naming: set[int] = set()  # of those that name the caller: it matters to them who a person is
+        self._columns: list[frozenset[str]] = []
+        self._rows = {name: resource.columns.keys() for name, resource in policy.vocabulary.by_permission.items()}
         self._cells: dict[tuple[Subject, str], Cell] = {}
         self._known: dict[tuple[object, ...], Witness | Undecided | None] = {}
         self._bearing: dict[Rule, list[tuple[Cell, int]]] = {rule: [] for rule in policy.rules}
+        # What is alike to conditions in permissions: the columns of the resource, and what shares give.
+        self._like = {name: (self.prover.kind(name), bool(rights_for(name.partition(".")[2])))
+                      for name in policy.vocabulary.by_permission}
 
     def cell(self, subject: Subject, permission: str) -> Cell:
         """The lines about a caller and a permission; those that are taken out are not counted."""
         known = self._cells.get((subject, permission))
         if known is None:
-            reaching = self.policy.reaching(subject.role, subject.key, permission)
-            named = self.policy.vocabulary.by_permission[permission].columns.keys()
-            # A matcher may apply a line to a permission that it does not name, of a resource without its columns.
-            lines = {rule: self.number(left) for rule, left in reaching if columns(left) <= named}
-            known = self._cells[subject, permission] = Cell(subject, permission, lines)
-            for rule, number in lines.items():
-                self._bearing[rule].append((known, number))
-                if rule not in self.out:
-                    known.count(rule, number)
+            known = self._cells[subject, permission] = self._made(subject, permission)
         return known
+
+    def _made(self, subject: Subject, permission: str) -> Cell:
+        role, key = subject.role, subject.key
+        lines = None if key is None else self.policy.beside(role, key, permission)
+        base = None if lines is None else self.cell(Subject(role), permission)
+        numbers = ((rule, self._fitting(left, permission))
+                   for rule, left in (self.policy.reaching(role, key, permission) if lines is None else lines))
+        made = Cell(subject, permission, {rule: number for rule, number in numbers if number is not None}, base)
+        for rule, number in made.own.items():
+            self._bearing[rule].append((made, number))
+            if rule not in self.out:
+                made.count(rule, number)
+        return made
+
+    def _fitting(self, left: Expression, permission: str) -> int | None:
+        """The number of a condition; None where it is of columns that the permission's resource has not: a matcher may
+        apply a line to a permission that it does not name."""
+        number = self.number(left)
+        return number if self._columns[number] <= self._rows[permission] else None
 
     @property
     def cells(self) -> Collection[Cell]:
@@ -103,6 +169,10 @@ class Standing:
         if found is None:
             found = self._numbers[expression] = len(self.expressions)
             self.expressions.append(expression)
+            self._columns.append(columns(expression))
+            if any(isinstance(atom, Comparison) and atom.left in (ID, KEY) and not isinstance(atom.right, Attribute)
+                   for atom in atoms(expression)):
+                self._naming.add(found)
         return found
 
     def reached(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
@@ -113,20 +183,86 @@ class Standing:
         permissions = self.policy.permissions_of_line(rule)
         if self.personal:
             for key in sorted(self.persons):
-                yield from self._of_person(rule, key, permissions)
+                yield from self._in_cells(rule, self._as_person(rule, key), permissions)
         elif rule.eft == DENY:
             for permission in sorted(permissions):
                 for key in dict.fromkeys((*self.lent.get(rule.sub, ()), *self.given.get(permission, ()))):
-                    yield from self._of_person(rule, key, (permission,))
+                    yield from self._in_cells(rule, self._as_person(rule, key), (permission,))
 
     def alone(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
         """The cells of the person whom a line names, or of all roles that it reaches: that which it names first."""
-        permissions = self.policy.permissions_of_line(rule)
+        return self._in_cells(rule, self._named(rule), self.policy.permissions_of_line(rule))
+
+    def places(self, rule: Rule) -> Iterator[tuple[Place, int]]:
+        """Where `alone` has cells, without making them."""
+        return self._places(rule, self._named(rule))
+
+    def asking(self, rule: Rule) -> Iterator[tuple[Place, int]]:
+        """What a line asks of whom it reaches, by itself: of places that are alike to what it asks, the first."""
+        subjects = self._named(rule)
+        if rule.sub in self.persons and not self.policy.asks_role:
+            subjects = subjects[:1]
+        elif rule.sub not in self.persons and self.personal:
+            subjects = [*subjects, *(Subject(role, key) for key in self._unlike for role in self._of_persons)]
+        seen = set()
+        for place, number in self._places(rule, subjects):
+            like = (number, self._like_of(*place, (number,)))
+            if like not in seen:
+                seen.add(like)
+                yield place, number
+
+    def _places(self, rule: Rule, subjects: Iterable[Subject]) -> Iterator[tuple[Place, int]]:
+        for subject, permission in product(subjects, sorted(self.policy.permissions_of_line(rule))):
+            left = self.policy.folded(rule, permission, subject.role, subject.key)
+            number = None if left is False else self._fitting(left, permission)
+            if number is not None:
+                yield Place(subject, permission), number
+
+    def _named(self, rule: Rule) -> list[Subject]:
+        """The subjects of whom a line speaks."""
         if rule.sub in self.persons:
-            yield from self._of_person(rule, rule.sub, permissions)
-            return
-        for role in sorted(self.roles, key=lambda role: role != rule.sub):
-            yield from self._in_cells(rule, Subject(role), permissions)
+            return self._as_person(rule, rule.sub)
+        return [Subject(role) for role in sorted(self.roles, key=lambda role: role != rule.sub)]
+
+    def _as_person(self, rule: Rule, key: str) -> list[Subject]:
+        """A person with each role, as long as more rights of a role can make a difference.
+
+        An allow that changes nothing beside few rights changes nothing beside more; a deny is tried on many first.
+        """
+        if rule.eft == ALLOW:
+            return [Subject(role, key) for role in (self._of_persons if self.personal else self._lowest)]
+        return [Subject(role, key) for role in reversed(self._of_persons)]
+
+    @cached_property
+    def _of_persons(self) -> list[str]:
+        """The roles that a person can have."""
+        return [role for role in self.roles if role != GUEST]
+
+    @cached_property
+    def _lowest(self) -> list[str]:
+        """Those of them that inherit no other."""
+        return [role for role in self._of_persons if not any(
+            other in self.policy.roles.closure(role) for other in self._of_persons if other != role)]
+
+    @cached_property
+    def _unlike(self) -> list[str]:
+        """The persons whom a line of a role may tell from others of the role; of those alike one."""
+        alike: dict[object, str] = {}
+        for key in sorted(self.persons):
+            alike.setdefault((self.policy.roles.closure(key) - {key}, key if key in self._mentioned else None), key)
+        return [*alike.values()]
+
+    @cached_property
+    def _mentioned(self) -> frozenset[str]:
+        return told_apart(self.policy)
+
+    def is_plain(self, key: str) -> bool:
+        """Whether no line and no condition names a person: then roles that were lent are all that there is."""
+        return key not in self._with_lines and key not in self._mentioned
+
+    @cached_property
+    def _with_lines(self) -> frozenset[str]:
+        return frozenset(rule.sub for rule in self.policy.rules)
 
     @cached_property
     def lent(self) -> Mapping[str, list[str]]:
@@ -181,11 +317,10 @@ class Standing:
     def counts(self, cell: Cell, rule: Rule, number: int) -> bool:
         """Whether a request is answered otherwise without this line, beside those that count. Raises Undecided."""
         allow = rule.eft == ALLOW
-        alike, others = (cell.allows, cell.denies) if allow else (cell.denies, cell.allows)
-        if alike[number] > 1:
+        if cell.alike(rule.eft, number) > 1:
             return False
-        rest = frozenset(one for one in alike if one != number)
-        return self._asked(("counts", allow, number, rest, frozenset(others)), cell, (number, *rest, *others),
+        rest, others = cell.asked(rule.eft) - {number}, cell.asked(DENY if allow else ALLOW)
+        return self._asked(("counts", allow, number, rest, others), cell, (number, *rest, *others),
                            lambda: self._difference(allow, number, rest, others))
 
     def _difference(self, allow: bool, number: int, rest: Iterable[int], others: Iterable[int]) -> Expression:
@@ -193,30 +328,29 @@ class Standing:
         return conjunction((self.expressions[number], negation(self.any_of(rest)),
                             negation(opposite) if allow else opposite))
 
-    def meets(self, cell: Cell, *numbers: int) -> bool:
+    def meets(self, place: Place | Cell, *numbers: int) -> bool:
         """Whether all of these conditions can hold at once. Raises Undecided."""
-        return self._asked(("meets", frozenset(numbers)), cell, numbers,
+        return self._asked(("meets", frozenset(numbers)), place, numbers,
                            lambda: conjunction(self.expressions[one] for one in numbers))
 
-    def implies(self, cell: Cell, narrow: int, wide: Iterable[int]) -> bool:
+    def implies(self, place: Place | Cell, narrow: int, wide: Iterable[int]) -> bool:
         """Whether one of `wide` holds wherever `narrow` does. Raises Undecided."""
         wider = frozenset(wide)
         if narrow in wider:
             return True
-        return not self._asked(("implies", narrow, wider), cell, (narrow, *wider),
+        return not self._asked(("implies", narrow, wider), place, (narrow, *wider),
                                lambda: conjunction((self.expressions[narrow], negation(self.any_of(wider)))))
 
-    def holds(self, cell: Cell, number: int) -> bool:
+    def holds(self, place: Place | Cell, number: int) -> bool:
         """Whether a condition holds on every request about an object, or on every one where there are no objects.
         Raises Undecided."""
-        found = self._example(("holds", number), cell, (number,), lambda: negation(self.expressions[number]))
-        rows = self.policy.vocabulary.by_permission[cell.permission].columns
-        return found is None or (found.row is None and bool(rows))
+        found = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
+        return found is None or (found.row is None and bool(self._rows[place.permission]))
 
     def open(self, cell: Cell, number: int, reading: Attribute, goal: Expression) -> Witness | None:
         """A request that the lines of the cell allow, and on which `goal` holds of a condition that reads this
         attribute. Raises Undecided."""
-        allows, denies = frozenset(cell.allows), frozenset(cell.denies)
+        allows, denies = cell.allows, cell.denies
         return self._example(
             ("open", number, reading, allows, denies), cell, (number, *allows, *denies),
             lambda: conjunction((self.any_of(allows), negation(self.any_of(denies)), goal)))
@@ -236,22 +370,21 @@ class Standing:
         return disjunction(self.expressions[one] for one in sorted(numbers))
 
     def _asked(
-        self, question: tuple[object, ...], cell: Cell, numbers: Iterable[int], goal: Callable[[], Expression],
+        self, question: tuple[object, ...], place: Place | Cell, numbers: Iterable[int], goal: Callable[[], Expression],
     ) -> bool:
-        return self._example(question, cell, numbers, goal) is not None
+        return self._example(question, place, numbers, goal) is not None
 
     def _example(
-        self, question: tuple[object, ...], cell: Cell, numbers: Iterable[int], goal: Callable[[], Expression],
+        self, question: tuple[object, ...], place: Place | Cell, numbers: Iterable[int], goal: Callable[[], Expression],
     ) -> Witness | None:
-        """An example of a goal, remembered for all cells in which the answer is the same."""
-        subject = cell.subject
-        if subject.key is not None and not any(self.naming(number) for number in numbers):
-            subject = Subject(subject.role)
-        verb = cell.permission.partition(".")[2]
-        key = (question, self.prover.kind(cell.permission), bool(rights_for(verb)), subject.key, subject.is_guest)
-        if key not in self._known:
-            self._known[key] = self._found(goal(), subject, cell.permission)
-        known = self._known[key]
+        """An example of a goal, remembered for all places in which the answer is the same."""
+        like = self._like_of(place.subject, place.permission, numbers)
+        known = self._known.get((question, like), _UNKNOWN)
+        if isinstance(known, _Unknown):
+            subject = place.subject
+            if subject.key is not None and like[-1] is None:
+                subject = Subject(subject.role)
+            known = self._known[question, like] = self._found(goal(), subject, place.permission)
         if isinstance(known, Undecided):
             raise known
         return known
@@ -264,26 +397,20 @@ class Standing:
 
     def naming(self, number: int) -> bool:
         """Whether a condition compares the caller's id with a literal: then it matters who the person is."""
-        return any(isinstance(atom, Comparison) and atom.left in (ID, KEY) and not isinstance(atom.right, Attribute)
-                   for atom in atoms(self.expressions[number]))
+        return number in self._naming
 
-    def _of_person(self, rule: Rule, key: str, permissions: Iterable[str]) -> Iterator[tuple[Cell, int]]:
-        """The cells of a person with each role, as long as more rights of a role can make a difference.
+    def _like_of(self, subject: Subject, permission: str, numbers: Iterable[int]) -> tuple[object, ...]:
+        """What the answer to a question about these conditions depends on, beside them."""
+        named = subject.key is not None and not self._naming.isdisjoint(numbers)
+        return (*self._like[permission], subject.is_guest, subject.key if named else None)
 
-        An allow that changes nothing beside few rights changes nothing beside more; a deny is tried on many first.
-        """
-        roles = [role for role in self.roles if role != GUEST]
-        if rule.eft == ALLOW and not self.personal:
-            roles = [role for role in roles if not any(
-                other in self.policy.roles.closure(role) for other in roles if other != role)]
-        for role in roles if rule.eft == ALLOW else reversed(roles):
-            yield from self._in_cells(rule, Subject(role, key), permissions)
-
-    def _in_cells(self, rule: Rule, subject: Subject, permissions: Iterable[str]) -> Iterator[tuple[Cell, int]]:
-        for permission in sorted(permissions):
+    def _in_cells(self, rule: Rule, subjects: Iterable[Subject], permissions: Iterable[str]
+                  ) -> Iterator[tuple[Cell, int]]:
+        for subject, permission in product(subjects, sorted(permissions)):
             cell = self.cell(subject, permission)
-            if rule in cell.lines:
-                yield cell, cell.lines[rule]
+            number = cell.number(rule)
+            if number is not None:
+                yield cell, number
 
 
 def _names_callers(atom: Expression) -> bool:

@@ -256,6 +256,19 @@ def test_many_threads_are_answered_as_one_is(monkeypatch: pytest.MonkeyPatch) ->
         assert all(found == expected for found in threads.map(lambda seed: answers(policy, seed), range(16)))
 
 
+def test_of_many_lines_with_one_condition_it_is_looked_at_once_why_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[object] = []
+    trace = evaluation.trace_rule
+    monkeypatch.setattr(evaluation, "trace_rule", lambda *asked: traced.append(asked) or trace(*asked))
+    policy = assembled([f"p, {role}, {act}, {when}, allow" for role in ("guest", "user", "editor") for when in
+                        ("own", "published") for act in ("article.view", "article.*", "art*.view")], LINKS)
+    caller, row = Principal("1", "user:1", "editor", "t"), VOCABULARY.resources["article"].row(status="published")
+    traces = policy.rule_traces(caller, "article.view", row, NOON)
+    assert [trace.rule for trace in traces] == list(policy.rules)
+    assert [trace.matched for trace in traces] == [rule.when == "published" for rule in policy.rules]
+    assert len(traced) == 2
+
+
 # --- what tools ask ----------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from policies.comparison.compare import Comparison, Difference
 from policies.comparison.subjects import Subject
 from policies.questions.changes import Change, Changes
 from policies.questions.diff import diff
+from policies.questions.persons import Persons
 from tests.policies.generated import assembled, model
 
 ZOE, YAN = (f"user:0199f3a0-0000-7000-8000-00000000000{number}" for number in (1, 2))
@@ -209,6 +210,13 @@ def test_all_persons_who_change_alike_are_one_change_with_all_their_keys() -> No
 def test_only_permissions_whose_lines_changed_are_compared(compared: list[tuple[Subject, str]]) -> None:
     changed("p, user, article.publish, own, allow", before=people(20, "comment.view, own, allow"))
     assert {permission for _, permission in compared} == {"article.publish"}
+
+
+def test_no_person_is_looked_at_where_no_line_about_a_permission_has_changed() -> None:
+    lines = [*LINES, *people(20, "comment.view, own, allow", "order.view, own, allow")]
+    persons = Persons(assembled(lines, ROLES), assembled([*lines, "p, user, order.view, published, allow"], ROLES))
+    assert not any(persons.may_differ("user", name) for name in ("comment.view", "article.view"))
+    assert [*persons.on("comment.view")] == [] and len([*persons.on("order.view")]) == 1
 
 
 def test_lines_that_only_moved_are_not_compared(compared: list[tuple[Subject, str]]) -> None:
