@@ -1,7 +1,7 @@
 """Rows as files: NDJSON, and CSV (RFC 4180) that no spreadsheet takes for formulas.
 
 What is written can be read again unchanged. In CSV an empty cell is null; a text that is empty or begins like a
-formula gets an apostrophe in front, which reading takes away.
+formula gets an apostrophe in front, which reading takes away. An apostrophe that protects nothing is part of the text.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _cell(value: Any) -> str:
         case int():
             return str(value)
         case str():
-            return f"'{value}" if not value or value.startswith(_FORMULA) else value
+            return f"'{value}" if _is_protected(value) else value
     return orjson.dumps(value).decode()
 
 
@@ -171,4 +171,10 @@ def _value(cell: str, field: fields.Field[Any]) -> Any:
                 return orjson.loads(cell)
             except orjson.JSONDecodeError:
                 return cell
-    return cell.removeprefix("'")
+    text = cell.removeprefix("'")
+    return text if _is_protected(text) else cell
+
+
+def _is_protected(text: str) -> bool:
+    """True if a spreadsheet would take the text for a formula, or a reader of ours for nothing."""
+    return not text or text.startswith(_FORMULA)

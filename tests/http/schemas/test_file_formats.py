@@ -121,3 +121,24 @@ def test_a_cell_that_is_no_number_stays_text_for_the_schema_to_refuse(cell):
 def test_cells_may_be_as_long_as_any_text():
     long = "x" * 500_000
     assert read(file_formats.CSV, written(file_formats.CSV, [{"text": long}]))[0][1]["text"] == long
+
+
+@pytest.mark.parametrize(("cell", "text"), [
+    ("'s-Hertogenbosch", "'s-Hertogenbosch"), ("'tis the season", "'tis the season"), ("'", ""), ("''", "'"),
+    ("'=1+1", "=1+1"), ("''s", "'s"), ("O'Brien", "O'Brien"), ("'+31 6", "+31 6"), ("'\u00a0", "'\u00a0"),
+])
+def test_an_apostrophe_is_part_of_the_text_unless_it_protects_something(cell, text):
+    file = f"text\n{cell}\n".encode()
+    assert read(file_formats.CSV, file) == [(2, {"text": text})]
+
+
+@over(st.lists(TEXT, min_size=1, max_size=5), st.sampled_from(["\r\n", "\n"]), st.booleans())
+def test_csv_of_another_writer_is_read_as_it_means(texts, end, quoted):
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator=end, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
+    writer.writerows([["text", "other"], *([one, "x"] for one in texts)])
+    rows = [row["text"] for _, row in read(file_formats.CSV, file.getvalue().encode())]
+    for found, one in zip(rows, texts, strict=True):
+        bare = one.removeprefix("'")
+        protected = one.startswith("'") and (not bare or bare.startswith(file_formats._FORMULA))
+        assert found == (None if one == "" else bare if protected else one)
