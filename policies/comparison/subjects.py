@@ -65,7 +65,7 @@ def told_apart(policy: Policy) -> frozenset[str]:
 
 
 def names_of(key: str) -> tuple[str, str]:
-    """How conditions name a person: by key, and by id."""
+    """Returns the key and the id of a person: conditions name either."""
     return key, key.removeprefix("user:")
 
 

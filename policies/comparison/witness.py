@@ -53,7 +53,7 @@ class Witness:
         return (rule for rule, left in lines if self.holds(left))
 
     def holds(self, left: Expression) -> bool:
-        """Whether a condition holds for this request. What a plugin's function answers is as the facts say: about an
+        """True if a condition holds for this request. What a plugin's function answers is as the facts say: about an
         object that is made up it cannot be asked."""
         answers: dict[Input, Value] = {one: bool(self.facts.get(one)) for one in inputs(left)
                                        if isinstance(one, PluginCall)}

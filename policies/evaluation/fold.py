@@ -59,7 +59,7 @@ class Folder:
         self._prepare(matcher)
 
     def fold(self, known: Known) -> Expression:
-        """What is left of the matcher."""
+        """Returns what is left of the matcher."""
         return self._folded(self._matcher, known)
 
     def leaves_any(self, known: Known) -> bool:
@@ -69,7 +69,7 @@ class Folder:
 
     @property
     def asks_role(self) -> bool:
-        """Whether it matters which role the caller has, beside whether that is one that a line names."""
+        """True if the answer depends on the caller's role by more than `g` of a line's role."""
         constants, calls = self._needs[id(self._matcher)]
         needs = ({call.first_need, call.second_need} for call in calls)
         return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)

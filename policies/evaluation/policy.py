@@ -205,7 +205,7 @@ class Policy:
         return known
 
     def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
-        """What is left for a person whom nothing but lines can tell from others of the role: what is left for the role,
+        """Returns what is left for a person whom only lines tell from others of the role: what is left for the role,
         and of the lines that name the person or a lent role."""
         of_role = self._left(role, None, permission)
         own = self._index.naming(key, permission)
@@ -216,7 +216,7 @@ class Policy:
         return tuple(sorted((*kept, *self._folded(own, permission, role, key)), key=place_of))
 
     def _folded(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
-        """Those of the lines of which something is left."""
+        """Yields each line of which something is left, with that."""
         for rule in rules:
             left = self.folded(rule, permission, role, key)
             if left is not False:
@@ -234,7 +234,7 @@ class Policy:
 
     @property
     def asks_role(self) -> bool:
-        """Whether a condition can ask for the caller's role: then a line that names a person depends on it."""
+        """True if a condition can ask for the caller's role: then a line that names a person depends on it."""
         return self._folder.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
@@ -366,5 +366,5 @@ def _known(rule: Rule, **known: str) -> dict[str, str]:
 
 
 def place_of(line: tuple[Rule, object]) -> tuple[str, int]:
-    """Where a line stands: files are read in the order of their names."""
+    """The file and number of a line, to sort by: files are read in the order of their names."""
     return line[0].file, line[0].line

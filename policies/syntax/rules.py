@@ -161,6 +161,10 @@ class Reader:
         return number >= MOST_ALIKE and name == columns[0]
 
     def _wrong(self, line: str, kind: str, columns: list[str]) -> str | None:
+        complete = kind in COLUMNS and len(columns) == len(COLUMNS[kind])
+        wrong = self._wrong_columns(kind, columns) if complete else None
+        if complete and wrong is None:
+            return None
         if kind not in COLUMNS and (mark := form.conflict(line)):
             return mark
         if kind == "p" and "#" not in line and casbin_lines.has_expression(line):
@@ -170,8 +174,7 @@ class Reader:
         if kind not in COLUMNS:
             near = form.unknown_beginning(line, COLUMNS)
             return "a line begins with p, p2 or g, and a comma" + (f"; {near}" if near else "")
-        wrong = self._wrong_columns(kind, columns) if len(columns) == len(COLUMNS[kind]) else \
-            self._wrong_number(kind, columns)
+        wrong = wrong or self._wrong_number(kind, columns)
         if wrong and kind == "p" and (meant := casbin_lines.rule(columns, self._kinds)):
             return meant
         if wrong and (ordered := form.in_order(columns, COLUMNS[kind], self._kinds)):

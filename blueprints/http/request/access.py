@@ -127,9 +127,9 @@ class Access:
         """`allows`, where nothing is done: no use of a line is counted."""
         return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
 
-    def is_certain(self, permission: str, row: Mapping[str, Any], unknown: Set[str]) -> bool:
+    def is_certain(self, permission: str, row: Mapping[str, Any] | None, unknown: Set[str]) -> bool:
         """True if `allows` says yes whatever the columns `unknown` of the row hold."""
-        if not unknown:
+        if row is None or not unknown:
             return self.allows(permission, row)
         return self.policy.is_certain(self.principal, permission, row, unknown, self.environment, self.shared)
 
@@ -139,7 +139,7 @@ class Access:
 
     def require(self, permission: str, row: Mapping[str, Any] | None = None, unknown: Set[str] = frozenset()) -> None:
         """Raises the `Problem` that refuses, unless the policy allows, whatever the columns `unknown` hold."""
-        if not (self.is_certain(permission, row or {}, unknown) if unknown else self.allows(permission, row)):
+        if not self.is_certain(permission, row, unknown):
             raise self.refusal(permission)
 
     def refusal(self, permission: str) -> Problem:

@@ -17,7 +17,6 @@ import pytest
 
 from gatepost.testing import Caller, log_in
 from policies import Policy, Principal
-from policies.comparison.possible import impossibilities
 from policies.comparison.prover import Prover
 from policies.comparison.subjects import Subject
 from policies.evaluation.compiled import NO_OBJECT, compiled
@@ -26,6 +25,7 @@ from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from policies.syntax.expression import Attribute, Comparison, Expression, InGroup, Negation, Shared, conjunction
 from tests.apps import PASSWORD, ROLES
 from tests.http.resources.test_collections import EXAMPLES
+from tests.policies.comparison.possible import impossibilities
 
 pytestmark = pytest.mark.both_databases
 

@@ -1,19 +1,15 @@
-"""Describes what a request can look like: what the service asks of a policy, and what a proof assumes.
-
-The search for examples (`candidates`) takes its values from the same descriptions of callers, circumstances and
-columns. A test holds every question that the service asks to `impossibilities`.
-"""
+"""Finds what no request can look like, by the descriptions of callers, circumstances and columns that proofs use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from ..evaluation.principal import OPERATOR, Environment, Principal
-from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
-from ..syntax.roles import ADMIN, GUEST
-from ..syntax.vocabulary import Column, Resource, is_of
-from . import clock, pools
+from policies.comparison import clock, pools
+from policies.evaluation.principal import OPERATOR, Environment, Principal
+from policies.syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
+from policies.syntax.roles import ADMIN, GUEST
+from policies.syntax.vocabulary import Column, Resource, is_of
 
 Value = str | int | None
 
