@@ -29,6 +29,7 @@ from blueprints.http.operations.addresses import UnreadableAddresses
 from blueprints.http.operations.background import Background, Chore
 from blueprints.http.operations.counters import MINUTE
 from blueprints.http.operations.deprecation import DeprecatedUses
+from blueprints.http.operations.garbage import collection_paused
 from blueprints.http.operations.housekeeping import delete_expired, end_retention
 from blueprints.http.operations.limits import Limits
 from blueprints.http.operations.ownership import Ownership
@@ -65,6 +66,7 @@ from settings import LiveSettings, Settings
 from settings.declared import FILES
 
 
+@collection_paused()
 def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = ()) -> Flask:
     """The WSGI application of one instance.
 

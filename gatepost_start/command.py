@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprints.commands import commands, owners
+from blueprints.commands.lazy import importing
 from blueprints.commands.plugins import Commands
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def _create_app(*arguments: Any) -> Flask:
-    from app import create_app  # takes longer to import than most commands take
+    with importing("app"):
+        from app import create_app  # takes longer to import than most commands take
     return create_app(*arguments)
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 
 import pytest
 
 import gatepost
+from app import create_app
+from blueprints.commands.lazy import importing
+from blueprints.http.operations.garbage import collection_paused
+from settings import SettingError
 from tests.running import ROOT
 
 SERVICE = {"app", "flask", "flask_smorest", "peewee", "psycopg", "casbin", "marshmallow"}
@@ -45,3 +50,30 @@ def test_neither_the_face_nor_the_command_line_imports_the_service(code):
 def test_what_few_instances_use_is_imported_by_those():
     discovered = "import app\nfrom blueprints.http.resources.plugins.discovery import discover\ndiscover()"
     assert modules_after(discovered) & FOREIGN == set()
+
+
+def test_what_a_command_imports_is_left_out_of_garbage_collection_once(monkeypatch):
+    done = []
+    monkeypatch.setattr(gc, "freeze", lambda: done.append(gc.isenabled()))
+    assert gc.isenabled()
+    with importing("no.such.module"):
+        assert not gc.isenabled()
+    with importing("gatepost"):
+        assert gc.isenabled(), "it was imported before: what is made now may be garbage"
+    assert done == [False] and gc.isenabled()
+
+
+def test_an_app_is_made_while_collection_is_paused_and_it_goes_on_however_that_ends(tmp_path):
+    seen = []
+
+    @collection_paused()
+    def made():
+        seen.append(gc.isenabled())
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        made()
+    assert seen == [False] and gc.isenabled()
+    with pytest.raises(SettingError):
+        create_app({"no_such_setting": 1, "instance": tmp_path})
+    assert gc.isenabled()

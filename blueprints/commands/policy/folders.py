@@ -18,6 +18,7 @@ import click
 
 from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.instance import database_of, open_instance
+from blueprints.commands.lazy import importing
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo
 from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
@@ -149,15 +150,16 @@ def named(word: str) -> Path:
 def registry() -> Registry:
     """The installed collections: the words that rules may use, and the rules that plugins ship."""
     # Imported late: a plugin that cannot be imported must not stop the commands that do without.
-    try:
-        from blueprints.http.resources.plugins.contents import PluginError
-        from blueprints.http.resources.plugins.discovery import discover
-    except ImportError as error:
-        raise click.ClickException(f"The collections cannot be imported: {error}") from error
-    try:
-        found = discover(without=load_settings().without)
-    except (PluginError, SettingError) as error:
-        raise click.ClickException(str(error)) from error
+    with importing("blueprints.http.resources.plugins.discovery"):
+        try:
+            from blueprints.http.resources.plugins.contents import PluginError
+            from blueprints.http.resources.plugins.discovery import discover
+        except ImportError as error:
+            raise click.ClickException(f"The collections cannot be imported: {error}") from error
+        try:
+            found = discover(without=load_settings().without)
+        except (PluginError, SettingError) as error:
+            raise click.ClickException(str(error)) from error
     return replace(found, gone=_gone(found))
 
 
