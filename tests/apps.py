@@ -48,7 +48,7 @@ from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED
-from policies.loading import folder
+from policies.loading import oracle
 from policies.loading.oracle import sampled
 from tests.http.held import HeldClient
 
@@ -204,7 +204,7 @@ def _hashed(password: str) -> str:
 def short_second_opinion() -> Iterator[None]:
     """Each app asks Casbin one question at its start, and not for a tenth of a second: the tests start many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder, "sampled", lambda policy, seconds: sampled(policy, most=1))
+        patch.setattr(oracle, "sampled", lambda policy, seconds: sampled(policy, most=1))
         yield
 
 

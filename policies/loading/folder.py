@@ -15,10 +15,11 @@ from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
 from .files import Unreadable, read_bytes
 from .loader import CASES_FILE
-from .oracle import sampled
 from .snapshot import LastGood
 
 Cases = Callable[[Policy, Path], Collection[Finding]]
+
+SAMPLE = 0.1  # seconds for which a service asks Casbin at each load
 
 _log = logging.getLogger("gatepost.policy")
 
@@ -117,6 +118,7 @@ class Folder:
         if before is not None and (gone := snapshot.gone(
                 before, policy, self.packaged, lambda: self._is_alike(before, policy))):
             raise PolicyError(gone)
+        from .oracle import sampled  # Casbin takes a while to import, and most commands do without
         findings = sampled(policy, seconds=self._sample)
         cases = self.directory / CASES_FILE
         # A link that leads nowhere is there, too: cases that cannot be read must not count as passed.

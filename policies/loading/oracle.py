@@ -30,8 +30,6 @@ from ..syntax.vocabulary import Function
 from ..wording.finding import Finding
 from .sample import sample_questions
 
-SAMPLE = 0.1  # seconds for which a service asks at each load
-
 # Casbin carries no types.
 Enforcer: Any = casbin.Enforcer
 EnforceContext: Any = casbin.core_enforcer.EnforceContext

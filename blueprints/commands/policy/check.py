@@ -14,8 +14,9 @@ from blueprints.commands.policy.ungranted import ungranted
 from policies import Finding, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
+from policies.loading.folder import SAMPLE
 from policies.loading.loader import CASES_FILE, unread
-from policies.loading.oracle import SAMPLE, sampled
+from policies.loading.oracle import sampled
 
 
 @click.command()

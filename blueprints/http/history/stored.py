@@ -11,9 +11,8 @@ from models.tables import policy_version
 from models.tables.policy_version import START, SYSTEM, PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
-from policies.loading.folder import Cases, Folder, Source
+from policies.loading.folder import SAMPLE, Cases, Folder, Source
 from policies.loading.loader import CASES_FILE
-from policies.loading.oracle import SAMPLE
 from policies.loading.snapshot import LastGood
 from policies.questions.diff import decide_alike
 from settings import LiveSettings

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-from casbin.model.function import FunctionMap
 from marshmallow import missing
 
 from models.base import Record
@@ -36,7 +35,6 @@ _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
 _LANGUAGE = frozenset((*keyword.kwlist, "eval", "this", "true", "false", "null", "undefined",
                        "rand", "randint", "int", "float", "str"))
-_OF_CASBIN: Any = FunctionMap  # Casbin carries no types
 
 
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
@@ -63,8 +61,10 @@ def unusable(function: Function) -> str | None:
     """Why a function cannot be called in a matcher, if so. Raises TypeError for a declaration of another form."""
     if not _NAME.fullmatch(function.name):
         return "the name must be letters and digits, with a small letter first"
+    from casbin.model.function import FunctionMap  # takes a while to import, and most instances have no function
+    of_casbin: Any = FunctionMap  # Casbin carries no types
     if function.name in _LANGUAGE or _SECTION.fullmatch(function.name) or function.name in (
-            *FUNCTIONS, *OURS, *_OF_CASBIN.load_function_map().get_functions()):
+            *FUNCTIONS, *OURS, *of_casbin.load_function_map().get_functions()):
         return "the name has a meaning of its own in a matcher of Casbin"
     hash(function)  # it is part of keys of caches
     if not function.reads:
