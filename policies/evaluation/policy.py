@@ -226,7 +226,7 @@ class Policy:
         """The lines that name a person, each with what is left of its condition: with those that reach the role, they
         are all that reach the person. None where that is not all, because the person was lent a role, or the matcher
         names the person."""
-        if role not in self.roles:
+        if self.roles.is_lost(role, key):
             return ()
         if key in self.roles.parents or not self._index.is_only_named(key):
             return None

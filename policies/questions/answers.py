@@ -88,8 +88,10 @@ class _Side:
 
     def reaching(self, subject: Subject, permission: str) -> _Reaching:
         base = self.base(subject.role, permission)
-        if subject.key is None or base is _NO_ROLE:
+        if subject.key is None:
             return _Reaching(base)
+        if self._policy.roles.is_lost(subject.role, subject.key):
+            return _Reaching(_NO_ROLE)
         own = self._own(subject, permission)
         if own is None:
             lines = self._policy.reaching(subject.role, subject.key, permission)

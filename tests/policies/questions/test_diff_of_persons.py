@@ -57,6 +57,12 @@ def test_a_person_whose_stored_role_is_guest_may_do_nothing_before_and_after() -
                        roles=(f"g, {ZOE}, editor",), stored={ZOE: "guest"})
 
 
+def test_a_person_whose_stored_role_is_lost_is_not_answered_like_another_with_equal_lines() -> None:
+    for lost in ("guest", "no-role"):
+        added = (f"p, {name}, order.view, own, allow" for name in (ZOE, YAN))
+        assert only(changed(*added, stored={ZOE: lost, YAN: "user"})).who == (YAN,)
+
+
 def test_a_denial_takes_from_a_person_what_their_role_gives() -> None:
     change = only(changed(f"p, {ZOE}, article.update, always, deny", stored={ZOE: "user"}))
     assert str(change) == f"− article.update: own → never, for {ZOE}"
