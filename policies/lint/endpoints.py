@@ -79,8 +79,9 @@ class Endpoints:
         for some in (subjects, lent):
             for subject in some:
                 cell = self._standing.cell(subject, permission)
-                if rule in cell.lines and self._standing.counts(cell, rule, cell.lines[rule]):
-                    yield cell, cell.lines[rule]
+                number = cell.number(rule)
+                if number is not None and self._standing.counts(cell, rule, number):
+                    yield cell, number
 
     def _lent(self, role: str) -> Iterator[str]:
         """The persons who were lent a role, or an heir of it: one of those who differ in nothing else."""
