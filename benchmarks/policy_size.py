@@ -90,9 +90,9 @@ def measured(files: Files, vocabulary: Vocabulary) -> dict[str, float]:
         figures["coverage"] = timed(lambda: run(fresh, suite, Coverage(fresh)))
         figures["reload"] = _reloaded(files, vocabulary)
         figures["check"] = _checked(files)
-    redefined = from_files(_redefined(files), vocabulary)
+    otherwise = from_files(redefined(files), vocabulary)
     tools = (("lint", warnings), ("matrix", matrix), ("diff", partial(diff, other)),
-             ("diff of own", partial(diff, redefined)))
+             ("diff of own", partial(diff, otherwise)))
     for name, tool in tools:
         figures[name] = timed(partial(tool, from_files(files, vocabulary)))
     return figures
@@ -131,7 +131,7 @@ def _changed(files: Files) -> Files:
     return {**files, name: b"".join(lines[:taken] + lines[taken + 1:])}
 
 
-def _redefined(files: Files) -> Files:
+def redefined(files: Files) -> Files:
     """The same policy with `own` in the daytime alone."""
     mine = b"r.obj.owner_id == r.sub.id"
     return {**files, MODEL_FILE: files[MODEL_FILE].replace(mine, mine + b" && r.env.hour < 20", 1)}
