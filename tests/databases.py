@@ -40,7 +40,7 @@ class Server:
     """A Postgres server that the tests own."""
 
     configured = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB",
-                  "max_connections=100", "log_min_messages=fatal")
+                  "max_connections=100", "log_min_messages=fatal", "autovacuum=off")
 
     def __init__(self, programs: Path, directory: Path) -> None:
         self.programs, self.directory = programs, directory

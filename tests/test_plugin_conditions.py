@@ -329,7 +329,7 @@ def test_an_action_that_no_line_of_a_plugin_grants_is_a_warning_unless_it_is_nam
 def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch):
     with_condition(instance.folder / "policies")
     (instance.folder / "policies" / "notes.csv").unlink()
-    monkeypatch.setattr(discovery, "entry_points", lambda group: [])
+    monkeypatch.setattr(discovery, "points_of", lambda group: [])
     done = instance.run("policy", "check")
     assert (done.returncode, "`begins` is a function of no installed plugin" in done.stdout + done.stderr) == (1, True)
 

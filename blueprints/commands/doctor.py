@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 
 import apsw
 import click
@@ -25,7 +25,7 @@ from blueprints.http.operations.pulse import Pulse
 from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.plugins.entry_points import COLLECTIONS
+from blueprints.http.resources.plugins.entry_points import COLLECTIONS, points_of
 from blueprints.http.security.keys import Keys
 from models.engine.database import Database
 from models.migrate import obstacle
@@ -122,7 +122,7 @@ def _versions() -> Found:
 def _plugins(lacking: str | None) -> Found:
     migrations()
     refuse_clashes()
-    names = ", ".join(sorted(point.name for point in entry_points(group=COLLECTIONS))) or "none"
+    names = ", ".join(sorted(point.name for point in points_of(COLLECTIONS))) or "none"
     return Found(State.OK, names) if lacking is None else Found(State.DOWN, lacking)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 import click
 
 from blueprints.commands.lazy import Deferred
 from blueprints.commands.printing import Group
-from blueprints.http.resources.plugins.entry_points import COMMANDS
+from blueprints.http.resources.plugins.entry_points import COMMANDS, points_of
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -42,7 +42,7 @@ class Commands(Group):
     @cached_property
     def _of_plugins(self) -> dict[str, list[EntryPoint]]:
         found: dict[str, list[EntryPoint]] = {}
-        for point in entry_points(group=COMMANDS):
+        for point in points_of(COMMANDS):
             found.setdefault(point.name, []).append(point)
         return found
 

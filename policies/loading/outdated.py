@@ -6,7 +6,7 @@ is *closed*. An `allow` that is closed never matches, and a `deny` matches every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.fold import Folder
@@ -30,10 +30,6 @@ from ..syntax.rules import Rule
 from ..syntax.vocabulary import Patterns, Resource, Vocabulary
 from ..wording.finding import Finding, quoted, single_person
 
-# Takes the resource and the permission that are asked for, and the condition of a line about them. Returns why the
-# line is refused, or None.
-Reason = Callable[[Resource, str, Expression], str | None]
-
 MOST_NAMED = 3  # rules that a finding about model.conf names
 
 
@@ -52,6 +48,8 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
     # The columns of a rule by which its condition differs from that of another.
     named = sorted({attribute.name for atom in atoms(model.matcher) if not hasattr(atom, "function")
                     for attribute in attributes(atom) if attribute.root == "rule"} | {"when", "eft"})
+    # Otherwise only what is asked about new rows can close a rule, and nothing else is folded.
+    all_asked = bool(wrong) or any(_compares_address_with_rule(atom) for atom in atoms(model.matcher))
     known: dict[tuple[str, ...], str | Atom | None] = {}
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
@@ -60,7 +58,8 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
         key = (rule.act, *values.values())
         if key not in known:
             lefts = ((permission, folder.fold({"act": permission, **values}))
-                     for permission in sorted(patterns.covered(rule.act)))
+                     for permission in sorted(patterns.covered(rule.act))
+                     if all_asked or vocabulary.by_permission[permission].unset(permission))
             known[key] = next((found for permission, left in lefts if (found := _reason(
                 wrong, vocabulary.by_permission[permission], permission, left)) is not None), None)
         found = known[key]
@@ -111,8 +110,9 @@ def unset_at_create(resource: Resource, permission: str, condition: Expression) 
             f"each permission that is meant, without {permission}: {others}")
 
 
-# Further reasons, beside what is wrong with an atom of model.conf.
-REASONS: tuple[Reason, ...] = (unset_at_create,)
+def _compares_address_with_rule(atom: Atom) -> bool:
+    compared = set(attributes(atom))
+    return ADDRESS in compared and any(attribute.root == "rule" for attribute in compared)
 
 
 def _reason(wrong: Container[Atom], resource: Resource, permission: str, condition: Expression) -> str | Atom | None:
@@ -121,7 +121,7 @@ def _reason(wrong: Container[Atom], resource: Resource, permission: str, conditi
             return atom
         if message := _wrong(atom):  # with the parameter of a line
             return message
-    return next((message for reason in REASONS if (message := reason(resource, permission, condition))), None)
+    return unset_at_create(resource, permission, condition)
 
 
 def _used_by(rules: list[Rule]) -> str:

@@ -116,6 +116,8 @@ def test_a_refusal_records_the_total_that_is_known(limited, given):
             assert told(buyer.post("/api/orders", order_of(*items))) == FORBIDDEN
         limited.extensions["gatepost"].trail.flush(early=True)
         with given.database.connected():
-            row, = Audit.select().where(Audit.principal == f"user:{buyer.id}", Audit.result == "refused")
-        assert (row.facts["obj"], row.facts.get("unknown", [])) == ({"owner_id": buyer.id, **known}, unknown)
-        assert (row.resource_id, row.count) == (None, 2), "a row that was refused is nowhere"
+            rows = list(Audit.select().where(Audit.principal == f"user:{buyer.id}", Audit.result == "refused"))
+        for row in rows:
+            assert (row.facts["obj"], row.facts.get("unknown", [])) == ({"owner_id": buyer.id, **known}, unknown)
+            assert row.resource_id is None, "a row that was refused is nowhere"
+        assert sum(row.count for row in rows) == 2

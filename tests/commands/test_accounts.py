@@ -192,7 +192,6 @@ def test_a_role_of_the_policy_is_given_and_users_whose_role_is_lost_are_named_by
     assert "g, auditor, guest" in found
 
 
-@pytest.mark.both_databases
 def test_a_department_or_a_group_that_no_condition_can_name_is_stored_with_a_warning(instance, tmp_path):
     def doctor():
         (line,) = (one for one in instance.run("doctor").stdout.splitlines() if one.split()[1] == "names")

@@ -125,7 +125,6 @@ def test_an_instance_is_not_replaced_by_the_way(instance, tmp_path):
     assert state(instance) == before
 
 
-@pytest.mark.both_databases
 def test_replacing_brings_back_rows_policies_and_keys_and_keeps_what_was_there(instance, tmp_path):
     keys = (instance.folder / "secret.key").read_bytes()
     rules = (instance.folder / "policies/articles.csv").read_bytes()
@@ -196,7 +195,6 @@ def test_tokens_and_jobs_can_go_on(instance, tmp_path):
         assert served.call("GET", "/api/articles", token=program)[0] == 200
 
 
-@pytest.mark.both_databases
 def test_a_served_instance_follows_on_sqlite_and_is_left_alone_on_postgres(instance, dialect, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     with instance.answering() as served:
@@ -275,7 +273,6 @@ def test_a_damaged_database_that_is_served_is_replaced_after_a_stop(tmp_path):
     assert tenants(instance) == ["default"]
 
 
-@pytest.mark.both_databases
 def test_a_backup_of_the_other_database_is_refused(instance, dialect, request, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     other = Instance(tmp_path / "other", _environment("sqlite" if dialect == "postgres" else "postgres", request))

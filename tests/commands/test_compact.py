@@ -34,7 +34,6 @@ def filled(instance):
     database.close_all()
 
 
-@pytest.mark.both_databases
 def test_a_file_becomes_as_small_as_its_rows_while_it_is_served(instance, dialect):
     filled(instance)
     before = instance.run("doctor").stdout

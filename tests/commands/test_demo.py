@@ -28,7 +28,6 @@ def articles(instance):
     database.close_all()
 
 
-@pytest.mark.both_databases
 def test_there_are_as_many_as_asked_for_nine_tenths_published(articles):
     states = Counter(article.status for article in articles)
     assert states.total() == 2000

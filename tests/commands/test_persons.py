@@ -221,7 +221,6 @@ def bytes_in(archive: Path, request) -> dict[str, bytes]:
     return parts
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("where", ["answering", pytest.param("served", marks=pytest.mark.slow)])
 def test_a_person_is_found_before_and_nowhere_after(life, request, tmp_path, where):
     """Nor while the instance is served, by this process or by another."""

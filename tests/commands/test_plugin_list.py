@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
 from blueprints.commands.policy import folders
+from blueprints.http.resources.plugins import entry_points
 from tests.running import Instance, just_started
 
 EVERYTHING = '''
@@ -67,6 +68,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         (written / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {names.distribution}\nVersion: 1.0\n")
         points = points or f"[gatepost.collections]\n{names.collection} = {names.package}.{names.collection}\n"
         (written / "entry_points.txt").write_text(points)
+        entry_points._installed.cache_clear()
         invalidate_caches()
         return site / names.package
 

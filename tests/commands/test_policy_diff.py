@@ -140,7 +140,6 @@ def test_what_could_not_be_decided_is_said_and_leaves_with_1(
     assert done.returncode == 1 and "? comment.update: " in done.stdout
 
 
-@pytest.mark.both_databases
 def test_with_rows_it_counts_whom_stored_rows_are_hidden_from_and_shown_to(instance: Instance, trial: Path) -> None:
     add_line(trial / "comments.csv", OWN)
     done = instance.run("policy", "diff", str(trial), "--rows")

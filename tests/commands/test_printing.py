@@ -169,7 +169,7 @@ def test_a_policy_file_may_be_named_after_an_escape(tmp_path):
 
 def test_plugins_are_listed_by_names_that_obey_nothing(hostile, monkeypatch):
     # The module, not the command of the same name that its package holds.
-    monkeypatch.setattr(sys.modules["blueprints.commands.doctor"], "entry_points",
+    monkeypatch.setattr(sys.modules["blueprints.commands.doctor"], "points_of",
                         lambda group: [EntryPoint(HOSTILE, "nothing:there", group)])
     done = hostile.run("doctor")
     assert "\\x1b]0;owned\\x07" in done.stdout and unseen(done.stdout + done.stderr) == []

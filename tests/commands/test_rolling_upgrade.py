@@ -11,8 +11,6 @@ from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.running import Instance
 
-pytestmark = pytest.mark.both_databases
-
 FUTURE = """
 from models import ddl
 

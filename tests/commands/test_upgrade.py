@@ -124,7 +124,6 @@ def test_the_files_of_0_1_are_all_that_is_required(migrated):
     assert instance.run("policy", "check").returncode == 0
 
 
-@pytest.mark.both_databases
 def test_the_trail_is_proved_as_it_was_sealed(heads_of_0_1, migrated, tmp_path):
     instance, _ = migrated
     (tmp_path / "heads.txt").write_text(heads_of_0_1)
@@ -133,7 +132,6 @@ def test_the_trail_is_proved_as_it_was_sealed(heads_of_0_1, migrated, tmp_path):
     assert int(verified.stdout.split()[0]) >= SEALED
 
 
-@pytest.mark.both_databases
 def test_an_erased_row_that_0_1_sealed_is_proved_by_its_commitment(migrated, database_of):
     instance, _ = migrated
     with database_of(instance) as database:
@@ -143,7 +141,6 @@ def test_an_erased_row_that_0_1_sealed_is_proved_by_its_commitment(migrated, dat
     assert "Of 2 proved rows the personal values were erased." in verified.stdout
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(("damage", "said"), [
     ("UPDATE audit SET role = 'admin' WHERE seq = 2", "rows 1 to"),
     ("DELETE FROM audit WHERE seq = 2", "rows 1 to")])
@@ -198,7 +195,6 @@ def test_it_takes_new_rows(served):
     assert served.call("POST", "/api/comments", {"article_id": made["id"], "body": "B"}, editor)[0] == 201
 
 
-@pytest.mark.both_databases
 def test_comments_that_were_there_know_the_state_of_their_article(migrated, dialect):
     instance, _ = migrated
     url = instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{instance.folder / 'gatepost.db'}")

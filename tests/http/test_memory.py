@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+import pytest
+
 ROUNDS = 20
 MEBIBYTE = 2**20
 
 
+@pytest.mark.slow
 def test_long_queries_are_not_remembered(client):
     def ask(number):
         answer = client.get("/api/articles", query_string={"fields": ",".join(["id"] * 5000), "limit": number})

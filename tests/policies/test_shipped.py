@@ -17,8 +17,8 @@ from policies.evaluation.grants import Grants
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings
 from tests.policies.editing import shipped_copy
-from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import PERMISSIONS, RESOURCES, ROLES, VOCABULARY
+from tests.samples import parts
 
 # What each role is granted, written by hand. "a, b when" grants both on that condition.
 GRANTED = {

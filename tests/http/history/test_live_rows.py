@@ -23,6 +23,7 @@ from policies.syntax.expression import columns
 from policies.syntax.vocabulary import Function
 from tests.apps import Given
 from tests.http.worlds import CONDITIONS, LINKS, MODELS, NAMES, WORDS, World, of_plugin, under
+from tests.samples import sampled
 
 pytestmark = pytest.mark.both_databases
 
@@ -40,7 +41,7 @@ def test_what_is_counted_is_what_each_user_loses_and_gains_row_by_row(world: Wor
     world.check(*world.edited(seed))
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", sampled(WORDS, 4))
 def test_each_condition_picks_for_all_users_at_once_what_it_picks_for_each(world: World, word: str) -> None:
     resource = next(one for one in MODELS if columns(CONDITIONS[word].expression)
                     <= world.services.registry.vocabulary.resources[one].columns.keys())

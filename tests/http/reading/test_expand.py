@@ -74,7 +74,7 @@ def test_products_of_an_order_stand_in_its_items(as_user, given):
     assert "product" not in item(caller, f"/api/orders/{order.id}")["items"][0]
 
 
-@pytest.mark.both_databases
+@pytest.mark.slow
 def test_a_page_of_long_orders_is_expanded_though_no_statement_holds_as_many_products(as_role, given):
     few, many = given.order(), 16_400  # twice as many values, counted in powers of two, are too many for SQLite
     products = [Product(name=f"Nail {n}", sku=f"nail-{n}", price=1, currency="EUR", stock=0, status="active")

@@ -129,7 +129,7 @@ def memory(name):
     return int(line.split()[1]) * 1024
 
 
-@pytest.mark.both_databases
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure the peak of memory")
 def test_memory_stays_flat_however_many_rows_are_exported(elsewhere, as_role):
     """In the other tenant, so that no other test has to walk past so many rows."""

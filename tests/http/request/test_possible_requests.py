@@ -27,8 +27,6 @@ from tests.apps import PASSWORD, ROLES
 from tests.http.resources.test_collections import EXAMPLES
 from tests.policies.comparison.possible import impossibilities
 
-pytestmark = pytest.mark.both_databases
-
 # As a socket or a proxy may name a client; None: there is no address, as behind a Unix socket.
 ADDRESSES = (None, "", "203.0.113.7", "10.1.2.3", "2001:DB8::1", "::ffff:203.0.113.7", "::FFFF:10.1.2.3",
              "203.0.113.7:443", "[2001:db8::1]:443", "[::ffff:10.1.2.3]", "fe80::1%eth0", "unknown", "_hidden", "1.2.3")

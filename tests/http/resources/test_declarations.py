@@ -363,7 +363,6 @@ def test_a_foreign_key_to_what_is_not_unique_stops_the_start(tmp_path, request, 
         tmp_path, request, "sqlite", LOOSE.format(key), sentence)
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 @pytest.mark.parametrize(("broken", "sentence"), STARTS)
 def test_a_table_that_does_not_serve_its_collection_stops_the_start(tmp_path, request, dialect, broken, sentence):

@@ -127,7 +127,7 @@ def test_a_thousand_faults_end_an_import_wherever_they_are_found(editor, looked_
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("query", ["", "?on_error=skip"])
+@pytest.mark.parametrize("query", ["", pytest.param("?on_error=skip", marks=pytest.mark.slow)])
 def test_a_thousand_faults_that_only_the_database_finds_end_an_import(editor, monkeypatch, query):
     drafted, draft = [], LineWriter.draft
     monkeypatch.setattr(LineWriter, "draft", lambda self, *line: drafted.append(line) or draft(self, *line))

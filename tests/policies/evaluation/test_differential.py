@@ -22,8 +22,8 @@ from tests.policies.generated import (
     assembled,
     policy,
 )
-from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.samples import parts
 
 POLICIES = 8
 

@@ -17,8 +17,8 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import Oracle
 from policies.loading.sample import PEOPLE, environment
 from tests.policies.generated import BRANCHES, CONDITIONS, MODELS, PATTERNS, WHO_AND_WHAT, assembled, lines, model
-from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
+from tests.samples import parts
 
 # Matchers that compare what they usually do not: nothing about their form may be taken for granted.
 ODD: dict[str, tuple[str, tuple[str, ...]]] = {

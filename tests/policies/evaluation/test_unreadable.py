@@ -22,6 +22,7 @@ from policies.syntax.vocabulary import Function
 from tests.policies.comparison.edited import edited
 from tests.policies.comparison.worlds import World, subjects
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.samples import sampled
 
 ANN = Principal("01920000-0000-7000-8000-000000000001", "user:01920000-0000-7000-8000-000000000001", "user", "t")
 ROW = VOCABULARY.resources["order"].row(owner_id=ANN.id, status="pending", tenant_id="t", total=5)
@@ -94,7 +95,7 @@ def test_an_invariant_reads_it_as_a_line_that_allows_does() -> None:
                                   "order.export") is None
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", sampled(range(1, 13), 4))
 def test_what_it_is_allowed_is_allowed_from_every_address_says_casbin(seed: int) -> None:
     world = World(seed)
     for policy in (world.old, world.new):

@@ -15,7 +15,7 @@ from policies.loading.loader import from_files
 from policies.syntax.rules import Rule
 from tests.policies import generated
 from tests.policies.comparison.worlds import VOCABULARY, subjects, worlds
-from tests.policies.parts import parts
+from tests.samples import parts
 
 WORLDS, REQUESTS = 12, 100
 

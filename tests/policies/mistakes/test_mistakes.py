@@ -14,8 +14,8 @@ from policies.questions.diff import diff
 from tests.policies.generated import FILES
 from tests.policies.mistakes import catalogue
 from tests.policies.mistakes.mistake import Mistake
-from tests.policies.parts import parts
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.samples import parts
 
 
 def _named(mistake: Mistake) -> str:
@@ -41,7 +41,7 @@ def test_a_mistake_of_model_conf_or_of_a_name_is_told_at_its_own_line(mistakes: 
     assert _untold(mistakes) == {}
 
 
-@pytest.mark.parametrize("mistakes", parts(catalogue.IN_LINES, 2))
+@pytest.mark.parametrize("mistakes", parts(catalogue.IN_LINES, 4))
 def test_a_mistake_of_a_line_is_told_there_and_once(mistakes: list[Mistake]) -> None:
     assert _untold(mistakes, once=lambda found, file, line: (found.file, found.line) == (file, line)) == {}
 
@@ -51,7 +51,7 @@ def test_of_a_file_that_an_editor_has_spoilt_one_thing_is_told_and_nothing_else(
     assert _untold(mistakes, once=lambda found, file, line: True) == {}
 
 
-@pytest.mark.parametrize("mistakes", parts(catalogue.HARMLESS, 4))
+@pytest.mark.parametrize("mistakes", parts(catalogue.HARMLESS, 8))
 def test_a_harmless_edit_is_no_error(mistakes: list[Mistake]) -> None:
     faults = {}
     for mistake in mistakes:
@@ -62,7 +62,7 @@ def test_a_harmless_edit_is_no_error(mistakes: list[Mistake]) -> None:
     assert faults == {}
 
 
-@pytest.mark.parametrize("mistakes", parts(catalogue.SEMANTIC, 4))
+@pytest.mark.parametrize("mistakes", parts(catalogue.SEMANTIC, 12))
 def test_a_line_that_means_something_else_is_told_at_its_own_line(mistakes: list[Mistake]) -> None:
     assert _untold(mistakes) == {}
 

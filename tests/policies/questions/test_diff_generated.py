@@ -11,9 +11,9 @@ from policies import Policy
 from policies.loading.loader import from_files
 from policies.questions.diff import diff
 from tests.policies.generated import FILES, MODELS
-from tests.policies.parts import parts
 from tests.policies.questions.diff_against_casbin import Tally, tried, unlisted, unproved
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.samples import parts
 
 PAIRS, QUESTIONS = 2, 150  # of each model; `make proofs` takes more
 

@@ -13,7 +13,7 @@ import re
 from collections import Counter, abc
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import ModuleType
@@ -57,7 +57,7 @@ from .declarations import (
     unusable,
     wrong_with,
 )
-from .entry_points import COLLECTIONS
+from .entry_points import COLLECTIONS, points_of
 from .leaving_out import refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
@@ -78,7 +78,7 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
     for a collection that cannot be left out.
     """
-    plugins = tuple(entry_points(group=COLLECTIONS) if points is None else points)
+    plugins = points_of(COLLECTIONS) if points is None else tuple(points)
     besides = tuple(extra)
     return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
 

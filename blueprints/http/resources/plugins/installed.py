@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection as Group
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from flask import Blueprint
@@ -22,7 +22,7 @@ from ..routes import Routes
 from .contents import PluginError, contents, migrations_of, modules_of
 from .declarations import conditions_of, functions_of, settings_of
 from .discovery import discover
-from .entry_points import COLLECTIONS, COMMANDS
+from .entry_points import COLLECTIONS, COMMANDS, points_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def installed(without: Group[str] = ()) -> list[Installed]:
     Raises `SettingError` for what cannot be left out whichever plugins there are.
     """
     discover(without=without, points=())
-    plugins = _by_package((*entry_points(group=COLLECTIONS), *entry_points(group=COMMANDS)))
+    plugins = _by_package((*points_of(COLLECTIONS), *points_of(COMMANDS)))
     serving = {name: [point for point in points if point.group == COLLECTIONS] for name, points in plugins.items()}
     wrong = _wrong(serving, without)
     used = discover(without=without, points=[point for name in serving if name not in wrong for point in serving[name]])

@@ -69,6 +69,7 @@ def test_headers_and_request_lines_are_read_as_by_waitress():
     assert matched > 500
 
 
+@pytest.mark.slow
 def test_no_head_takes_quadratic_time():
     """In a process of its own, which can be stopped. Each head is parsed 300 times."""
     subprocess.run([sys.executable, "-c", PARSE], cwd=ROOT, timeout=HANG, check=True, stdout=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""A long list of values in two parts: some for `make test`, the others for `make test-all`."""
+"""Chooses which of many alike cases `make test` tries; `make test-slow` tries the others."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def parts(values: Iterable[Any], every: int) -> list[Any]:
     others = [value for number, value in enumerate(listed) if number % every]
     return [pytest.param(listed[::every], id=f"one in {every}"),
             pytest.param(others, id="the others", marks=pytest.mark.slow)]
+
+
+def sampled(values: Iterable[Any], every: int) -> list[Any]:
+    """A parameter for each value; of those whose number `every` does not divide, marked slow."""
+    return [value if number % every == 0 else pytest.param(value, marks=pytest.mark.slow)
+            for number, value in enumerate(values)]
