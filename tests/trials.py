@@ -21,6 +21,7 @@ def worked_out(question: trial.Question) -> child.Trial:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials are worked out in this process."""
     monkeypatch.setattr(endpoints, "tried", worked_out)
+    monkeypatch.setattr(endpoints, "judged", worked_out)
 
 
 @pytest.fixture(scope="module")
@@ -28,4 +29,5 @@ def all_here() -> Iterator[None]:
     """The same for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(endpoints, "tried", worked_out)
+        patch.setattr(endpoints, "judged", worked_out)
         yield

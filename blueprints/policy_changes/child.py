@@ -1,4 +1,8 @@
-"""The process that works a trial out: one at a time for an instance, and none for longer than `LONGEST`."""
+"""The process that works a trial out: one at a time for an instance, so that trials do not take all of its time.
+
+The files of a change that is put in force are judged in the same way, beside any trial: who may try a change cannot
+keep anybody from putting one in force.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,15 @@ from threading import Timer
 from typing import IO, Any
 
 from ..http.operations import affinity
+from ..http.protocol.messages import Message
 from ..http.protocol.problems import Problem
-from .trial import FAILED, FINDINGS, INCOMPLETE, JUDGING, STATEMENT, TIMEOUT, Question
+from .trial import FAILED, FINDINGS, INCOMPLETE, TIMEOUT, Question
 
-LONGEST = 15.0 + 3 * JUDGING + STATEMENT  # seconds, those of its start among them
+LONGEST = 60.0  # seconds after which it waits for what does not come; its own work has a limit (`process`)
 RETRY_AFTER = "5"  # seconds after which another trial may be over
 # It finds its modules where this process does, however that was started.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from blueprints.policy_changes.process import main; main()"
-_LOCK = "policy.trial.lock"  # in the folder of the instance
+_TRIAL, _CHANGE = "policy.trial.lock", "policy.change.lock"  # in the folder of the instance
 _MOST_LOGGED = 4_000  # bytes of what a process said that failed
 
 _log = logging.getLogger("gatepost.policy")
@@ -52,8 +57,21 @@ class Trial:
 
 
 def tried(question: Question) -> Trial:
-    """Work the answer out. Raises `Problem`: `overloaded` beside another trial, `unavailable` where none can begin."""
-    with _alone(question), TemporaryFile() as said:
+    """Work a trial out. Raises `Problem`: `overloaded` beside another trial, `unavailable` where none can begin."""
+    taken = Message("Another change of the policy is being tried. Try again when that has ended.")
+    with _alone(question, _TRIAL, taken):
+        return _worked_out(question)
+
+
+def judged(question: Question) -> Trial:
+    """Judge the files of a change. Raises `Problem`: `overloaded` beside another change, `unavailable` as `tried`."""
+    taken = Message("Another change of the policy is being put in force. Try again when that has ended.")
+    with _alone(question, _CHANGE, taken):
+        return _worked_out(question)
+
+
+def _worked_out(question: Question) -> Trial:
+    with TemporaryFile() as said:
         try:
             process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=PIPE, stdout=PIPE, stderr=said)
         except OSError as error:
@@ -95,8 +113,8 @@ def _answered(process: Popen[bytes], question: Question) -> tuple[Trial, bool]:
 
 
 @contextmanager
-def _alone(question: Question) -> Iterator[None]:
-    place = question.settings.instance / _LOCK
+def _alone(question: Question, lock: str, taken: Message) -> Iterator[None]:
+    place = question.settings.instance / lock
     try:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -106,8 +124,7 @@ def _alone(question: Question) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Problem("overloaded", "Another change of the policy is being tried. Try again when that has ended.",
-                          headers={"Retry-After": RETRY_AFTER}) from None
+            raise Problem("overloaded", taken, headers={"Retry-After": RETRY_AFTER}) from None
         yield
     finally:
         os.close(descriptor)

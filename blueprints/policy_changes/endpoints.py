@@ -25,7 +25,7 @@ from ..http.questions.untold import mentions, untold_ids, withheld
 from ..http.request.access import Access
 from ..http.request.audit import origin_of
 from ..http.resources.registry import Registry
-from .child import Trial, tried
+from .child import Trial, judged, tried
 from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
 from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question
 
@@ -105,7 +105,7 @@ class TrialSchema(StrictSchema):
         "description": "What the decisions of the last days would have been: `let_in`, `refused_now`, `unknown`, as "
                        "`gatepost policy diff --replay --json` has them."})
     incomplete = fields.Dict(keys=fields.String(), values=fields.String(), required=True, metadata={
-        "description": "Parts of this answer that are not known: `timeout` (it takes longer than 5 seconds) or "
+        "description": "Parts of this answer that are not known: `timeout` (it takes more than 5 seconds of work) or "
                        "`failed` (the log of the service says why)."})
 
 
@@ -149,7 +149,7 @@ def apply(call: Call) -> dict[str, Any]:
     _require_settled(call)
     refuse_untold(call, files)
     # First where a text that takes for ever to judge does no harm.
-    _require_good(call, tried(_question(call, files, ())))
+    _require_good(call, judged(_question(call, files, ())))
     registry = cast(Registry, call.services.registry)
     changing = Changing.of(call.services.settings, registry, call.services.database, call.services.guest_tenant)
     try:

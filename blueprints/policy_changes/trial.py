@@ -38,7 +38,7 @@ from ..http.request.access import Access
 from ..http.resources.plugins.discovery import discover
 from ..http.resources.registry import Registry
 
-JUDGING = 5.0  # seconds to load and compare the policies, and as many for each of `rows` and `replay`
+JUDGING = 5.0  # seconds of a processor to load and compare the policies, and as many for each of `rows` and `replay`
 STATEMENT = 2.0  # seconds of one statement about the rows
 FINDINGS, COMPARISON, ROWS, REPLAY = "findings", "changes", "rows", "replay"
 INCOMPLETE, TIMEOUT, FAILED = "incomplete", "timeout", "failed"
@@ -154,15 +154,16 @@ def _part(name: str, tell: Tell) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise _Overrun
 
-    before = signal.signal(signal.SIGALRM, stop)
+    # What the machine does meanwhile for others does not count.
+    before = signal.signal(signal.SIGPROF, stop)
     # The statements about rows have their own limit, and tell what was not counted.
-    signal.setitimer(signal.ITIMER_REAL, JUDGING + STATEMENT if name == ROWS else JUDGING)
+    signal.setitimer(signal.ITIMER_PROF, JUDGING + STATEMENT if name == ROWS else JUDGING)
     try:
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
     except _Overrun:
         tell(INCOMPLETE, (name, TIMEOUT))
     except Exception:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from blueprints.http.history.change import InFiles
 from blueprints.http.history.ledger import Ledger
+from blueprints.http.protocol.problems import Problem
 from blueprints.policy_changes import child, trial
 from models.base import Rows, new_id
 from models.tables import policy_version
@@ -181,13 +183,56 @@ def test_a_process_of_its_own_works_a_trial_out_and_is_ended_when_it_takes_too_l
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
 
 
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """Holds a lock of an instance, and asks without a process."""
+    monkeypatch.setattr(child, "_worked_out", lambda question: child.Trial())
+    question = SimpleNamespace(settings=SimpleNamespace(instance=tmp_path))
+
+    def ask(work, lock):
+        with open(tmp_path / lock, "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            return work(question)
+
+    return ask
+
+
+def test_a_trial_keeps_no_change_from_being_put_in_force(held):
+    assert held(child.judged, "policy.trial.lock") == child.Trial()
+    assert held(child.tried, "policy.change.lock") == child.Trial()
+
+
+@pytest.mark.parametrize(("work", "lock"), [(child.tried, "policy.trial.lock"), (child.judged, "policy.change.lock")])
+def test_of_each_there_is_one_at_a_time(held, work, lock):
+    with pytest.raises(Problem) as refused:
+        held(work, lock)
+    assert (refused.value.code, refused.value.headers["Retry-After"]) == ("overloaded", "5")
+
+
+@pytest.mark.slow
+def test_a_process_that_works_for_too_long_is_ended(as_role, monkeypatch):
+    monkeypatch.setattr(child, "_PROGRAM", "import sys; sys.path[:] = sys.argv[1:]; "
+                        "from blueprints.policy_changes import process; process.MOST_WORK = 1; "
+                        "process.answer = lambda *_: any(iter(int, 1)); process.main()")
+    found = attempt(as_role("admin"), {"more.csv": APPROVING})
+    assert found["incomplete"] == {"findings": "timeout", "changes": "timeout", "rows": "timeout"}
+
+
+def test_what_a_part_waits_for_does_not_count(monkeypatch):
+    monkeypatch.setattr(trial, "JUDGING", 0.05)
+    told = []
+    with trial._part("changes", lambda *one: told.append(one)):
+        time.sleep(0.2)
+    assert told == []
+
+
 def test_a_part_that_takes_too_long_or_fails_is_said_to_be_incomplete(monkeypatch, capsys):
     monkeypatch.setattr(trial, "JUDGING", 0.05)
     told = []
     with trial._part("changes", lambda *one: told.append(one)):
         while True:
             try:
-                time.sleep(1)
+                sum(range(100_000))
             except Exception:
                 continue
     with trial._part("replay", lambda *one: told.append(one)):

@@ -13,7 +13,7 @@ Every answer names the limit that its caller will reach first, in `RateLimit-Pol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from hashlib import blake2b
 from ipaddress import ip_network
@@ -96,6 +96,17 @@ class Limits:
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
         """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
         self._spend(self._quota(principal), _account(principal), cost)
+
+    def give_back(self, principal: Principal | None, address: str, cost: int) -> None:
+        """Give back all units but one of what a call took from its address, and from its principal if it is no guest.
+        """
+        spent = [(self._quotas.address, network_of(address))]
+        if principal is not None and principal.kind != "guest":
+            spent.append((self._quota(principal), _account(principal)))
+        request.environ.pop(_LEFT, None)
+        for quota, key in spent:
+            with suppress(Problem):  # other calls may have taken more than there is
+                self._spend(quota, key, 1 - min(cost, quota.units))
 
     def spend_of_session(self, principal: Principal) -> None:
         """Take what a login or a refresh costs: at most half of a minute's units, so that a fresh session can still

@@ -33,6 +33,11 @@ def spend_by_length(call: Call) -> None:
             call.services.limits.spend_of_principal(call.principal, cost)
 
 
+def give_back(call: Call) -> None:
+    """Give back what the call took but for one unit: it was refused because of load, and did nothing."""
+    call.services.limits.give_back(getattr(call, "principal", None), call.address, _cost(call))
+
+
 def count_for_the_day(call: Call, name: str) -> None:
     """Count one row that the call leaves for the operator to keep, by its address and day, unless the call fails."""
     give_back = call.services.limits.spend_of_day(name, call.address)

@@ -20,7 +20,7 @@ from time import perf_counter
 from flask import Request, Response, g, request
 
 from models.base import is_id
-from models.engine.errors import Busy
+from models.engine.errors import Busy, Overloaded
 
 from ..operations.deprecation import QUERY, Deprecation
 from ..protocol import expectation
@@ -210,7 +210,12 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
         call.timings = {}
     try:
         _run(call)
+    except Overloaded:
+        limiting.give_back(call)
+        raise
     except Problem as problem:
+        if problem.code == "overloaded":
+            limiting.give_back(call)
         audit.note_refusal(call, problem)
         reasons.add(call, problem)
         raise

@@ -17,10 +17,13 @@ import pytest
 
 from blueprints.http.operations import counters, limits
 from blueprints.http.operations.limits import IMPORT_PIECE, JSON_PIECE, Limits
+from blueprints.http.pipeline import negotiation
+from blueprints.http.protocol.problems import Problem
 from blueprints.http.request import identity
 from blueprints.http.request.call import Call
 from blueprints.http.writing import importing
 from models.base import new_id
+from models.engine.errors import Overloaded
 from settings import SettingError
 from tests.apps import PASSWORD
 from tests.databases import free_port, missing, new_database
@@ -108,6 +111,21 @@ def test_dear_endpoints_take_more(limited, as_role):
     owner = as_role("owner")
     before = left(owner.get("/api/profile"))[2]
     assert left(owner.get("/api/admin/stats"))[2] == before - 10
+
+
+@pytest.mark.parametrize("error", [Problem("overloaded"), Overloaded(1)], ids=["problem", "database"])
+@pytest.mark.parametrize("nearest", ["address", "principal"])
+def test_a_refusal_because_of_load_costs_one_unit(limited, as_role, monkeypatch, nearest, error):
+    def refuse(*_):
+        raise error
+
+    limited(**{f"{nearest}_units": 50})
+    caller = as_role("editor")
+    before = left(caller.get("/api/profile"))
+    monkeypatch.setattr(negotiation, "check", refuse)
+    answer = caller.get("/api/articles/export")
+    assert (answer.status_code, answer.get_json()["code"]) == (503, "overloaded")
+    assert (before[0], *left(answer)[:3]) == (nearest, nearest, 50, before[2] - 1)
 
 
 SIZES = [(100, 1), (JSON_PIECE - 1, 1), (JSON_PIECE, 2), (10 * JSON_PIECE, 11)]
