@@ -1,7 +1,8 @@
 """The archive of a backup: a compressed tar file whose first member, the manifest, says what the others are.
 
 It is read strictly. Its end, an empty member of gzip (RFC 1952 section 2.2) that tar passes over, holds the SHA-256 of
-all bytes before it, each part has one of its own, and what the manifest does not name is refused.
+all bytes before it, each part has one of its own, and what the manifest does not name is refused. No more of it is read
+than the manifest says that there is.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 from models.contents import Contents
+from policies.loading.snapshot import LARGEST_SNAPSHOT
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 4 << 20  # bytes
+LARGEST_TEXT = LARGEST_SNAPSHOT  # bytes of a part that is no database
+MOST_PARTS = 10_000
+MOST_NAMED = 3  # parts, in a sentence
 _MEMBER = re.compile(r"database|secret\.key|settings\.toml|policy\.last-good\.json|policies/[\w-][\w.-]*")
 _LEVEL = 1  # of compression: as quick as most disks
 # The last member of gzip around its digest: a header with an extra field `GP`, no content.
@@ -76,10 +81,12 @@ class Manifest:
             if said["format"] != FORMAT:
                 raise BadArchive(f"The archive has the format {said['format']!r}, which a newer Gatepost has written.")
             parts = {str(name): Part(int(part["bytes"]), str(part["sha256"])) for name, part in said["parts"].items()}
-            if not all(map(_MEMBER.fullmatch, parts)):
+            if len(parts) > MOST_PARTS or not all(map(_MEMBER.fullmatch, parts)):
                 raise BadArchive("The manifest of the archive names a file that no backup has.")
+            if any(part.bytes < 0 or (name != DATABASE and part.bytes > LARGEST_TEXT) for name, part in parts.items()):
+                raise BadArchive("The manifest of the archive names a file that is larger than any that a backup has.")
             return cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise BadArchive("The manifest of the archive cannot be read.") from None
 
 
@@ -116,10 +123,13 @@ def unpack(archive: Path, folder: Path) -> Manifest:
         _check_end(file, archive)
         try:
             with gzip.GzipFile(fileobj=file) as packed:
-                with tarfile.open(fileobj=packed, mode="r|") as tar:
-                    manifest = _unpack(tar, folder)
+                bounded = _Bounded(packed, _room(LARGEST_MANIFEST))
+                with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|") as tar:
+                    manifest = _manifest(tar)
+                    bounded.left += sum(_room(part.bytes) for part in manifest.parts.values())
+                    _unpack(tar, manifest, folder)
                 # To the end: only there is the checksum.
-                while packed.read(_BLOCK):
+                while bounded.read(_BLOCK):
                     pass
         except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
             raise BadArchive(f"{archive} is not as it was written: {error}.") from error
@@ -141,6 +151,25 @@ class _Hashed:
         self._target.flush()
 
 
+class _Bounded:
+    """Reads a file, of which there may be so many bytes more. Raises BadArchive beyond."""
+
+    def __init__(self, source: gzip.GzipFile, left: int) -> None:
+        self._source, self.left = source, left
+
+    def read(self, size: int) -> bytes:
+        block = self._source.read(size)
+        self.left -= len(block)
+        if self.left < 0:
+            raise BadArchive("The archive holds more than its manifest says.")
+        return block
+
+
+def _room(size: int) -> int:
+    """The most bytes that a member of so many takes in a tar file, with its headers and the end of the file."""
+    return size + 4 * tarfile.RECORDSIZE
+
+
 def _end(digest: bytes) -> bytes:
     return _END[0] + digest + _END[1]
 
@@ -159,15 +188,21 @@ def _check_end(file: BinaryIO, archive: Path) -> None:
     file.seek(0)
 
 
-def _unpack(tar: tarfile.TarFile, folder: Path) -> Manifest:
+def _manifest(tar: tarfile.TarFile) -> Manifest:
     first = tar.next()
     if first is None or first.name != MANIFEST or not first.isreg() or first.size > LARGEST_MANIFEST:
         raise BadArchive("The archive does not begin with a manifest.")
-    manifest = Manifest.read(_content(tar, first).read())
+    return Manifest.read(_content(tar, first).read())
+
+
+def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path) -> None:
     missing = set(manifest.parts)
     while (member := tar.next()) is not None:
         if member.name not in missing or not member.isreg():
-            raise BadArchive(f"The archive holds {member.name!r}, which its manifest does not name.")
+            raise BadArchive(f"The archive holds {member.name[:100]!r}, which its manifest does not name.")
+        # Of a sparse member a few bytes stand for many.
+        if member.issparse() or member.size != manifest.parts[member.name].bytes:
+            raise BadArchive(f"{member.name} in the archive has another size than its manifest says.")
         missing.remove(member.name)
         place = folder / member.name
         place.parent.mkdir(mode=0o700, exist_ok=True)
@@ -176,8 +211,8 @@ def _unpack(tar: tarfile.TarFile, folder: Path) -> Manifest:
         if written != manifest.parts[member.name]:
             raise BadArchive(f"{member.name} in the archive is not as it was written.")
     if missing:
-        raise BadArchive(f"The archive lacks {', '.join(sorted(missing))}.")
-    return manifest
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        raise BadArchive(f"The archive lacks {', '.join(sorted(missing)[:MOST_NAMED])}{more}.")
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:

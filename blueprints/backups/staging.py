@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from ..http.security.keys import Keys
 from .archive import DATABASE, BadArchive, Manifest, unpack
 from .encryption import decrypt, is_encrypted
 
+RUN = ("backup_command",)  # the settings whose value is run
 _KINDS = {"sqlite": "SQLite", "postgres": "Postgres"}
 
 
@@ -28,6 +30,7 @@ class Staged:
     folder    holds its keys, policies and settings file
     database  holds its rows
     applied   the migrations that were applied to them there
+    commands  the settings in it that make an instance run a command, such as `backup_command = "…"`
     remarks   what is wrong with its audit trail, as it was when the backup was taken
     """
 
@@ -35,6 +38,7 @@ class Staged:
     database: Database
     manifest: Manifest
     applied: tuple[str, ...]
+    commands: tuple[str, ...]
     remarks: list[str] = field(default_factory=list)
 
 
@@ -58,7 +62,18 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
         upgrade(database, migrations, sealer=sealer(keys, lenient=True))
         with database.connected():
             verdict = seals.verify(database, sealer(keys))
-        yield Staged(scratch, database, manifest, tuple(before), verdict.findings)
+        yield Staged(scratch, database, manifest, tuple(before), _commands(scratch), verdict.findings)
+
+
+def _commands(folder: Path) -> tuple[str, ...]:
+    """Raises BadArchive."""
+    try:
+        said = tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except (ValueError, RecursionError):  # no TOML, no UTF-8, or nested too deeply
+        raise BadArchive("The settings.toml in the backup cannot be read.") from None
+    return tuple(f"{name} = {said[name]!r}" for name in RUN if said.get(name))
 
 
 def _unpacked(archive: Path, scratch: Path, identity: Path | None) -> Manifest:

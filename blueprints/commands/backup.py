@@ -122,6 +122,7 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
     echo_lines("\n".join(f"Applied {name}" for name in done.found.applied) or "No migration was missing.")
     for remark in done.found.remarks:
         echo(f"The audit trail in the backup is not whole: {remark}", err=True)
+    _show_commands(done.found)
     echo("All sessions have ended: users log in again.")
     if held:
         echo(f"{held} service tokens are held, since some may have been revoked after the backup. "
@@ -143,7 +144,13 @@ def _show_proof(file: Path, found: Staged) -> None:
     echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit trail is whole.")
     if found.applied:
         echo(f"{len(found.applied)} migrations were missing, and could be applied.")
+    _show_commands(found)
     echo("The service started from it, and answered a login and the list of each collection.")
+
+
+def _show_commands(found: Staged) -> None:
+    for command in found.commands:
+        echo(f"Its settings run a command: {command}", mark=click.style("! ", fg="yellow", bold=True))
 
 
 def _tokens_held(settings: Settings) -> int:

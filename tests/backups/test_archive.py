@@ -96,6 +96,20 @@ def link(name, target):
     return member
 
 
+def sparse(name, size):
+    """A member of which one byte stands for all, by GNU's headers of pax."""
+    member = tarfile.TarInfo(name)
+    member.pax_headers = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(size), "GNU.sparse.name": name,
+                          "GNU.sparse.numblocks": "1"}
+    return member
+
+
+def long(name, size):
+    member = tarfile.TarInfo(name)
+    member.pax_headers = {"comment": "x" * size}
+    return member
+
+
 END = bytes.fromhex("1f8b080400000000 00ff 2400 4750 2000"), bytes.fromhex("0300 00000000 00000000")
 PART = {"bytes": 1, "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}  # of `x`
 
@@ -111,6 +125,17 @@ HOSTILE = {
     "a part twice": ([("secret.key", b"x"), ("secret.key", b"x")], {"parts": {"secret.key": PART}}),
     "another part": ([("secret.key", b"y")], {"parts": {"secret.key": PART}}),
     "a longer part": ([("secret.key", b"xx")], {"parts": {"secret.key": PART}}),
+    "a part that is much longer": (
+        [("secret.key", bytes(32 << 20))], {"parts": {"secret.key": {**PART, "bytes": 10}}}),
+    "a sparse part": ([(sparse("database", 1 << 40), b"x")], {"parts": {"database": PART}}),
+    "a sparse part that says so": (
+        [(sparse("database", 1 << 40), b"x")], {"parts": {"database": {**PART, "bytes": 1 << 40}}}),
+    "a long header": ([(long("database", 32 << 20), b"x")], {"parts": {"database": PART}}),
+    "policy files of many mebibytes": (
+        [("policies/a.csv", b"")], {"parts": {"policies/a.csv": {**PART, "bytes": 400 << 20}}}),
+    "a part of less than nothing": ([("database", b"")], {"parts": {"database": {**PART, "bytes": -1}}}),
+    "a part without end": ([("database", b"")], {"parts": {"database": {**PART, "bytes": float("inf")}}}),
+    "more parts than any backup has": ([], {"parts": {f"policies/a{n}.csv": PART for n in range(20_000)}}),
     "no part": ([], {"parts": {"secret.key": PART}}),
     "a list of parts": ([], {"parts": []}),
     "a part that is a text": ([], {"parts": {"secret.key": "x"}}),
@@ -127,6 +152,13 @@ def test_an_archive_that_we_would_not_write_is_refused(tmp_path, what):
     with pytest.raises(BadArchive):
         read(packed(tmp_path, members, **manifest))
     assert not (tmp_path / "escaped").exists()
+    assert sum(file.stat().st_blocks * 512 for file in (tmp_path / "read").rglob("*")) < 1 << 20
+
+
+def test_a_few_of_many_parts_that_are_missing_are_named(tmp_path):
+    names = [f"policies/a{number}.csv" for number in range(5_000)]
+    with pytest.raises(BadArchive, match=r"lacks policies/a0.csv, policies/a1.csv, policies/a10.csv and 4997 more"):
+        read(packed(tmp_path, [], parts=dict.fromkeys(names, PART)))
 
 
 def test_the_test_above_would_notice_an_archive_that_is_taken(tmp_path):

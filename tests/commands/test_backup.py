@@ -93,6 +93,18 @@ def test_a_backup_becomes_an_instance_elsewhere(instance, dialect, request, tmp_
     assert other.run("audit", "verify").returncode == 0
 
 
+def test_commands_that_restored_settings_run_are_named(instance, tmp_path):
+    told = "Its settings run a command: backup_command = 'rclone \\x1b[2J'\n"
+    settings = instance.folder / "settings.toml"
+    settings.write_text('backup_command = "rclone \\u001b[2J"\n', encoding="utf-8")
+    archive = backed_up(instance, tmp_path / "a.tar.gz")
+    settings.unlink()
+    proved = instance.run("restore", "--verify", str(archive))
+    restored = instance.run("restore", "--replace", "--yes", str(archive))
+    assert proved.returncode == restored.returncode == 0, (proved.stderr, restored.stderr)
+    assert told in proved.stdout and told in restored.stdout
+
+
 def test_a_backup_is_proved_and_that_is_written_down(instance, tmp_path):
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     before = state(instance)
