@@ -26,6 +26,7 @@ from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
+_LARGEST_BODY = 32 * 2**10  # bytes of what guests send: every field at its longest, written as escapes
 _REFRESH = "the refresh token, in the body or the cookie, is the credential"
 _JWKS = "other services verify access tokens by these public keys"
 
@@ -122,7 +123,7 @@ def user_checked(call: Call) -> User:
 
 
 @routes.post("/api/login", permission="session.create", body=LoginSchema(), answer=TokenSchema(), secret=True,
-             prepare=_check_password, carries=("Set-Cookie",))
+             prepare=_check_password, carries=("Set-Cookie",), largest_body=_LARGEST_BODY)
 def log_in(call: Call) -> dict[str, Any]:
     """Log in: exchange e-mail and password for tokens."""
     answer = sessions.open_session(call, user_checked(call))
@@ -131,7 +132,7 @@ def log_in(call: Call) -> dict[str, Any]:
 
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), body_required=False, answer=TokenSchema(),
              secret=True, writes=False, problems=(403,), recorded="session.refresh",
-             carries=("Set-Cookie",), by_cookie=True)
+             carries=("Set-Cookie",), by_cookie=True, largest_body=_LARGEST_BODY)
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens: a repetition within ten seconds is given the same refresh token."""
     kept = refresh_cookie.sent(call.services.settings, call.request)
@@ -179,7 +180,8 @@ def _count_account(call: Call) -> None:
 
 
 @routes.post("/api/register", permission="user.register", body=RegisterSchema(), answer=RegisteredSchema(),
-             status=201, secret=True, tight=True, prepare=_count_account, load=_applicant)
+             status=201, secret=True, tight=True, prepare=_count_account, load=_applicant,
+             largest_body=_LARGEST_BODY)
 def register(call: Call) -> dict[str, Any]:
     """Open an account."""
     user = Rows(User, call.tenant_id).insert(call.row)

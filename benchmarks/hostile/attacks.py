@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
+from threading import Thread
 from time import monotonic, sleep
 
 from .server import EDITORS, Served
@@ -141,6 +142,18 @@ def large_bodies(port: int, seconds: float, tokens: Tokens) -> None:
             sleep(0.001)
 
 
+def large_forms(port: int, seconds: float, tokens: Tokens) -> None:
+    """Sixteen anonymous clients that log in to the console by forms of just below a megabyte, 350 000 fields each."""
+    form = b"a=&" * (2**20 // 3)
+    head = b"POST /console/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n" \
+           b"Origin: http://x\r\nContent-Length: %d\r\n\r\n" % len(form)
+    clients = [Thread(target=again, args=(port, seconds, head + form), daemon=True) for _ in range(16)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+
+
 def dripping_bodies(port: int, seconds: float, tokens: Tokens) -> None:
     head = b"POST /api/articles HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n" \
            b"Authorization: Bearer %s\r\n\r\n"
@@ -186,6 +199,7 @@ ATTACKS: Mapping[str, Attack] = {one.name: one for one in (
     Attack("8 × 24 answers of 1 MB, unread", unread_pipelines),
     Attack("40 exports of ten editors, unread", unread_exports, needs=10),
     Attack("20 bodies of 32 MiB, anonymous", large_bodies),
+    Attack("16 clients, forms of 1 MB", large_forms),
     Attack("30 bodies that drip", dripping_bodies, needs=10),
     Attack("an import of 2 MB of bad lines", bad_lines, needs=1),
     Attack("200 connections, 120 descriptors", many_connections, servers=("waitress",), descriptors=120),

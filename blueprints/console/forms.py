@@ -11,24 +11,28 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from flask import Request, Response
+from flask import Request, Response, g
 from marshmallow import Schema, fields
 from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import HTTPException
 
 from gatepost import Call, Problem
 
 from ..http.credentials import console_sessions
+from ..http.pipeline.limiting import allow_body
 from ..http.protocol import expectation
-from ..http.protocol.problems import unsupported_media_type
+from ..http.protocol.form_body import read_form
 from ..http.request.endpoint import Endpoint
 from ..http.resources.asking import sent_instead
 from .frame import refused
 
-FORM = "application/x-www-form-urlencoded"
 _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
+_OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase", "_find")  # what forms send besides the fields of a schema
+_TYPED = "gatepost.typed"
 
 
 def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
@@ -44,34 +48,33 @@ def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
             call.headers.pop(name, None)
         return then(call, result)
 
-    def translate(request: Request) -> Request:
+    def read(request: Request) -> Request:
         return _as_json(request, endpoint)
 
     return replace(endpoint, **{
-        "name": _named(path), "path": path, "method": "POST", "handler": handler, "translate": translate,
-        "refused": again, "identify": console_sessions.identify, "produces": ("text/html",), "documented": False,
+        "name": _named(path), "path": path, "method": "POST", "handler": handler,
+        "translate": partial(_head, endpoint.method), "read_form": read,
+        "refused": _with_what_was_typed(again, endpoint.body), "identify": console_sessions.identify,
+        "produces": ("text/html",), "documented": False,
         "operation": "", "status": 200, "deferred": None, "variant": None, **declaration})
 
 
-def asks_again(path: str, handler: Callable[[Call], Response], **declaration: Any) -> Endpoint:
-    """An endpoint that a form is sent to only to be drawn again with what was `typed`, and that changes nothing: to
-    look for something without script."""
-    def translate(request: Request) -> Request:
-        if _has_no_body_yet(request):
-            return sent_instead(request, "POST")
-        sent = _sent_form(request)
-        made = sent_instead(request, "POST", request.args.to_dict(flat=False))
-        made.environ["gatepost.typed"] = sent
-        return made
+def asks_again(path: str, schema: Schema, handler: Callable[[Call], Response], **declaration: Any) -> Endpoint:
+    """An endpoint that a form with the fields of `schema` is sent to only to be drawn again with what was `typed`, and
+    that changes nothing: to look for something without script."""
+    def read(request: Request) -> Request:
+        _read(request, schema)
+        return sent_instead(request, "POST", request.args.to_dict(flat=False))
 
     return Endpoint(**{"name": _named(path), "method": "POST", "path": path, "handler": handler, "documented": False,
-                       "translate": translate, "refused": refused, "identify": console_sessions.identify,
-                       "produces": ("text/html",), "summary": "Draw a form again.", **declaration})
+                       "translate": partial(_head, "POST"), "read_form": read, "refused": refused,
+                       "identify": console_sessions.identify, "produces": ("text/html",),
+                       "summary": "Draw a form again.", **declaration})
 
 
 def typed(call: Call) -> MultiDict[str, str]:
     """What was typed into the form whose run `call` is: to draw it again."""
-    kept: MultiDict[str, str] = call.request.environ.get("gatepost.typed", MultiDict())
+    kept: MultiDict[str, str] = call.request.environ.get(_TYPED, MultiDict())
     return kept
 
 
@@ -79,28 +82,50 @@ def _named(path: str) -> str:
     return "_".join((*re.findall(r"\w+", path.removeprefix("/console")), "sent"))
 
 
-def _has_no_body_yet(request: Request) -> bool:
-    return bool(request.environ.get(expectation.ENVIRON_KEY) == expectation.ASKED)
+def _head(method: str, request: Request) -> Request:
+    """The request by the method that the endpoint has over the API; its form is not read yet."""
+    return type(request)({**request.environ, "REQUEST_METHOD": method})
 
 
-def _sent_form(request: Request) -> MultiDict[str, str]:
-    if request.mimetype not in ("", FORM):
-        raise unsupported_media_type((FORM,), "Accept")
-    request.max_form_memory_size = request.max_content_length
-    return request.form
+def _with_what_was_typed(again: Callable[[Problem], Response], schema: Schema | None
+                         ) -> Callable[[Problem], Response]:
+    """Read the form before its page is drawn again, also where the call is refused before that: a login that is over
+    must not cost anybody their text."""
+    def answer(problem: Problem) -> Response:
+        call: Call | None = g.get("call")
+        if call is not None and _is_paid(call, problem):
+            allow_body(call)
+            with suppress(Problem, HTTPException):
+                _read(call.request, schema)
+        return again(problem)
+
+    return answer
+
+
+def _is_paid(call: Call, problem: Problem) -> bool:
+    """True if the form has come unread, and the address was charged for its announced length."""
+    request = call.request
+    return (_TYPED not in request.environ and request.content_length is not None
+            and request.environ.get(expectation.ENVIRON_KEY) != expectation.ASKED
+            and (hasattr(call, "access") or problem.code not in ("rate_limited", "overloaded")))
+
+
+def _read(request: Request, schema: Schema | None) -> MultiDict[str, str]:
+    """The fields of a form. They stand in the environment, too, as far as they are read when the form is refused."""
+    named = () if schema is None else [field.data_key or name for name, field in schema.fields.items()]
+    sent: MultiDict[str, str] = MultiDict()
+    request.environ[_TYPED] = sent
+    read_form(request, {*named, *(f"_find_{name}" for name in named), *_OF_FORMS}, sent)
+    return sent
 
 
 def _as_json(request: Request, endpoint: Endpoint) -> Request:
-    if _has_no_body_yet(request):
-        return sent_instead(request, endpoint.method)
-    sent = _sent_form(request)
+    sent = _read(request, endpoint.body)
     headers = {header: sent[name] for name, header in _HEADERS.items() if sent.get(name)}
     if "HTTP_IF_MATCH" in headers:
         headers["HTTP_IF_MATCH"] = f'"{headers["HTTP_IF_MATCH"]}"'.replace('""', '"')
     body = None if endpoint.body is None else values(endpoint.body, sent, partial=endpoint.partial)
-    made = sent_instead(request, endpoint.method, request.args.to_dict(flat=False), body, endpoint.accepts[0], headers)
-    made.environ["gatepost.typed"] = sent
-    return made
+    return sent_instead(request, endpoint.method, request.args.to_dict(flat=False), body, endpoint.accepts[0], headers)
 
 
 def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from flask import Request, Response, g
+from flask import Response, g
 
 from gatepost import Call, Message, Problem, StrictSchema
 from models.engine.errors import RowError
@@ -117,14 +117,7 @@ def own_files(version: Mapping[str, Any]) -> dict[str, str]:
 
 def form_of(operation: str, schema: type[StrictSchema], path: str, **more: Any) -> Endpoint:
     """The form at a path that runs an operation over policy files; what is typed may be as large as a file."""
-    made = form(replace(_API[operation], body=schema()), path, **more)
-
-    def translate(request: Request) -> Request:
-        request.max_content_length = LARGEST_FORM
-        assert made.translate is not None
-        return made.translate(request)
-
-    return replace(made, translate=translate)
+    return form(replace(_API[operation], body=schema(), largest_body=LARGEST_FORM), path, **more)
 
 
 def besides_lines(call: Call, problem: Problem) -> str:

@@ -61,7 +61,8 @@ def _forms(kind: Kind, name: str, endpoint: Endpoint) -> Iterator[Endpoint]:
     yield Endpoint(name=f"data_{kind.name}_{name}", method="GET", path=path, handler=draw,
                    summary=endpoint.summary, **page(endpoint.permission, identify=member, **about_one))
     if endpoint.body is not None and _looked_up(endpoint.body):
-        yield asks_again(f"{path}/find", draw, permission=endpoint.permission, identify=member, **about_one)
+        yield asks_again(f"{path}/find", endpoint.body, draw, permission=endpoint.permission, identify=member,
+                         **about_one)
 
 
 def _loading(collection: Collection) -> Any:

@@ -25,8 +25,11 @@ def spend_by_principal(call: Call) -> None:
         call.services.limits.spend_of_principal(call.principal, _cost(call))
 
 
-def spend_by_length(call: Call) -> None:
-    """Take what a body costs whose length was not announced, and is known now that it is read."""
+def allow_body(call: Call) -> None:
+    """Limit the body to what the endpoint takes. Take what a body costs whose length was not announced, and is known
+    once it is read."""
+    # Set, too, where it stays: else Flask looks it up in the configuration once more for each look at the body.
+    call.request.max_content_length = _largest_body(call)
     if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
         call.services.limits.spend_of_address(call.address, cost)
         if call.principal.kind != "guest":
@@ -52,8 +55,12 @@ def count_for_the_day(call: Call, name: str) -> None:
 
 def _cost(call: Call) -> int:
     """That of the endpoint, and of the announced length of a body that is kept in memory."""
-    if call.endpoint.body is None:
+    if call.endpoint.body is None and call.endpoint.read_form is None:
         return call.endpoint.cost
     # More than the limit is refused unread.
-    length = min(call.request.content_length or 0, call.services.settings.body_limit)
+    length = min(call.request.content_length or 0, _largest_body(call))
     return call.endpoint.cost + length // JSON_PIECE
+
+
+def _largest_body(call: Call) -> int:
+    return call.endpoint.largest_body or call.services.settings.body_limit

@@ -85,6 +85,9 @@ def validate(call: Call) -> None:
     """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares; 410 when a part of
     them is no longer there; 429 when a body whose length was not announced is more than is left."""
     endpoint = call.endpoint
+    if endpoint.read_form is not None:
+        limiting.allow_body(call)
+        call.request = endpoint.read_form(call.request)
     negotiation.check(call)
     if isinstance(id := call.path.get("id"), str) and not endpoint.by_slug and not is_id(id):
         fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
@@ -93,9 +96,9 @@ def validate(call: Call) -> None:
     conditional.check_syntax(call)
     idempotency.check_syntax(call)
     if endpoint.body is not None:
-        limiting.spend_by_length(call)
-        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required,
-                         largest=endpoint.largest_body)
+        if endpoint.read_form is None:
+            limiting.allow_body(call)
+        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
             endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
     for mark, name, deprecation in endpoint.deprecated_parts:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from flask import Request
@@ -19,21 +21,17 @@ from .problems import Fault, Problem, unsupported_media_type
 MAX_DEPTH = 64
 INT64 = range(-(2**63), 2**63)
 JSON = ("application/json",)
+_CONTAINERS = (dict, list)
 ANY = "*/*"  # beside the others: the endpoint judges the media type by itself
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 
 
-def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True, largest: int = 0
-              ) -> dict[str, Any]:
+def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True) -> dict[str, Any]:
     """The JSON object in the request's body; `{}` for an absent body that is not required.
 
-    `largest` is in bytes, where that is more than the application's own limit.
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
     `invalid_field` (with the pointer of the offending string).
     """
-    if (most := request.max_content_length) is not None:
-        # Set, too, where it stays: else Flask looks it up in the configuration once more for each look at the body.
-        request.max_content_length = max(most, largest)
     raw = request.get_data()
     if not raw and not required:
         return {}
@@ -58,7 +56,11 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         raise Problem("invalid_body", "The body must be a JSON object.")
     # The decoder refuses a raw NUL or surrogate: only an escape brings one in. Few brackets cannot nest deep.
     if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") >= MAX_DEPTH:
-        _check(value, "", 1)
+        try:
+            _check(value, 1)
+        except _Unstorable as found:
+            pointer = reduce(below, reversed(found.path), "")
+            raise Problem.of([Fault("invalid_field", found.reason, pointer=pointer)], "invalid_body") from None
     return value
 
 
@@ -93,20 +95,38 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
                             parse_float=_number)
 
 
-def _check(value: Any, pointer: str, depth: int) -> None:
-    if depth > MAX_DEPTH:
+class _Unstorable(Exception):
+    """A text that no database could keep. `path` has its place, the innermost name first."""
+
+    def __init__(self, reason: Message) -> None:
+        self.reason = reason
+        self.path: list[str] = []
+
+
+def _check(value: dict[str, Any] | list[Any], depth: int) -> None:
+    """Checks what is inside a value at this depth."""
+    # The place of a text is put together on the way back, for a wrong one alone: it is most of the work.
+    if depth >= MAX_DEPTH:
         raise _too_deep()
-    if isinstance(value, str):
-        if (reason := unstorable(value)) is not None:
-            raise Problem.of([Fault("invalid_field", reason, pointer=pointer)], "invalid_body")
-    elif isinstance(value, dict):
-        for name, item in value.items():
+    pairs: Iterable[tuple[Any, Any]] = enumerate(value)
+    if isinstance(value, dict):
+        pairs = value.items()
+        for name in value:
             if (reason := unstorable(name)) is not None:
                 raise Problem("malformed_json", Message("A key is not usable: {reason}", reason=reason))
-            _check(item, below(pointer, name), depth + 1)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _check(item, f"{pointer}/{index}", depth + 1)
+    for name, item in pairs:
+        if isinstance(item, str):
+            reason = unstorable(item)
+            if reason is not None:
+                found = _Unstorable(reason)
+                found.path.append(str(name))
+                raise found
+        elif item and isinstance(item, _CONTAINERS):
+            try:
+                _check(item, depth + 1)
+            except _Unstorable as found:
+                found.path.append(str(name))
+                raise
 
 
 def unstorable(text: str) -> Message | None:

@@ -37,7 +37,7 @@ class Endpoint:
     query       schema of the query string; None: no parameter is known
     body        schema of the JSON body, None: none is read; one of `accepts`, refused if absent (`body_required`)
     lines       schema of the lines of a body that is a file, for the documentation
-    largest_body  most bytes of the body, where that is more than the setting `body_limit`
+    largest_body  most bytes of the body, instead of the setting `body_limit`
     partial     PATCH: absent fields stay as they are
     fixed       fields of the body schema that this endpoint cannot change; sent, they must equal the stored ones
     kept        fields that may be left out though the schema requires them: the handler decides
@@ -60,7 +60,9 @@ class Endpoint:
     version_guard  the permission that shows the version of the row, where that is guarded
     summary     one line for the documentation
     documented  whether the OpenAPI document has it, and what looks for endpoints by permission: pages are not
-    translate   makes of what was sent the request that this endpoint understands: of a page's form, JSON and headers
+    translate   makes of the head of what was sent the one that this endpoint understands: of a form's POST, a PATCH
+    read_form   makes of a form that was sent the request that this endpoint understands, with JSON and headers: the
+                body is read here, once the limits allow it
     refused     draws its refusals, such as a page's; they are problem documents unless given
     operation   its `operationId`, which clients are generated from; without it, `<group>_<name>`
     secret      its answer is a secret: never kept for a repeated request
@@ -71,7 +73,7 @@ class Endpoint:
     identify    finds who asks from the services and the request, where more than `Authorization` says it
     anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
-    cost        units that a call takes from the caller's limit; a large JSON body takes more (`limits`)
+    cost        units that a call takes from the caller's limit; a large body takes more (`limits`)
     deferred    the endpoint that answers instead where the client prefers `respond-async` (RFC 7240 section 4.1)
     variant     (parameter, value, endpoint): the endpoint that answers instead where the query string says so
     """
@@ -121,6 +123,7 @@ class Endpoint:
     summary: str = ""
     documented: bool = True
     translate: Callable[[Request], Request] | None = None
+    read_form: Callable[[Request], Request] | None = None
     refused: Callable[[Problem], Response] | None = None
     operation: str = ""
     deferred: Endpoint | None = None

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from flask import Request
-from marshmallow import Schema, ValidationError
+from marshmallow import RAISE, Schema, ValidationError
 from marshmallow import missing as not_sent
 from marshmallow.fields import Field
 from webargs.fields import DelimitedList
@@ -41,6 +41,12 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
     read_only = {name: value for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
     writable = {name: value for name, value in body.items() if name not in read_only}
+    if schema.unknown == RAISE and len(writable) > len(schema.fields) + MOST_FAULTS:
+        # There may be a hundred thousand unknown names. Marshmallow would note each of them.
+        known = {field.data_key or name for name, field in schema.load_fields.items()}
+        unknown = islice((name for name in writable if name not in known), MOST_FAULTS)
+        faults = [Fault("unknown_field", _UNKNOWN, pointer=below("", name)) for name in unknown]
+        raise Problem.of(faults, "invalid_body")
     try:
         return schema.load(writable, partial=partial or fixed + kept), read_only
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from dataclasses import replace
@@ -421,3 +422,21 @@ def test_secrets_are_never_kept_for_a_repeated_request(path, client, given):
             "/api/register": {"name": "N", "email": fresh_email(), "password": PASSWORD}}[path]
     answer = client.post(path, json=body, headers={"Idempotency-Key": "k1"})
     assert (answer.status_code, answer.get_json()["code"]) == (400, "idempotency_unsupported")
+
+
+@pytest.mark.parametrize("path", ["/api/login", "/api/token/refresh", "/api/register"])
+def test_what_guests_send_to_be_let_in_is_small(path, client):
+    answer = client.post(path, data=b'{"a":"' + b"x" * 2**15 + b'"}', content_type="application/json")
+    assert (answer.status_code, answer.get_json()["code"]) == (413, "body_too_large")
+
+
+def test_a_login_with_the_longest_fields_is_looked_at(client):
+    body = json.dumps({"email": "\N{GRINNING FACE}" * 254, "password": "\N{GRINNING FACE}" * 1024, "cookie": False})
+    assert client.post("/api/login", data=body, content_type="application/json").status_code == 401
+
+
+def test_of_many_unknown_fields_a_hundred_are_told(as_role):
+    answer = as_role("editor").post("/api/articles", {f"field{number}": 1 for number in range(1000)})
+    faults = answer.get_json()["errors"]
+    assert answer.status_code == 400 and len(faults) == 100
+    assert {fault["code"] for fault in faults} == {"unknown_field"} and faults[0]["pointer"] == "/field0"

@@ -141,8 +141,8 @@ def test_a_large_body_takes_more_whether_or_not_its_length_is_announced(limited,
     body = body[:-2] + b"x" * (size - len(body)) + body[-2:]
     sent = {"data": body, "content_type": "application/json", "headers": editor.headers}
     if not announced:
-        sent |= {"input_stream": BytesIO(sent.pop("data")), "environ_overrides": {"wsgi.input_terminated": True},
-                 "content_length": None}
+        sent |= {"input_stream": BytesIO(sent.pop("data")), "environ_overrides": {
+            "HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}}
     answer = editor.client.post("/api/articles", **sent)
     assert answer.status_code == 400, "the title is too long, or the rest is missing"
     assert left(answer)[2] == before - cost

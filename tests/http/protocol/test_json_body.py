@@ -88,3 +88,18 @@ def test_behind_granian_a_body_is_read_to_its_length_or_else_to_its_end(sent, re
     request.max_content_length = 1000
     assert request.get_data() == b"a body"
     assert len(asked) == reads
+
+
+def test_the_place_of_an_unstorable_text_is_told_however_deep_it_is():
+    for raw, pointer in ((b'{"a":[{},[1,{"b/c":["x","\\u0000"]}]]}', "/a/1/1/b~1c/1"), (b'{"~":"\\ud800"}', "/~0")):
+        with pytest.raises(Problem) as refused:
+            parse_object(raw)
+        assert [fault.pointer for fault in refused.value.faults] == [pointer]
+
+
+@pytest.mark.parametrize("empty", [b"[]", b"{}"])
+def test_an_empty_array_or_object_is_a_level_too(empty):
+    deepest = b'{"a":' * (MAX_DEPTH - 1) + empty + b"}" * (MAX_DEPTH - 1)
+    assert parse_object(deepest) == json.loads(deepest)
+    with pytest.raises(Problem):
+        parse_object(b'{"a":' + deepest + b"}")

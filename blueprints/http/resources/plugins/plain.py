@@ -96,7 +96,7 @@ def _declared(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
 @contextmanager
 def _body_read(call: Call) -> Iterator[None]:
     """Before any writer has to wait: a view would read it in the middle of its transaction."""
-    limiting.spend_by_length(call)
+    limiting.allow_body(call)
     call.request.get_data(cache=True)
     yield
 
