@@ -115,7 +115,7 @@ def health(call: Call) -> dict[str, Any]:
     return answer
 
 
-@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), anonymous=True)
+@routes.get("/api/health/live", public=_LIVE, answer=AliveSchema(), anonymous=True, cost=0)
 def live(call: Call) -> dict[str, str]:
     """Answer 200, as long as the process answers at all."""
     return {"status": "ok"}

@@ -14,15 +14,16 @@ from ..request.call import Call
 def spend_by_address(call: Call) -> None:
     """Take the call's cost from its address, and one attempt where those are counted."""
     limits, address = call.services.limits, call.address
-    limits.spend_of_address(address, _cost(call))
+    if cost := _cost(call):
+        limits.spend_of_address(address, cost)
     if call.endpoint.tight:
         limits.attempt(call.endpoint.name, address)
 
 
 def spend_by_principal(call: Call) -> None:
     """Take the call's cost from the principal's limit; a guest is counted by address alone."""
-    if call.principal.kind != "guest":
-        call.services.limits.spend_of_principal(call.principal, _cost(call))
+    if call.principal.kind != "guest" and (cost := _cost(call)):
+        call.services.limits.spend_of_principal(call.principal, cost)
 
 
 def allow_body(call: Call) -> None:

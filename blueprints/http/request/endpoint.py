@@ -73,7 +73,8 @@ class Endpoint:
     identify    finds who asks from the services and the request, where more than `Authorization` says it
     anonymous   the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
     tight       counted per address as tightly as wrong passwords are
-    cost        units that a call takes from the caller's limit; a large body takes more (`limits`)
+    cost        units that a call takes from the caller's limit; a large body takes more (`limits`). 0: no limit refuses
+                it
     deferred    the endpoint that answers instead where the client prefers `respond-async` (RFC 7240 section 4.1)
     variant     (parameter, value, endpoint): the endpoint that answers instead where the query string says so
     """
