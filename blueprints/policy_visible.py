@@ -5,7 +5,7 @@ What somebody else may do is told, and never done: the answer is all that is mad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from marshmallow import fields
@@ -13,6 +13,7 @@ from webargs.fields import DelimitedList
 
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 
+from .http.pipeline.limiting import spend_more
 from .http.questions.circumstances import environment
 from .http.questions.untold import refuse_to_tell_fields, told_by
 from .http.request.access import Supposed
@@ -24,6 +25,7 @@ from .policy import named_principal
 routes = Routes("policy_visible", "What somebody else may see.")
 
 MOST = 100  # ids of one question
+_IDS_OF_A_UNIT = 20
 
 
 class _Question(StrictSchema):
@@ -58,7 +60,11 @@ class VisibleSchema(StrictSchema):
     items = fields.List(fields.Nested(VisibleRowSchema), required=True)
 
 
-@routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,),
+def _charge(call: Call) -> None:
+    spend_more(call, len(call.query.get("ids", ())) // _IDS_OF_A_UNIT)
+
+
+@routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,), prepare=_charge,
             recorded="policy.visible", operation="policy_visible", answer=VisibleSchema())
 def visible(call: Call) -> dict[str, Any]:
     """Tell which of these rows a user or a role may view.
@@ -73,8 +79,7 @@ def visible(call: Call) -> dict[str, Any]:
     unseen = set() if person is None else hidden_of(call, call.services.collections["users"], person)
     active = None if person is None or "active" in unseen else bool(person["active"])
     rows = _rows(call, collection)
-    secret = {name for row in rows.values() for name in _secret(call, asked, collection, person, row)}
-    refuse_to_tell_fields(secret)
+    refuse_to_tell_fields(_secret(call, asked, collection, person, list(rows.values())))
     note_look(call, None if person is None else person["id"])
     return {"as": call.query["who"], "role": principal.role, "name": None if person is None else person["name"],
             "active": active, "collection": collection.name,
@@ -97,14 +102,14 @@ def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
 
 
 def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, Any] | None,
-            row: Mapping[str, Any]) -> set[str]:
-    """The fields that the answer about a row would tell, and that the caller may not see."""
+            rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The fields that the answer about these rows would tell, and that the caller may not see."""
     permissions = {collection.view, *collection.guarding,
                    *(collection.permission(verb) for verb in ("update", "delete", "share")),
                    *(collection.permission(found.name) for found in collection.actions)}
     states = [found.state for found in collection.actions]
-    return told_by(call, asked.access, permissions, person, collection, row) | set(
-        collection.hidden(call, row, states))
+    return told_by(call, asked.access, permissions, person, collection, rows).union(
+        *(collection.hidden(call, row, states) for row in rows))
 
 
 def _told(asked: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:

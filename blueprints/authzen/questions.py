@@ -208,7 +208,7 @@ class Question:
         """Whether the rules look at something of a person that the asker may not see."""
         person = None if subject.user is None else dict(subject.user.__data__)
         access = Supposed(self.call.access.policy, subject.principal, self.call.access.environment)
-        return bool(told_by(self.call, access, permissions, person, None, None, creates=self.verb == "create"))
+        return bool(told_by(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
         """Returns true if the service would let the subject create an object with these properties."""

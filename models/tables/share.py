@@ -14,6 +14,8 @@ from models.records.rows import Rows
 from models.records.table import Record
 from models.tables.tenant import Tenant
 
+GROUP = "group:"  # how a grantee that is a group begins
+
 
 class Share(Record):
     """`grantee` (`user:<id>`, `group:<name>`, `role:<name>`) has `right` on one object of `resource`.
@@ -35,6 +37,13 @@ def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
     """The shares of one object, oldest first."""
     return list(Rows(Share, tenant_id).select().where(*_object(resource, object_id))
                 .order_by(Share.created_at, Share.id))
+
+
+def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> bool:
+    """True if one of these objects is shared with a group."""
+    return bool(Rows(Share, tenant_id).select().where(
+        Share.resource == resource, Share.object_id.in_(object_ids),
+        pw.fn.substr(Share.grantee, 1, len(GROUP)) == GROUP).exists())
 
 
 def number(tenant_id: str, resource: str, object_id: str) -> int:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 
+from blueprints.http.operations.limits import Limits
 from models.base import Rows
 from models.tables.audit import Audit
 from tests.apps import NO_ROW
@@ -78,6 +83,32 @@ def test_what_the_asker_may_not_see_of_a_person_is_not_told_by_what_they_see(und
     owner = as_user("admin")
     owner.client = app.test_client()
     assert seen(ask(owner, person.id, row)) == {row.id: True}
+
+
+@pytest.mark.both_databases
+def test_groups_that_the_asker_may_not_see_are_not_told_by_a_row_that_is_shared_with_one(under, as_user, given):
+    app = under("", {"users.csv": "p, developer, user.view, always, allow"})
+    developer, person = as_user("developer"), given.user(groups=["press"])
+    developer.client = app.test_client()
+    rows = [given.article("draft") for _ in range(3)]
+    given.share("article", rows[0], f"user:{person.id}")
+    given.share("article", rows[1], "role:user")
+    assert seen(ask(developer, person.id, *rows)) == {rows[0].id: True, rows[1].id: True, rows[2].id: False}
+    given.share("article", rows[1], "group:press")
+    assert "groups" in ask(developer, person.id, *rows, status=403)["detail"]
+    assert seen(ask(developer, person.id, rows[0], rows[2])) == {rows[0].id: True, rows[2].id: False}
+
+
+def test_it_costs_a_unit_for_the_question_and_one_for_each_20_rows(app, as_user, given, monkeypatch):
+    services, asks = app.extensions["gatepost"], as_user("admin")
+    monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True)))
+    rows, remaining = [given.article() for _ in range(100)], [600]
+    for count in (0, 1, 19, 20, 100):
+        ids = {"ids": ",".join(row.id for row in rows[:count])} if count else {}
+        answer = asks.get(VISIBLE, query_string={"as": "editor", "collection": "articles", **ids})
+        assert answer.status_code == 200
+        remaining.append(int(re.search(r";r=(\d+)", answer.headers["RateLimit"])[1]))
+    assert [before - after for before, after in pairwise(remaining)] == [1, 1, 1, 2, 6]
 
 
 @pytest.mark.parametrize(("query", "status"), [

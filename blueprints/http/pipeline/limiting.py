@@ -31,7 +31,13 @@ def allow_body(call: Call) -> None:
     once it is read."""
     # Set, too, where it stays: else Flask looks it up in the configuration once more for each look at the body.
     call.request.max_content_length = _largest_body(call)
-    if call.request.content_length is None and (cost := len(call.request.get_data()) // JSON_PIECE):
+    if call.request.content_length is None:
+        spend_more(call, len(call.request.get_data()) // JSON_PIECE)
+
+
+def spend_more(call: Call, cost: int) -> None:
+    """Take units besides, once it is known what is asked for."""
+    if cost:
         call.services.limits.spend_of_address(call.address, cost)
         if call.principal.kind != "guest":
             call.services.limits.spend_of_principal(call.principal, cost)

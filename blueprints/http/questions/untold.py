@@ -7,7 +7,7 @@ Also the ids of users of other tenants, which no answer about the rules shows. R
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from models.base import Rows, is_id
@@ -21,7 +21,6 @@ from ..request.call import Call, Peer
 from ..request.reasons import hidden_of
 from .predicted import Prediction
 
-_GROUP = "group:"
 _ID = re.compile(r"(user:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
 _LENGTH = 36  # characters of an id
 _BATCH = 500  # persons in one statement: rules may name more than a database takes at once
@@ -32,7 +31,7 @@ T = TypeVar("T")
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
     """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
     question, row = found.question, None if found.question.row is None else found.question.row.__data__
-    secret = told_by(call, question.access, question.requests.needed, person, collection, row,
+    secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
                      creates=question.verb == "create")
     if collection is not None and row is not None:
         secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
@@ -43,8 +42,8 @@ def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None,
 
 
 def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict[str, Any] | None,
-            collection: Peer | None, row: Mapping[str, Any] | None, *, creates: bool = False) -> set[str]:
-    """The fields of a person and a row that decide about these permissions, and that the caller may not see."""
+            collection: Peer | None, rows: Sequence[Mapping[str, Any]], *, creates: bool = False) -> set[str]:
+    """The fields of a person and of rows that decide about these permissions, and that the caller may not see."""
     asked_for = list(permissions)
     reads = {read for one in asked_for for read in access.policy.reads(access.principal, one)}
     secret = set[str]()
@@ -52,15 +51,16 @@ def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict
         asked = {name for root, name in reads if root == "sub"}
         if creates and ("obj", "department") in reads:
             asked.add("department")  # a new row gets that of the person
-        if row is not None and collection is not None and any(
-                access.policy.asks_shares(access.principal, one) for one in asked_for) and any(
-                one.grantee.startswith(_GROUP) for one in share.of_object(call.tenant_id, collection.resource,
-                                                                          row["id"])):
+        if rows and collection is not None and any(
+                access.policy.asks_shares(access.principal, one) for one in asked_for) and share.with_groups(
+                call.tenant_id, collection.resource, [row["id"] for row in rows]):
             asked.add("groups")  # whichever groups the person has: the refusal must not tell, either
         # Whom the caller sees is of the caller's tenant.
         secret |= (asked - {"tenant_id"}) & hidden_of(call, call.services.collections["users"], person)
-    if collection is not None and row is not None:
-        secret |= {name for root, name in reads if root == "obj"} & hidden_of(call, collection, dict(row))
+    if collection is not None:
+        of_rows = {name for root, name in reads if root == "obj"}
+        for row in rows:
+            secret |= of_rows & hidden_of(call, collection, row)
     return secret
 
 
