@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -37,6 +38,8 @@ is deprecated is announced by `Deprecation` and `Sunset`, with a `Link` to its s
 or field that was sent.
 """
 
+_MAKING = Lock()  # one thread makes a document, and the others wait for it: each would take half a second
+
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
@@ -54,7 +57,12 @@ class Served:
 def document(registry: Discovered, version: str, served: Served | None = None, url: str = "") -> bytes:
     """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON; `url` is that of the service.
     """
-    served = served or Served()
+    with _MAKING:
+        return _written(registry, version, served or Served(), url)
+
+
+@lru_cache(maxsize=16)
+def _written(registry: Discovered, version: str, served: Served, url: str) -> bytes:
     found = _document(registry, version, served.page_size, served.largest_page)
     info = found["info"] | {"description": _ABOUT.format(url=url),
                             "contact": found["info"]["contact"] | ({"url": url} if url else {})}

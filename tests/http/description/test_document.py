@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
 from openapi_spec_validator import validate
 
+from blueprints.http.description import document as described_by
 from blueprints.http.description.document import Served, _document, document
 from blueprints.http.resources.plugins.discovery import discover
 from tests.apps import close, make_app, new_instance
@@ -140,6 +142,17 @@ def test_the_server_is_the_one_that_answers(database_url, tmp_path):
     close(app)
     nowhere = as_described("3.1.0")
     assert nowhere["servers"] == [{"url": "/"}] and "](/docs/errors)" in nowhere["info"]["description"]
+
+
+def test_a_document_is_made_once_however_many_ask_for_it_at_a_time(app, monkeypatch):
+    made, assemble = [], _document.__wrapped__
+    monkeypatch.setattr(described_by, "_document", lambda *asked: (made.append(asked), assemble(*asked))[1])
+    described_by._written.cache_clear()
+    clients = [app.test_client() for _ in range(4)]
+    with ThreadPoolExecutor(len(clients)) as pool:
+        answers = [*pool.map(lambda one: one.get("/api/openapi-3.0.json").data, clients)]
+    written = described_by._written.cache_info()
+    assert (len(made), written.misses, written.hits, len(set(answers))) == (1, 1, 3, 1)
 
 
 def test_rules_that_ask_for_the_circumstances_make_no_document_anew():
