@@ -49,7 +49,7 @@ def is_known(call: Call, tag: str) -> bool:
             and not names_version(wanted, _versions(call), weak=False)):
         raise _conflict(call)
     return sent is not None and (
-        sent.strip() == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
+        sent.strip(" \t") == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
 
 
 def written_version(call: Call, permission: str | None) -> str:

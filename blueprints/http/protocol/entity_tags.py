@@ -13,7 +13,9 @@ from functools import lru_cache
 from hashlib import sha256
 
 TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
-TAGS = re.compile(rf"\s*(?:\*|{TAG.pattern}(?:\s*,\s*{TAG.pattern})*)\s*")
+# Elements of the list may be empty (RFC 9110 section 5.6.1.2). No two runs of blanks meet: matching takes linear time.
+_ELEMENT = rf"[ \t]*+(?:{TAG.pattern}[ \t]*+)?"
+TAGS = re.compile(rf"[ \t]*+\*[ \t]*+|{_ELEMENT}(?:,{_ELEMENT})*+")
 VERSION = re.compile(r'(W/)?"((?:[0-9a-f]{8}\.)?\d{1,19}|h[0-9a-f]{32})(?:-[0-9a-f]+)?"')
 
 
@@ -43,5 +45,5 @@ def names_version(tags: str, versions: Collection[str], *, weak: bool) -> bool:
 
     weak  a weak tag of the version counts, too
     """
-    return tags.strip() == "*" or not {
+    return tags.strip(" \t") == "*" or not {
         written for prefix, written in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)

@@ -38,9 +38,10 @@ def write(caller, method, article, **headers):
     return caller.call(method, path, body, headers)
 
 
-MATCHING = ('"3"', '"1", "3"', '"1","3"', "*", '"3-0123456789abcdef"', '"a", "3"', '"7", "3"')
-STALE = ('"2"', '"4"', '"1", "2"', '"7","8"', 'W/"3"', '"03"', '"3-x"', '"33"', '""', '"abc"')
-BROKEN = ("3", '"3', "'3'", '"3",', "**", '"3" "4"', 'w/"3"', "W/3", "abc", '3"', ",", '"\x01"')
+MATCHING = ('"3"', '"1", "3"', '"1","3"', "*", '"3-0123456789abcdef"', '"a", "3"', '"7", "3"',
+            '"3",', ',"3"', ' ,\t, "1",,"3" , ')
+STALE = ('"2"', '"4"', '"1", "2"', '"7","8"', 'W/"3"', '"03"', '"3-x"', '"33"', '""', '"abc"', "", ",", ' , "2",,')
+BROKEN = ("3", '"3', "'3'", "**", "*,", '"3" "4"', 'w/"3"', "W/3", "abc", '3"', '"\x01"', '"3"\xa0')
 
 
 @pytest.mark.parametrize("method", WRITES)
@@ -69,7 +70,8 @@ def test_what_is_no_list_of_entity_tags_is_an_invalid_header(editor, article, he
 
 
 @pytest.mark.parametrize("method", WRITES)
-@pytest.mark.parametrize(("tag", "done"), [("*", False), ('"3"', False), ('W/"3"', False), ('"2"', True)])
+@pytest.mark.parametrize(("tag", "done"), [("*", False), ('"3"', False), ('W/"3"', False), (',"3",', False),
+                                             ('"2"', True), (",", True), ("", True)])
 def test_a_write_is_refused_when_if_none_match_names_the_version(editor, article, method, tag, done):
     answer = write(editor, method, article, If_None_Match=tag)
     assert answer.status_code in ((200, 204) if done else (412,))
@@ -84,7 +86,8 @@ def test_a_read_is_refused_when_if_match_names_another_version(editor, article):
 
 @pytest.mark.parametrize(("tag", "status"), [
     ('"3"', 304), ('W/"3"', 304), ('"1", W/"3"', 304), ('"0", "3"', 304), ('W/"0",W/"3"', 304), ("*", 304),
-    (' "3" ', 304), ('"2"', 200), ('"3-abc"', 200), ('""', 200), ('"a,b"', 200),
+    (' "3" ', 304), (',"0",, "3",', 304), ('"2"', 200), ('"3-abc"', 200), ('""', 200), ('"a,b"', 200), (",", 200),
+    ("", 200),
 ])
 def test_a_read_is_saved_when_if_none_match_names_the_representation(editor, article, tag, status):
     answer = editor.get(f"/api/articles/{article['id']}", headers={"If-None-Match": tag})
