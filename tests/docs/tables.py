@@ -192,7 +192,7 @@ def headers() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(read), frozenset(named - (read - _BOTH) - {"YOUR-PASSWORD"})
 
 
-_BOTH = {"Accept", "API-Version", "Content-Type", "X-Request-ID"}
+_BOTH = {"Accept", "Accept-Encoding", "API-Version", "Content-Encoding", "Content-Type", "X-Request-ID"}
 
 
 def _request_headers() -> Table:

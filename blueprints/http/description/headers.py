@@ -51,6 +51,8 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
                                                    "place."},
     "WWW-Authenticate": {"schema": _TEXT, "description": "How to authenticate (RFC 6750 section 3)."},
     "Accept": {"schema": _TEXT, "description": "The media types that a body may have (RFC 9110 section 12.5.1)."},
+    "Accept-Encoding": {"schema": _TEXT, "description": "`identity`: bodies are sent without a content coding "
+                                                        "(RFC 9110 section 12.5.3)."},
     "Accept-Patch": {"schema": _TEXT, "description": "Those of a PATCH (RFC 5789 section 3.1)."},
     "Accept-Post": {"schema": _TEXT, "description": "Those of a POST."},
     "Retry-After": {"schema": _SECONDS, "description": "Seconds after which to try again."},
@@ -60,7 +62,7 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
 # On answers of every kind: the text at the head of the document tells of them, and the shared answers have them.
 EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link")
 _OF_PROBLEMS = {401: ("WWW-Authenticate", "Set-Cookie"), 403: ("WWW-Authenticate",), 409: ("Retry-After",),
-                412: ("ETag",), None: ("Retry-After", "Accept", "Accept-Patch", "Accept-Post")}
+                412: ("ETag",), None: ("Retry-After", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Post")}
 
 
 def sent(endpoint: Endpoint) -> list[str]:

@@ -30,9 +30,9 @@ PROTECTION = (("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY")
               ("Content-Security-Policy", _policy(_NEVER)))
 REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
                    "If-None-Match, Prefer, traceparent, X-Request-ID")
-ANSWER_HEADERS = ("Accept, Accept-Patch, Accept-Post, API-Version, Content-Disposition, Content-Language, Deprecation, "
-                  "ETag, Idempotency-Replayed, Link, Location, Preference-Applied, RateLimit, RateLimit-Policy, "
-                  "Retry-After, Sunset, WWW-Authenticate, X-Request-ID")
+ANSWER_HEADERS = ("Accept, Accept-Encoding, Accept-Patch, Accept-Post, API-Version, Content-Disposition, "
+                  "Content-Language, Deprecation, ETag, Idempotency-Replayed, Link, Location, Preference-Applied, "
+                  "RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-ID")
 MAX_AGE = 600  # seconds that a browser remembers a permission
 
 

@@ -37,7 +37,21 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
         return {}
     if request.mimetype not in accepts and ANY not in accepts:
         raise unsupported_media_type(accepts, "Accept-Patch" if request.method == "PATCH" else "Accept")
+    refuse_coded(request)
     return parse_object(raw)
+
+
+def refuse_coded(request: Request) -> None:
+    """Raises `Problem` (`unsupported_media_type`) for a body with a `Content-Encoding`: nothing is decompressed here.
+
+    `identity` says that there is none (RFC 9110 section 12.5.3).
+    """
+    sent = request.environ.get("HTTP_CONTENT_ENCODING")
+    if sent is not None and any(coding.strip(" \t").lower() not in ("", "identity") for coding in sent.split(",")):
+        fault = Fault("unsupported_media_type", "Send the body without Content-Encoding.", header="Content-Encoding")
+        problem = Problem.of([fault], "unsupported_media_type")
+        problem.headers["Accept-Encoding"] = "identity"
+        raise problem
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..operations import limits
 from ..operations.slots import RETRY_AFTER
 from ..pipeline import idempotency
 from ..protocol import expectation
+from ..protocol.json_body import refuse_coded
 from ..protocol.problems import CUT_UNSEEN, Fault, Problem, unsupported_media_type
 from ..request.call import Call
 from ..request.endpoint import Endpoint
@@ -83,6 +84,7 @@ def received(call: Call) -> Iterator[BinaryIO]:
     """
     if call.request.mimetype not in file_formats.MEDIA_TYPES:
         raise unsupported_media_type(file_formats.MEDIA_TYPES, "Accept-Post")
+    refuse_coded(call.request)
     if CUT_UNSEEN in call.request.environ:
         # Its lines say nothing of where the file ends, as the last bracket of a JSON document does.
         fault = Fault("invalid_header", "Say how long the file is: this server cannot tell whether it came whole.",

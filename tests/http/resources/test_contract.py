@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from gzip import compress
 
 import pytest
 
@@ -266,6 +267,23 @@ def test_a_body_of_another_type_is_415_with_the_types_there_are_on_every_route(a
             assert answer.headers[header] == ", ".join(endpoint.accepts), content_type
 
     on_every_route(check, lambda endpoint: endpoint.body is not None and ANY not in endpoint.accepts)
+
+
+def test_a_body_with_a_content_coding_is_415_on_every_route(admin):
+    def check(endpoint):
+        caller = admin()
+        for coding in ("gzip", "GZIP", "identity, br", "x"):
+            answer = ask(caller, endpoint, data=compress(b"{}"), content_type=endpoint.accepts[0],
+                         headers={"Content-Encoding": coding})
+            problem = check_problem(answer, 415, "unsupported_media_type")
+            assert answer.headers["Accept-Encoding"] == "identity"
+            assert [fault["header"] for fault in problem["errors"]] == ["Content-Encoding"]
+        for none in ("identity", " Identity ,", ""):
+            answer = ask(caller, endpoint, data=b"{}", content_type=endpoint.accepts[0],
+                         headers={"Content-Encoding": none})
+            assert answer.status_code != 415
+
+    on_every_route(check, lambda endpoint: endpoint.body is not None or endpoint.lines is not None)
 
 
 def test_an_empty_body_is_a_problem_document_on_every_route(admin):
