@@ -7,6 +7,7 @@ numbers of any length. Here each of them is a 400 before any schema sees the bod
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable
 from functools import reduce
@@ -29,6 +30,7 @@ MERGE_PATCH = ("application/merge-patch+json", "application/json")
 def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True) -> dict[str, Any]:
     """The JSON object in the request's body; `{}` for an absent body that is not required.
 
+    A byte order mark before it is ignored (RFC 8259 section 8.1): some editors and libraries write one.
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
     `invalid_field` (with the pointer of the offending string).
     """
@@ -38,7 +40,7 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
     if request.mimetype not in accepts and ANY not in accepts:
         raise unsupported_media_type(accepts, "Accept-Patch" if request.method == "PATCH" else "Accept")
     refuse_coded(request)
-    return parse_object(raw)
+    return parse_object(raw.removeprefix(BOM_UTF8))
 
 
 def refuse_coded(request: Request) -> None:

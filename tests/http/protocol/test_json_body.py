@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8, BOM_UTF16_LE
 from io import BytesIO
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from blueprints.http.protocol.json_body import MAX_DEPTH, parse_object
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.servers.granian.bodies import BodyPlaces
+from tests.http.described import check_problem
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
            | st.floats(allow_nan=False, allow_infinity=False)
@@ -65,6 +67,19 @@ def test_what_is_not_allowed_is_refused_with_its_code(raw, code):
     with pytest.raises(Problem) as caught:
         parse_object(raw)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
+def test_a_byte_order_mark_before_a_body_is_ignored(as_role, given, method):
+    editor, article = as_role("editor"), given.article("draft")
+    path = "/api/articles" if method == "POST" else f"/api/articles/{article.id}"
+    body = {"title": "T", "slug": f"marked-{method.lower()}", "body": "B\ufeff"}
+    send = {"method": method, "headers": {**editor.headers, "Content-Type": "application/json"}}
+    answer = editor.client.open(path, data=BOM_UTF8 + json.dumps(body, ensure_ascii=False).encode(), **send)
+    assert answer.status_code == (201 if method == "POST" else 200)
+    assert answer.json["body"] == "B\ufeff", "inside a text it is a character"
+    for bad in (2 * BOM_UTF8 + b"{}", b"{}" + BOM_UTF8, BOM_UTF8, b" " + BOM_UTF8 + b"{}", BOM_UTF16_LE + b"{\0}\0"):
+        check_problem(editor.client.open(path, data=bad, **send), 400, "malformed_json")
 
 
 def test_a_string_that_cannot_be_stored_is_pointed_at():
