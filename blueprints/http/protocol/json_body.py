@@ -20,6 +20,7 @@ from .messages import Message
 from .problems import Fault, Problem, unsupported_media_type
 
 MAX_DEPTH = 64
+MAX_DIGITS = 64  # characters of a number
 INT64 = range(-(2**63), 2**63)
 JSON = ("application/json",)
 _CONTAINERS = (dict, list)
@@ -56,8 +57,8 @@ def refuse_coded(request: Request) -> None:
         raise problem
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """One JSON object from bytes, or a `Problem`."""
+def parse_object(raw: bytes, *, line: int = 1) -> dict[str, Any]:
+    """One JSON object from bytes that begin in this line of what was sent, or a `Problem`."""
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
     except RecursionError:
@@ -66,8 +67,8 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         raise Problem("malformed_json", "The body is not UTF-8.") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed_json", Message(
-            "{what} at line {line}, column {column}.", what=Message(error.msg), line=error.lineno,
-            column=error.colno)) from None
+            "{what} at line {line}, column {column}.", what=Message(error.msg.removesuffix(" at")),
+            line=line + error.lineno - 1, column=error.colno)) from None
     if not isinstance(value, dict):
         raise Problem("invalid_body", "The body must be a JSON object.")
     # The decoder refuses a raw NUL or surrogate: only an escape brings one in. Few brackets cannot nest deep.
@@ -94,14 +95,17 @@ def _constant(name: str) -> None:
 
 def _integer(digits: str) -> int:
     # Length first: int() of a long string costs quadratic time.
-    if len(digits) > 20 or (number := int(digits)) not in INT64:
+    if len(digits) > MAX_DIGITS:
+        raise _too_long()
+    if (number := int(digits)) not in INT64:
         raise Problem("malformed_json", "A number does not fit in 64 bits.")
     return number
 
 
 def _number(text: str) -> float:
-    number = float(text) if len(text) <= 64 else float("inf")
-    if number in (float("inf"), float("-inf")):
+    if len(text) > MAX_DIGITS:
+        raise _too_long()
+    if (number := float(text)) in (float("inf"), float("-inf")):
         raise Problem("malformed_json", "A number is out of range.")
     return number
 
@@ -155,6 +159,10 @@ def unstorable(text: str) -> Message | None:
         except UnicodeEncodeError:
             return Message("A lone surrogate is not a character.")
     return None
+
+
+def _too_long() -> Problem:
+    return Problem("malformed_json", Message("A number has at most {most} characters.", most=MAX_DIGITS))
 
 
 def _shown(name: str) -> str:

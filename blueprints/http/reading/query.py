@@ -227,7 +227,8 @@ def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | Non
     if asked < low:
         raise Problem.of([_out_of_range(number, low, high)], "invalid_parameter")
     if asked > high:
-        fault = Fault("offset_too_large", Message("At most {most} rows can be skipped; use cursors.", most=MAX_OFFSET),
+        fault = Fault("offset_too_large", Message("{name} must be from {low} to {high}. Use cursors to read on.",
+                                                  name=number, low=low, high=high),
                       parameter=number, meta={"min": low, "max": high})
         raise Problem.of([fault], "invalid_parameter")
     return number, (asked - 1) * size if number == "page" else asked

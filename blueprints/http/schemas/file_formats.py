@@ -86,7 +86,8 @@ def _read_ndjson(stream: BinaryIO) -> Iterator[NumberedRow]:
         if not line.strip():
             continue
         try:
-            yield number, parse_object(line)
+            # Without its end: where a line breaks off too soon is no place in the next one.
+            yield number, parse_object(line.rstrip(b"\r\n"), line=number)
         except Problem as problem:
             yield number, problem
 

@@ -23,8 +23,10 @@ class Number(fields.Integer):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         number = _whole(value)
-        if number is None or abs(number) >= _BEYOND:
+        if number is None:
             raise self.make_error("invalid", input=value)
+        if abs(number) >= _BEYOND:
+            raise self.make_error("too_large", input=value)
         return number
 
 
@@ -43,7 +45,8 @@ def _whole(text: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()):
         return None
     # int() refuses thousands of digits, and takes quadratic time for hundreds.
-    return int(text) if len(digits) <= 19 else -_BEYOND if text.startswith("-") else _BEYOND
+    number = int(digits) if len(digits := digits.lstrip("0") or "0") <= 19 else _BEYOND
+    return -number if text.startswith("-") else number
 
 
 class Switch(fields.Boolean):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -27,6 +28,7 @@ from .parameters import Tag
 MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
 _LANGUAGE = Tag()  # a parameter of every endpoint
+_NUMBER = re.compile(r"-?[0-9]+")
 _SUGGESTIONS = 3  # of one request: looking for a near word takes about a millisecond
 
 
@@ -139,13 +141,17 @@ def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
 
 
 def _query_faults(name: str, field: Field[Any] | None, problem: Any) -> list[Fault]:
-    """`field` is None where the schema refuses all parameters together."""
+    """`field` is None where the schema refuses all parameters together. `meta` has the bounds that the text names."""
     if field is None:
         return [Fault("invalid_parameter", text) for text in _flatten(problem)]
-    bounds = {key: value for check in field.validators
-              for key, value in (("min", getattr(check, "min", None)), ("max", getattr(check, "max", None)))
-              if value is not None}
-    return [Fault("invalid_parameter", text, parameter=name, meta=bounds or None) for text in _flatten(problem)]
+    bounds = [(key, value) for check in field.validators for key in ("min", "max")
+              if (value := getattr(check, key, None)) is not None]
+    faults = []
+    for text in _flatten(problem):
+        named = set(_NUMBER.findall(text))
+        meta = {key: value for key, value in bounds if str(value) in named}
+        faults.append(Fault("invalid_parameter", text, parameter=name, meta=meta or None))
+    return faults
 
 
 def _flatten(problem: Any) -> list[str]:

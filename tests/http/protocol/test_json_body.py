@@ -82,6 +82,21 @@ def test_a_byte_order_mark_before_a_body_is_ignored(as_role, given, method):
         check_problem(editor.client.open(path, data=bad, **send), 400, "malformed_json")
 
 
+@pytest.mark.parametrize(("raw", "text"), [
+    (b'{"a":' + 5_000 * b"9" + b"}", "A number has at most 64 characters."),
+    (b'{"a":-' + 5_000 * b"9" + b"}", "A number has at most 64 characters."),
+    (b'{"a":0.' + 5_000 * b"1" + b"}", "A number has at most 64 characters."),
+    (b'{"a":' + 64 * b"9" + b"}", "A number does not fit in 64 bits."),
+    (b'{"a":1e400}', "A number is out of range."),
+    (b'{"a":\n"b', "Unterminated string starting at line 2, column 1."),
+    (b'{"a":"b\tc"}', "Invalid control character at line 1, column 8."),
+])
+def test_the_text_says_what_is_wrong(raw, text):
+    with pytest.raises(Problem) as caught:
+        parse_object(raw)
+    assert caught.value.detail == text
+
+
 def test_a_string_that_cannot_be_stored_is_pointed_at():
     with pytest.raises(Problem) as caught:
         parse_object(b'{"a/b":{"c~d":[1,"\\u0000"]}}')

@@ -85,6 +85,19 @@ def test_lines_of_ndjson_are_counted_with_the_blank_ones():
     assert found == [(1, {"text": "a"}), (3, "invalid_body"), (4, "malformed_json"), (5, "malformed_json"), (6, {})]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_a_line_of_ndjson_that_is_no_json_says_where_in_the_file(end):
+    lines = [b'{"text": "a"}', b"", b'{"text": "a"', b"{'text': 1}", b'{"text": "a', b"{} {}"]
+    found = {number: line.detail for number, line in read(file_formats.NDJSON, end.join(lines) if end else lines[2])
+             if isinstance(line, Problem)}
+    assert found == ({
+        3: "Expecting ',' delimiter at line 3, column 13.",
+        4: "Expecting property name enclosed in double quotes at line 4, column 2.",
+        5: "Unterminated string starting at line 5, column 10.",
+        6: "Extra data at line 6, column 4.",
+    } if end else {1: "Expecting ',' delimiter at line 1, column 13."})
+
+
 def test_a_line_without_end_is_one_fault_and_the_next_is_read(monkeypatch):
     monkeypatch.setattr(file_formats, "LONGEST", 100)
     found = read(file_formats.NDJSON, b"x" * 1000 + b"\n" + b"y" * 101 + b'\n{"text": "a"}\n' + b"z" * 500)

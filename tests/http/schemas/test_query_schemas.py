@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from marshmallow import ValidationError, post_load, validates, validates_schema
+from marshmallow import ValidationError, post_load, validate, validates, validates_schema
 from werkzeug.wrappers import Request
 
+from blueprints.http.protocol.messages import Message
 from blueprints.http.protocol.problems import Problem
 from blueprints.http.schemas.cursor_parameter import CursorParameter
-from blueprints.http.schemas.fields import Line, StrictSchema
+from blueprints.http.schemas.fields import Line, StrictSchema, Text
 from blueprints.http.schemas.parameters import Number
 from blueprints.http.schemas.validation import load_query
 
@@ -39,6 +40,14 @@ class Range(StrictSchema):
 SCHEMA = Range()
 
 
+class Bounds(StrictSchema):
+    low = Number(validate=validate.Range(-10, 100, error=Message(
+        "Must be greater than or equal to {min} and less than or equal to {max}.")))
+    percent = Number(validate=validate.Range(0, 100))
+    unit = Line(maximum=20, data_key="in")
+    note = Text(maximum=200)
+
+
 def load(query):
     return load_query(SCHEMA, Request({"QUERY_STRING": query}))
 
@@ -57,6 +66,25 @@ def test_post_load_makes_what_the_handler_finds():
 def test_validates_refuses_a_parameter():
     assert faults("low=3") == [("invalid_parameter", "low", "Must be even.")]
     assert faults("low=x") == [("invalid_parameter", "low", "Not a valid integer.")]
+    for digits in ("9223372036854775808", "-9223372036854775808", 5_000 * "9"):
+        assert faults(f"low={digits}") == [("invalid_parameter", "low", "Number too large.")]
+    assert load(f"low={5_000 * '0'}4")["low"] == load("low=-04&high=0")["low"] + 8 == 4
+
+
+@pytest.mark.parametrize(("query", "text", "meta"), [
+    ("in=", "Length must be between 1 and 20.", {"min": 1, "max": 20}),
+    (f"in={21 * 'k'}", "Length must be between 1 and 20.", {"min": 1, "max": 20}),
+    ("in=%01", "Control characters and line breaks are not allowed.", None),
+    (f"note={201 * 'n'}", "Longer than maximum length 200.", {"max": 200}),
+    ("note=%00", "The character NUL is not allowed.", None),
+    ("low=200000", "Must be greater than or equal to -10 and less than or equal to 100.", {"min": -10, "max": 100}),
+    ("low=x", "Not a valid integer.", None),
+    ("percent=101", "Must be greater than or equal to 0 and less than or equal to 100.", {"min": 0, "max": 100}),
+])
+def test_meta_has_the_bounds_that_the_text_names(query, text, meta):
+    with pytest.raises(Problem) as refused:
+        load_query(Bounds(), Request({"QUERY_STRING": query}))
+    assert [(fault.detail, fault.meta) for fault in refused.value.faults] == [(text, meta)]
 
 
 def test_validates_schema_refuses_parameters_together_or_one_of_them():
