@@ -14,6 +14,7 @@ from models.tables.seals import proof_of
 
 from .http.auditing.trail import sealer
 from .http.request.audit import note_look
+from .http.schemas.fields import IdText
 
 
 class AuditSchema(StrictSchema):
@@ -21,7 +22,7 @@ class AuditSchema(StrictSchema):
 
     id = Id(dump_only=True)
     time = Time(dump_only=True)
-    principal = fields.String(dump_only=True)
+    principal = IdText(dump_only=True, maximum=100)
     role = fields.String(dump_only=True)
     action = fields.String(dump_only=True)
     resource = fields.String(dump_only=True)

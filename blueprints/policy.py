@@ -22,7 +22,7 @@ from policies.wording.finding import single_person
 
 from .http.questions.circumstances import CircumstancesSchema, environment, named_row, require_known
 from .http.questions.names import Names, shown_to
-from .http.questions.persons import named_person
+from .http.questions.persons import Who, named_person
 from .http.questions.predicted import Question, predict
 from .http.questions.untold import refuse_to_tell, told_persons, withheld
 from .http.request.access import Supposed
@@ -69,8 +69,8 @@ class PolicySchema(StrictSchema):
 
 
 class QuestionSchema(CircumstancesSchema):
-    who = Line(required=True, maximum=254, data_key="as",
-               metadata={"description": "An e-mail, a user's id, or a role.", "example": "editor"})
+    who = Who(required=True, data_key="as", metadata={
+        "description": "An e-mail, a user's id, or a role.", "example": "editor"})
     permission = Line(required=True, metadata={"description": "What is asked about, such as article.publish.",
                                                "example": "article.publish"})
     id = Id(metadata={"description": "The object; without it, the answer is about any."})

@@ -24,7 +24,7 @@ from policies.tools.written import Files
 from policies.wording.finding import single_person
 
 from .http.questions.names import USERS
-from .http.questions.persons import Shown, named_person, shown_persons
+from .http.questions.persons import Shown, Who, named_person, shown_persons
 from .http.questions.untold import mentions, told_persons, untold_ids, withheld
 from .http.request.reasons import hidden_of
 from .http.schemas.parameters import Number
@@ -44,7 +44,7 @@ class MatrixQuerySchema(StrictSchema):
         "description": "Only the permissions of these resources, separated by commas."})
     roles = DelimitedList(Line(maximum=64), data_key="role", metadata={
         "description": "Only the columns of these roles, separated by commas."})
-    person = Line(maximum=254, metadata={
+    person = Who(metadata={
         "description": "Also the cells of this user, by id or e-mail: what the lines about the user and those about "
                        "the user's role give together."})
     q = Line(maximum=100, metadata={

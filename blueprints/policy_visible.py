@@ -15,6 +15,7 @@ from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes
 
 from .http.pipeline.limiting import spend_more
 from .http.questions.circumstances import environment
+from .http.questions.persons import Who
 from .http.questions.untold import refuse_to_tell_fields, told_by
 from .http.request.access import Supposed
 from .http.request.audit import note_look
@@ -29,8 +30,8 @@ _IDS_OF_A_UNIT = 20
 
 
 class _Question(StrictSchema):
-    who = Line(required=True, maximum=254, data_key="as",
-               metadata={"description": "An e-mail, a user's id, or a role.", "example": "editor"})
+    who = Who(required=True, data_key="as", metadata={
+        "description": "An e-mail, a user's id, or a role.", "example": "editor"})
     collection = Line(required=True, metadata={"description": "The plural name of a collection.",
                                                "example": "articles"})
     ids = DelimitedList(Id(), validate=length(1, MOST), metadata={

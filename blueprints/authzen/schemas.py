@@ -10,7 +10,7 @@ from gatepost import Int, StrictSchema, Text
 
 from ..http.protocol.json_body import ANY, JSON
 from ..http.schemas.documented import example_id
-from ..http.schemas.fields import length, one_of
+from ..http.schemas.fields import IdText, length, one_of
 
 MOST = 100  # evaluations of one request: each may take a statement or two
 _LONGEST = 1_000  # characters of an id
@@ -39,14 +39,14 @@ class SubjectSchema(KindSchema):
     """`user` (an id, or `guest`), `role`, or `service` (the id of a service token)."""
 
     type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "user"})
-    id = Text(required=True, maximum=_LONGEST, metadata={"example": example_id("users")})
+    id = IdText(required=True, maximum=_LONGEST, metadata={"example": example_id("users")})
 
 
 class ResourceSchema(KindSchema):
     """The name of a resource, such as `article`. The id "" means any object that there could be."""
 
     type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "article"})
-    id = Text(required=True, maximum=_LONGEST, metadata={"example": example_id("articles")})
+    id = IdText(required=True, maximum=_LONGEST, metadata={"example": example_id("articles")})
 
 
 class ActionSchema(OpenSchema):

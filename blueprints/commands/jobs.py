@@ -9,7 +9,7 @@ import orjson
 
 from blueprints.commands.instance import open_instance, record
 from blueprints.commands.printing import Group, echo
-from models.base import Rows, is_id
+from models.base import Rows, read_id
 from models.tables.job import CANCELLED, DONE, FAILED, STATES, Job
 
 _LISTED = 50
@@ -104,7 +104,8 @@ def cancel(id: str) -> None:
 
 
 def _found(id: str, *, lock: bool = False) -> Job:
-    job = Job.by_id(id, lock=lock) if is_id(id) else None
+    known = read_id(id)
+    job = None if known is None else Job.by_id(known, lock=lock)
     if job is None:
         raise click.ClickException(f"There is no job {id}.")
     return job

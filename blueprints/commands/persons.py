@@ -16,7 +16,7 @@ from blueprints.commands.private_file import private_file
 from blueprints.http.schemas import file_formats
 from blueprints.persons import erasing, exporting, repeating
 from blueprints.persons.erasing import STAYS, CannotErase, Found
-from models.base import is_id
+from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut
 from models.records.columns import mailbox
 from models.tables import erasure
@@ -103,7 +103,8 @@ def list_erasures(file: Path) -> None:
 
 
 def _person(instance: Instance, named: str) -> User:
-    found = User.by_id(named) if is_id(named) else None
+    id = read_id(named)
+    found = None if id is None else User.by_id(id)
     return instance.user(mailbox(named)) if found is None else found
 
 

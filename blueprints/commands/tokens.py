@@ -7,7 +7,7 @@ import click
 from blueprints.commands.instance import AppFactory, open_instance, record, services_for
 from blueprints.commands.printing import Group, echo
 from blueprints.http.request.identity import service_token
-from models.base import DAY, Rows, is_id, later
+from models.base import DAY, Rows, later, read_id, with_read_id
 from models.tables.restored import release_tokens
 from models.tables.service_token import LASTS, ServiceToken
 
@@ -76,8 +76,9 @@ def release(ids: tuple[str, ...]) -> None:
     \b
     Example: gatepost token release
     """
+    ids = tuple(map(with_read_id, ids))
     with open_instance() as instance:
-        if unknown := [id for id in ids if not is_id(id) or ServiceToken.by_id(id) is None]:
+        if unknown := [id for id in ids if read_id(id) is None or ServiceToken.by_id(id) is None]:
             raise click.ClickException(f"There is no token {unknown[0]}.")
 
         def work() -> int:
@@ -97,7 +98,8 @@ def revoke(id: str) -> None:
     Example: gatepost token revoke 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
     """
     with open_instance() as instance:
-        row = ServiceToken.by_id(id) if is_id(id) else None
+        known = read_id(id)
+        row = None if known is None else ServiceToken.by_id(known)
         if row is None:
             raise click.ClickException(f"There is no token {id}.")
 

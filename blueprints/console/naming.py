@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from gatepost import Call, Collection, Fault, Problem, is_id
+from models.base import read_id
 
 from ..http.questions.names import TITLES, title
 from ..http.reading.filters import parameter
@@ -46,8 +47,8 @@ def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
     if collection is None or operation not in call.services.registry.by_operation \
             or not call.access.may_ever(collection.view):
         return []
-    if is_id(text):
-        return [(id, title(row, with_email=True)) for id, row in collection.visible_many(call, [text]).items()]
+    if (known := read_id(text)) is not None:
+        return [(id, title(row, with_email=True)) for id, row in collection.visible_many(call, [known]).items()]
     query = _sought(collection, text)
     if text and not query:
         return []

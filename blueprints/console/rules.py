@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 
 from flask import Response
 
-from gatepost import Call, Message, Problem, is_id
+from gatepost import Call, Message, Problem
+from models.base import read_id
 from policies.tools.matrix import table_of
 
 from ..http.resources.asking import ask
@@ -103,7 +104,7 @@ def rules(call: Call) -> Response:
 
 def _named(person: str) -> bool:
     """Whether the text names one person, and is no part of names."""
-    return "@" in person or is_id(person)
+    return "@" in person or read_id(person) is not None
 
 
 def _table(call: Call, asked: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:

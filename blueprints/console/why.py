@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from flask import Response
 
-from gatepost import Call, Problem, is_id
+from gatepost import Call, Problem
+from models.base import read_id
 
 from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
@@ -35,7 +36,7 @@ def why(call: Call) -> Response:
 
 def _people(call: Call, text: str) -> list[tuple[str, str]]:
     """The people whom a text finds that is no e-mail, id or role. Raises `Problem` where it finds nobody."""
-    if "@" in text or is_id(text) or text in call.access.policy.roles:
+    if "@" in text or read_id(text) or text in call.access.policy.roles:
         return []
     if several := found(call, "users", text):
         return several
@@ -44,7 +45,7 @@ def _people(call: Call, text: str) -> list[tuple[str, str]]:
 
 def objects_found(call: Call, permission: str, text: str) -> list[tuple[str, str]]:
     """The objects that a text finds which is no id. Raises `Problem` where it finds none."""
-    if not text or is_id(text):
+    if not text or read_id(text):
         return []
     if several := found(call, collection_of(call, permission), text):
         return several

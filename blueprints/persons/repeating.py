@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from models.base import is_id, now
+from models.base import now, read_id
 from models.engine.database import Database
 from models.records.times import parse_time
 from models.tables import erasure
@@ -38,8 +38,9 @@ def read(place: Path) -> list[Erasure]:
         for number, line in enumerate(file, 1):
             try:
                 said = json.loads(line)
-                id, begun_at, heir_id = said["user_id"], parse_time(said["begun_at"]), said["heir_id"]
-                if not is_id(id) or (heir_id is not None and not is_id(heir_id)):
+                begun_at = parse_time(said["begun_at"])
+                id, heir_id = (None if one is None else read_id(one) for one in (said["user_id"], said["heir_id"]))
+                if id is None or (heir_id is None) != (said["heir_id"] is None):
                     raise ValueError("not an id")
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise BadList(f"{place}:{number} is no line of `gatepost user erasures`.") from None

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from os import urandom
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_LENGTH = 36  # characters
 
 
 def new_id() -> str:
@@ -39,3 +40,19 @@ def _written(milliseconds: int, fraction: int, rest: int) -> str:
 def is_id(text: str) -> bool:
     """Whether `text` is a UUID in the one form that we write (RFC 9562 §4: lower case on output)."""
     return _ID.fullmatch(text) is not None
+
+
+def read_id(text: str) -> str | None:
+    """Returns the UUID in the form that we write; None for a text that is none (RFC 9562 §4: any case on input)."""
+    if is_id(text):
+        return text
+    # The length first: a text may be long. No letter beyond ASCII becomes one of a to f.
+    lowered = text.lower() if len(text) == _LENGTH else ""
+    return lowered if is_id(lowered) else None
+
+
+def with_read_id(text: str) -> str:
+    """Returns a text that is an id, or `user:<id>`, with the id as we write it; any other as it is."""
+    person, id = ("user:", text[5:]) if text.startswith("user:") else ("", text)
+    found = read_id(id)
+    return text if found is None else person + found

@@ -82,6 +82,12 @@ def test_a_job_is_tried_again_or_cancelled_and_the_trail_says_so(command, before
     assert id in instance.run("audit", "tail").stdout
 
 
+def test_an_id_may_be_in_capitals(instance, database):
+    id = add(database)
+    assert instance.run("jobs", "cancel", id.upper()).returncode == 0
+    assert state(database, id) == "cancelled"
+
+
 @pytest.mark.parametrize(("command", "before", "why"), [
     ("retry", "waiting", "is waiting; only one that has failed is tried again."),
     ("retry", "done", "is done; only one that has failed is tried again."),

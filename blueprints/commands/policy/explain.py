@@ -30,7 +30,7 @@ from blueprints.http.request.endpoint import Endpoint
 from blueprints.http.request.identity import guest, principal_of
 from blueprints.http.request.meant import meant
 from blueprints.http.resources.collection import Collection
-from models.base import Rows, is_id
+from models.base import Rows, read_id
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy, Principal
@@ -153,10 +153,11 @@ def find_object(collection: Collection | None, permission: str, id: str, tenant_
     resource = permission.partition(".")[0]
     if collection is None:
         raise click.ClickException(f"{resource} is no collection; ask without an id.")
-    if not is_id(id):
+    known = read_id(id)
+    if known is None:
         raise click.ClickException(f"{id!r} is no id.")
     for tenant in dict.fromkeys((tenant_id, *(tenant.id for tenant in Tenant.all()))):
-        if (row := Rows(collection.model, tenant).find(id)) is not None:
+        if (row := Rows(collection.model, tenant).find(known)) is not None:
             return row
     raise click.ClickException(f"There is no {resource} {id}: the answer to everybody is 404.")
 

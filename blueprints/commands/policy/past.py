@@ -11,7 +11,7 @@ from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.past import NotKept, Past, explained, gone, recorded, rules_of
-from models.base import Rows, is_id
+from models.base import Rows, read_id
 from models.tables.audit import Audit, of_all
 from policies import Policy
 
@@ -22,7 +22,8 @@ def past(id: str) -> list[Past]:
     Raises ClickException where there is no such row, where it tells no decision, or where the rules of then are gone.
     """
     with open_instance():
-        row = of_all().where(Audit.id == id).first() if is_id(id) else None
+        known = read_id(id)
+        row = None if known is None else of_all().where(Audit.id == known).first()
         if row is None:
             raise click.ClickException(f"The audit trail has no row {id}.")
         told = recorded(row, folders.registry().vocabulary)

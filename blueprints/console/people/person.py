@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from flask import Response
 
-from gatepost import Call, Collection, Endpoint, Problem, is_id
+from gatepost import Call, Collection, Endpoint, Problem
+from models.base import read_id
 
 from ...http.credentials import console_sessions
 from ...http.credentials.console_sessions import member
@@ -58,8 +59,8 @@ def _ended(call: Call, _: Any) -> Response:
 
 
 def _whose(call: Call) -> str:
-    id = call.path.get("person", call.path["id"])
-    if not is_id(id):
+    id = read_id(call.path.get("person", call.path["id"]))
+    if id is None:
         raise Problem("not_found")
     return id
 

@@ -19,7 +19,7 @@ from time import perf_counter
 
 from flask import Request, Response, g, request
 
-from models.base import is_id
+from models.base import is_id, read_id
 from models.engine.errors import Busy, Overloaded
 
 from ..operations.deprecation import QUERY, Deprecation
@@ -89,9 +89,8 @@ def validate(call: Call) -> None:
         limiting.allow_body(call)
         call.request = endpoint.read_form(call.request)
     negotiation.check(call)
-    if isinstance(id := call.path.get("id"), str) and not endpoint.by_slug and not is_id(id):
-        fault = Fault("invalid_parameter", "This is not an id.", parameter="id")
-        raise Problem.of([fault], "invalid_parameter")
+    if isinstance(id := call.path.get("id"), str) and not is_id(id):
+        _read_path(call, id)
     call.query = validation.load_query(endpoint.query, call.request, call.access.may_ever)
     conditional.check_syntax(call)
     idempotency.check_syntax(call)
@@ -267,6 +266,14 @@ def _write(call: Call) -> None:
         idempotency.replay_twin(call, call.claim)
     if call.write.enqueued:
         call.services.jobs.wake()
+
+
+def _read_path(call: Call, id: str) -> None:
+    """Writes the id of the path as we write ids. 400 for a text that is none, except where it may be a slug."""
+    if (read := read_id(id)) is not None:
+        call.path = {**call.path, "id": read}
+    elif not call.endpoint.by_slug:
+        raise Problem.of([Fault("invalid_parameter", "This is not an id.", parameter="id")], "invalid_parameter")
 
 
 def _judge(call: Call) -> None:

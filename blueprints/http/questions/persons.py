@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from models.base import Rows, is_id
+from models.base import Rows, is_id, with_read_id
 from models.tables.user import User
 
 from ..protocol.problems import not_found
 from ..reading.readable import Readable
 from ..request.call import Call
 from ..request.reasons import hidden_of
+from ..schemas.fields import Line
 from .names import USERS, title
 
 
@@ -24,6 +25,16 @@ class Shown:
     id: str
     name: str | None = None
     role: str | None = None
+
+
+class Who(Line):
+    """An e-mail, an id of a user, or a role; the id is loaded in lower case."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(maximum=254, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return with_read_id(super()._deserialize(value, attr, data, **kwargs))
 
 
 def named_person(call: Call, who: str) -> User:

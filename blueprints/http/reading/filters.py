@@ -19,7 +19,7 @@ from models.records.columns import IdField, ListField, holds
 
 from ..request.call import Call
 from ..schemas.documented import choices
-from ..schemas.fields import Bool, Email, Id, Int, Text, Time, length
+from ..schemas.fields import Bool, Email, Id, IdText, Int, Text, Time, length
 from ..schemas.parameters import LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
@@ -55,7 +55,7 @@ def parameter(name: str, operator: str) -> str:
 def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]:
     """The parameter of a filter, typed like the field that it is about."""
     if name in collection.expansions:
-        return Text(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
+        return IdText(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
     # A column that is not answered can be filtered by all the same.
     declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
     said = {"description": meaning(name, operator, declared)}
@@ -75,6 +75,8 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
             value = Number(metadata=about)
         case Bool() | fields.Boolean():
             value = Switch(metadata=about)
+        case IdText():
+            value = IdText(maximum=_LONGEST, minimum=least, metadata=about)
         case Email():
             value = LowerText(maximum=_LONGEST, minimum=least, metadata=about)
         case _:

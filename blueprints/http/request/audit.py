@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from models.base import is_id, is_new
+from models.base import is_new, read_id
 from models.records.columns import mailbox
 from models.tables.audit import add
 from models.tables.user import User
@@ -171,8 +171,7 @@ def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[st
     # A caller whose token is not valid has no principal.
     actor = call.actor or guest(call.services.guest_tenant)
     # A client chooses what the path says: what is no id is neither stored nor told apart.
-    named = call.path.get("id", "")
-    id = named if is_id(named) else None
+    id = read_id(call.path.get("id", ""))
     if call.row is not None:
         id = None if is_new(call.row) else call.facts.get("id")  # a row that was refused is nowhere
     if decided:

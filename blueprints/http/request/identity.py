@@ -14,7 +14,7 @@ from hmac import compare_digest
 
 from flask import Request
 
-from models.base import Rows, is_id, new_id, now
+from models.base import Rows, new_id, now, read_id
 from models.engine.errors import TimedOut, Unavailable
 from models.tables.service_token import Bearer, ServiceToken
 from models.tables.session import Session, SessionUser
@@ -106,9 +106,10 @@ def _user(services: Services, token: str) -> tuple[Principal, str]:
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:
-    id, _, secret = token.removeprefix(SERVICE).partition("_")
-    bearer = ServiceToken.bearer(services.database, id) if is_id(id) else None
-    if bearer is None or not compare_digest(bearer.token_hash, hashed(secret)) or not bearer.active:
+    sent, _, secret = token.removeprefix(SERVICE).partition("_")
+    id = read_id(sent)
+    bearer = None if id is None else ServiceToken.bearer(services.database, id)
+    if id is None or bearer is None or not compare_digest(bearer.token_hash, hashed(secret)) or not bearer.active:
         raise Problem("invalid_token", "This is not a valid service token.")
     if bearer.expires_at is not None and bearer.expires_at <= now():
         raise Problem("token_expired", "The service token has expired.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
-from models.base import is_id, parse_time
+from models.base import parse_time, read_id, with_read_id
 
 from ..protocol.json_body import unstorable
 from ..protocol.messages import Message
@@ -182,16 +182,23 @@ class Bool(fields.Boolean):
 
 
 class Id(fields.String):
-    """A UUIDv7 in canonical lower-case text (RFC 9562)."""
+    """A UUID, loaded in lower case (RFC 9562)."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(validate=_checks(kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text: str = super()._deserialize(value, attr, data, **kwargs)
-        if not is_id(text):
+        id = read_id(super()._deserialize(value, attr, data, **kwargs))
+        if id is None:
             raise ValidationError("This is not an id.")
-        return text
+        return id
+
+
+class IdText(Text):
+    """Text that may be an id, or `user:<id>`; the id is loaded in lower case."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return with_read_id(super()._deserialize(value, attr, data, **kwargs))
 
 
 class Time(fields.String):
@@ -226,3 +233,16 @@ class Reference(Id):
         super().__init__(**kwargs)
         self.collection = collection
         self.expand = expand
+
+
+def with_read_ids(declared: fields.Field[Any] | None, value: Any) -> Any:
+    """Returns a value that is not loaded, such as a read-only one, with its ids as the field would load them."""
+    match declared, value:
+        case Id(), str():
+            return read_id(value) or value
+        case fields.List(inner=inner), list():
+            return [with_read_ids(inner, entry) for entry in value]
+        case fields.Nested(schema=Schema(fields=known)), dict():
+            return {name: with_read_ids(known[name], inner) if name in known else inner
+                    for name, inner in value.items()}
+    return value

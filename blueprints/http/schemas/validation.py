@@ -22,6 +22,7 @@ from ..protocol.messages import Message
 from ..protocol.problems import MOST_FAULTS, Fault, Problem
 from .bounded_cache import BoundedCache
 from .cursor_parameter import CursorParameter, split
+from .fields import with_read_ids
 from .loaded_query import NO_PARAMETERS, LoadedQuery
 from .parameters import Tag
 
@@ -34,13 +35,13 @@ _SUGGESTIONS = 3  # of one request: looking for a near word takes about a millis
 
 def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
               fixed: tuple[str, ...] = (), kept: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The body as the schema understands it, and the read-only fields that came with it, as sent.
+    """The body as the schema understands it, and the read-only fields that came with it, with their ids read.
 
     `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field may be
     there is for the handler to say: equal to the stored row it is harmless. `kept` may be left out.
     Raises `Problem` with its faults together, at most `MOST_FAULTS`: `missing_field`, `unknown_field`, `invalid_field`.
     """
-    read_only = {name: value for name, value in body.items()
+    read_only = {name: with_read_ids(schema.fields[name], value) for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
     writable = {name: value for name, value in body.items() if name not in read_only}
     if schema.unknown == RAISE and len(writable) > len(schema.fields) + MOST_FAULTS:

@@ -12,7 +12,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from models.base import Owned, is_id
+from models.base import Owned, read_id
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, read_only
@@ -20,6 +20,7 @@ from ..request import identity
 from ..request.access import Access
 from ..request.call import Call, Write
 from ..request.decision import Grouped
+from ..schemas.fields import with_read_ids
 from ..schemas.validation import load_body
 from .writable import Writable
 
@@ -180,10 +181,10 @@ class RowsMeant:
     def addresses(self, line: Values) -> list[Address]:
         """The values by which a line may name a row that is there: its id before its key."""
         found = []
-        if isinstance(id := line.get("id"), str) and is_id(id):
+        if isinstance(sent := line.get("id"), str) and (id := read_id(sent)) is not None:
             found.append(("id", id))
         if self._key is not None and isinstance(value := line.get(self._key), str):
-            found.append((self._key, value))
+            found.append((self._key, with_read_ids(self._collection.body_schema.fields.get(self._key), value)))
         return found
 
     def dangles(self, addresses: Iterable[Address]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from models.base import Record, is_id
+from models.base import Record, is_id, with_read_id
 from models.engine.prepared import Bind
 from models.tables import share
 from models.tables.share import Share
@@ -41,10 +41,13 @@ _GRANTEE = r"(?:user|group|role):\S(?:.*\S)?"
 class Grantee(Line):
     """`user:<id>`, `group:<name>` or `role:<name>`."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(rf"\A{_GRANTEE}\Z", error=_FORMS)
+    def __init__(self, *, forms: str = _GRANTEE, about: str = _FORMS, **kwargs: Any) -> None:
+        check = validate.Regexp(rf"\A{forms}\Z", error=_FORMS)
         super().__init__(maximum=100, validate=[check], metadata={
-            "description": _FORMS, "example": f"user:{example_id('users')}"}, **kwargs)
+            "description": about, "example": f"user:{example_id('users')}"}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return with_read_id(super()._deserialize(value, attr, data, **kwargs))
 
 
 class ShareSchema(StrictSchema):
@@ -66,10 +69,8 @@ class NewShareSchema(ShareSchema):
 class _Withdrawal(StrictSchema):
     """`me` is taken by `_Leaving`, and is described here: one operation stands for both."""
 
-    grantee = Line(required=True, maximum=100, metadata={
-        "example": f"user:{example_id('users')}",
-        "description": f"{_FORMS} `{ME}` is the caller's own user:<id>, which no permission is needed to give up."},
-        validate=[validate.Regexp(rf"\A(?:{ME}|{_GRANTEE})\Z", error=_FORMS)])
+    grantee = Grantee(required=True, forms=f"(?:{ME}|{_GRANTEE})", about=(
+        f"{_FORMS} `{ME}` is the caller's own user:<id>, which no permission is needed to give up."))
 
 
 class _Leaving(StrictSchema):

@@ -113,7 +113,7 @@ def test_whatever_stands_in_a_text_is_meant_literally(names, text):
 @pytest.mark.parametrize("query", [
     {"price": ""}, {"price": "1.0"}, {"price": "1e3"}, {"price": "9223372036854775808"}, {"price": "9" * 5000},
     {"price": "-9223372036854775808"}, {"price__gte": "ten"}, {"price__lt": "0x10"}, {"price": "1 OR 1=1"},
-    {"category_id": "1"}, {"category_id": ""}, {"category_id": NO_ROW[:-1] + "A"}, {"category_id": f"{NO_ROW}'"},
+    {"category_id": "1"}, {"category_id": ""}, {"category_id": NO_ROW[:-1] + "G"}, {"category_id": f"{NO_ROW}'"},
     {"category_id__in": ""}, {"category_id__in": f"{NO_ROW},"}, {"category_id__in": ",".join([NO_ROW] * 101)},
     {"category_id__isnull": ""}, {"category_id__isnull": "1"}, {"category_id__isnull": "yes"},
     {"category_id__isnull": "True"}, {"owner_id": "me"}, {"owner_id": "null"},

@@ -307,7 +307,7 @@ def test_what_is_not_an_id_is_a_problem_document_on_every_route(admin):
     def check(endpoint):
         caller = admin()
         for id in (str(2**70), "9" * 5_000, "0", "-1", "x", "%00", "%ff", "%ED%A0%80", "%zz", "%F0%9F%98%80", "*",
-                   "null", "01930000-0000-7000-8000-00000000000A", NO_ROW.replace("-", ""), f"{{{NO_ROW}}}",
+                   "null", "01930000-0000-7000-8000-00000000000G", NO_ROW.replace("-", ""), f"{{{NO_ROW}}}",
                    f"{NO_ROW}%0A", f"%20{NO_ROW}", f"{NO_ROW}x", "' OR 1=1 --", "${7*7}", "%D9%A1", "0" * 36,
                    "." * 36):
             answer = ask(caller, endpoint, url(endpoint, id))
