@@ -14,7 +14,7 @@ from models.tables.seals import proof_of
 
 from .http.auditing.trail import sealer
 from .http.request.audit import note_look
-from .http.schemas.fields import IdText
+from .http.schemas.fields import IdText, one_of
 
 
 class AuditSchema(StrictSchema):
@@ -28,7 +28,7 @@ class AuditSchema(StrictSchema):
     resource = fields.String(dump_only=True)
     resource_id = Id(dump_only=True, allow_none=True)
     address = fields.String(dump_only=True, allow_none=True)
-    result = fields.String(dump_only=True, metadata={"enum": ["allowed", "refused", "failed"]})
+    result = fields.String(dump_only=True, validate=one_of(["allowed", "refused", "failed"]))
     reason = fields.String(dump_only=True, allow_none=True)
     policy_version = fields.String(dump_only=True, allow_none=True)
     request_id = fields.String(dump_only=True, allow_none=True)

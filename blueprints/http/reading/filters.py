@@ -19,7 +19,7 @@ from models.records.columns import IdField, ListField, holds
 
 from ..request.call import Call
 from ..schemas.documented import choices
-from ..schemas.fields import Bool, Email, Id, IdText, Int, Text, Time, length
+from ..schemas.fields import Bool, Email, Id, IdText, Int, Text, Time, length, one_of, values_of
 from ..schemas.parameters import LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
@@ -60,13 +60,19 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
     said = {"description": meaning(name, operator, declared)}
     about: dict[str, Any] = {} if operator == "in" else said
-    if operator in ("eq", "ne", "in") and (known := collection.values_of(name)):
-        about |= choices(collection.schema, name, known)
     if operator == "isnull":
         return Switch(metadata=about)
+    known: tuple[str, ...] = ()
+    if operator in ("eq", "ne", "in"):
+        known = collection.values_of(name)
+    elif operator == "has" and isinstance(declared, fields.List):
+        declared = declared.inner
+        known = values_of(declared)
     least = 1 if operator in ("contains", "startswith", "in", "has") else 0
     value: fields.Field[Any]
     match declared:
+        case _ if known:
+            value = fields.String(validate=one_of(known), metadata=about | choices(collection.schema, name, known))
         case Id() | IdField():
             value = Id(metadata=about)
         case Time():

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import peewee as pw
 from marshmallow import Schema, fields
-from marshmallow.validate import OneOf
 
 from models.base import Record, Rows, last_id, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
@@ -23,7 +22,7 @@ from ..request.access import Narrowing
 from ..request.call import Call
 from ..schemas.bounded_cache import BoundedCache
 from ..schemas.documented import Expanded, answered
-from ..schemas.fields import StrictSchema
+from ..schemas.fields import StrictSchema, values_of
 from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions
@@ -119,10 +118,7 @@ class Readable:
 
     def values_of(self, name: str) -> tuple[str, ...]:
         """All the values that a field of text can have, where they are few and declared."""
-        declared = self.body_schema.fields.get(name)
-        choices = (check.choices for check in (declared.validators if declared else ()) if isinstance(check, OneOf))
-        found = next(choices, ())
-        return tuple(sorted(found)) if all(isinstance(value, str) for value in found) else ()
+        return values_of(self.body_schema.fields.get(name))
 
     @cached_property
     def answer(self) -> Schema:

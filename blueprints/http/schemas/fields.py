@@ -37,6 +37,13 @@ def one_of(choices: Sequence[str]) -> validate.OneOf:
     return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
 
 
+def values_of(declared: fields.Field[Any] | None) -> tuple[str, ...]:
+    """All the values that a field of text can have, where they are few and declared."""
+    checks = () if declared is None else declared.validators
+    found = next((check.choices for check in checks if isinstance(check, validate.OneOf)), ())
+    return tuple(sorted(found)) if all(isinstance(value, str) for value in found) else ()
+
+
 def _checks(declared: dict[str, Any], *own: Check) -> list[Check]:
     """The field's own checks before those that `validate` declares: one callable or several, as marshmallow takes it.
 

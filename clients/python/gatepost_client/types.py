@@ -19,6 +19,7 @@ AuditField = Literal[
     "id", "time", "principal", "role", "action", "resource", "resource_id", "address", "result", "reason",
     "policy_version", "request_id", "facts", "count", "allowed_actions",
 ]
+AuditResult = Literal["allowed", "failed", "refused"]
 AuditSort = Literal["-time", "time"]
 CategoryExpansion = Literal["parent", "owner"]
 CategoryField = Literal[
@@ -154,7 +155,7 @@ class Audit(TypedDict):
     resource: str
     resource_id: str | None
     address: str | None
-    result: Literal["allowed", "refused", "failed"]
+    result: AuditResult
     reason: str | None
     policy_version: str | None
     request_id: str | None
@@ -733,8 +734,8 @@ class AuditFilters(TypedDict):
     action__in: NotRequired[list[str]]
     resource: NotRequired[str]
     resource_id: NotRequired[str]
-    result: NotRequired[str]
-    result__in: NotRequired[list[str]]
+    result: NotRequired[AuditResult]
+    result__in: NotRequired[list[AuditResult]]
     time__gte: NotRequired[str]
     time__lt: NotRequired[str]
 

@@ -157,6 +157,8 @@ export interface components {
             /** @description What this caller may do to it now, when `fields` names it. */
             allowed_actions?: ("update" | "delete" | "share" | "approve" | "archive" | "publish" | "reject" | "submit")[];
         };
+        /** @enum {string} */
+        AuditResult: "allowed" | "failed" | "refused";
         Audit: {
             /** Format: uuid */
             id: string;
@@ -169,8 +171,7 @@ export interface components {
             /** Format: uuid */
             resource_id: string | null;
             address: string | null;
-            /** @enum {string} */
-            result: "allowed" | "refused" | "failed";
+            result: components["schemas"]["AuditResult"];
             reason: string | null;
             policy_version: string | null;
             request_id: string | null;
@@ -3555,9 +3556,9 @@ export interface operations {
                 /** @description Only rows whose resource has this id. */
                 resource_id?: string;
                 /** @description Only rows whose result is exactly this. */
-                result?: string;
+                result?: components["schemas"]["AuditResult"];
                 /** @description Only rows whose result is one of these, which are separated by commas. */
-                result__in?: string[];
+                result__in?: components["schemas"]["AuditResult"][];
                 /** @description Only rows whose time is this time or later. */
                 time__gte?: string;
                 /** @description Only rows whose time is before this time. */

@@ -55,7 +55,6 @@ def names(client, shop):
     ({"status__ne": "draft"}, range(8)),
     ({"status__in": "draft,active"}, range(8)),
     ({"status__in": "draft"}, []),
-    ({"status": "no such status"}, []),
     ({"category_id__isnull": "true"}, [0, 2, 4, 6]),
     ({"category_id__isnull": "false"}, [1, 3, 5, 7]),
     ({"created_at__gte": "2020-01-01T00:00:00Z"}, range(8)),
@@ -90,11 +89,6 @@ def test_articles_have_a_category_too(client, given):
     assert [row["id"] for row in client.get("/api/articles?category=sport").get_json()["items"]] == [article.id]
 
 
-@pytest.mark.parametrize("collection", ["articles", "products", "orders", "comments", "pages"])
-def test_whatever_has_a_status_is_filtered_by_it(as_role, collection):
-    assert as_role("admin").get(f"/api/{collection}?status=nowhere").get_json()["items"] == []
-
-
 @pytest.mark.both_databases
 @pytest.mark.parametrize("text", ["%", "_", "100%", "l_mp", "%%", "\\", "\\%", "'", "\"", "' OR '1'='1", "*",
                                   "Lam*", "--",
@@ -121,7 +115,8 @@ def test_whatever_stands_in_a_text_is_meant_literally(names, text):
     {"created_at__lt": "2026-02-30T00:00:00Z"}, {"created_at__lt": "10000-01-01T00:00:00Z"},
     {"created_at__lt": "0001-01-01T00:00:00+01:00"}, {"created_at__gte": "1767225600"},
     {"name": "\x00"}, {"name__contains": "a\x00b"}, {"name__contains": ""}, {"name__startswith": ""},
-    {"name__contains": "x" * 1001}, {"name": "x" * 1001}, {"sku__in": ""}, {"status__in": ",".join(["x"] * 101)},
+    {"name__contains": "x" * 1001}, {"name": "x" * 1001}, {"sku__in": ""}, {"status__in": ",".join(["draft"] * 101)},
+    {"status": "no such status"}, {"status__in": "draft,no such status"}, {"status__ne": "activ"},
 ])
 def test_a_value_of_another_type_is_refused(client, query):
     answer = client.get("/api/products", query_string=query)
