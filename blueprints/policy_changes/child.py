@@ -25,7 +25,7 @@ from ..http.protocol.messages import Message
 from ..http.protocol.problems import Problem
 from .trial import FAILED, FINDINGS, INCOMPLETE, TIMEOUT, Question
 
-LONGEST = 60.0  # seconds after which it waits for what does not come; its own work has a limit (`process`)
+LONGEST = 120.0  # seconds after which it waits for what does not come; its own work has a limit (`process`)
 RETRY_AFTER = "5"  # seconds after which another trial may be over
 # It finds its modules where this process does, however that was started.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from blueprints.policy_changes.process import main; main()"
