@@ -171,3 +171,64 @@ def test_a_second_request_on_the_connection_is_answered_after_a_refused_one(addr
     assert received.count(b"HTTP/1.1 ") == 2
     assert b"HTTP/1.1 404" in received
     assert b"HTTP/1.1 200" in received
+
+
+# Answers without a body
+
+
+def kept(line: str, *headers: str) -> bytes:
+    return request(line, *headers).replace(b"Connection: close\r\n", b"")
+
+
+def answers(address, *sent: bytes) -> list[tuple[bytes, bytes]]:
+    """Head and body of each answer to requests on one connection, of which the last asks to close it."""
+    with socket.create_connection(address, timeout=PATIENCE) as connection:
+        connection.sendall(b"".join(sent))
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+    parts = [b"HTTP/1.1 " + part for part in received.split(b"HTTP/1.1 ")]
+    assert parts[0] == b"HTTP/1.1 "
+    return [(head, body) for head, _, body in (part.partition(b"\r\n\r\n") for part in parts[1:])]
+
+
+LAST = request("GET /api/health/live")
+
+
+@pytest.mark.parametrize(("sent", "status"), [
+    (kept("GET /api/articles", "If-None-Match: *"), b"304"), (kept("HEAD /api/articles", "If-None-Match: *"), b"304"),
+    (kept("OPTIONS /api/articles"), b"204"), (kept("HEAD /api/articles"), b"200"), (kept("HEAD /api/nope"), b"404"),
+    (kept("GET /api/articles", "If-None-Match: *", "Connection: keep-alive, TE"), b"304"),
+], ids=["304", "304 to HEAD", "204", "HEAD", "HEAD of a problem", "keep-alive"])
+def test_an_answer_without_a_body_ends_with_its_head_and_keeps_the_connection(address, sent, status):
+    check_kept(address, sent, status)
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_a_head_of_a_stream_ends_with_its_head_and_keeps_the_connection(address, as_role, coding):
+    token = f"Authorization: {as_role('editor').headers['Authorization']}"
+    check_kept(address, kept("HEAD /api/articles/export", token, f"Accept-Encoding: {coding}"), b"200")
+
+
+def check_kept(address, sent, status):
+    found = answers(address, *5 * [sent], LAST)
+    assert [(head[9:12], body) for head, body in found[:-1]] == 5 * [(status, b"")]
+    assert found[-1][0].startswith(b"HTTP/1.1 200")
+    for head, _ in found[:-1]:
+        assert b"connection: close" not in head.lower()
+        if status in (b"204", b"304"):  # RFC 9112 section 6.1
+            assert b"transfer-encoding" not in head.lower()
+
+
+@pytest.mark.parametrize("connection", ["close", "Close", "close, TE", ", close", "TE,close,"])
+@pytest.mark.parametrize("line", ["GET /api/articles", "HEAD /api/articles/export", "GET /api/health/live"])
+def test_a_client_that_asks_to_close_the_connection_is_heard_in_a_list_too(address, line, connection):
+    sent = request(line, "If-None-Match: *").replace(b"Connection: close", f"Connection: {connection}".encode())
+    [(head, _)] = answers(address, sent)
+    assert b"\r\nConnection: close" in head
+
+
+def test_http_1_0_closes_after_an_answer_without_a_body(address):
+    sent = b"GET /api/articles HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nIf-None-Match: *\r\n\r\n"
+    status, headers, body = send(address, sent)
+    assert (status, headers["connection"], body) == (304, "close", b"")

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
-from http.client import HTTPResponse
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -165,6 +165,19 @@ def test_a_connection_whose_bodies_are_read_is_kept(service):
             connection.sendall(sent)
             status, headers = answer_to(connection)
             assert (status, headers.get("connection")) == (400, None)
+
+
+def test_two_hundred_conditional_requests_use_one_connection(service):
+    where, token = urlsplit(service.url), {"Authorization": f"Bearer {service.log_in()}"}
+    with closing(HTTPConnection(where.hostname, where.port, timeout=60)) as connection:
+        connection.connect()
+        connection.auto_open = 0  # a second connection is an error
+        for method, path, sent, status in 200 * (("GET", "/api/articles", {"If-None-Match": "*"}, 304),
+                                                 ("OPTIONS", "/api/articles", {}, 204),
+                                                 ("HEAD", "/api/articles/export", token, 200)):
+            connection.request(method, path, headers=sent)
+            with closing(connection.getresponse()) as answer:
+                assert (answer.status, answer.read(), answer.getheader("Connection")) == (status, b"", None)
 
 
 @pytest.mark.parametrize("sent", [BEGUN, BEGUN_BODY], ids=["headers", "bodies"])

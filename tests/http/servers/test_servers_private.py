@@ -26,7 +26,8 @@ USED = [
     (HTTPChannel, "_flush_exception _flush_some_if_lockable handle_close handle_read handle_write readable received "
                   "send send_continue writable",
      "request requests requests_lock total_outbufs_len close_when_flushed will_close sent_continue"),
-    (WSGITask, "build_response_header finish get_environment service set_close_on_finish", "close_on_finish environ"),
+    (WSGITask, "build_response_header finish get_environment service set_close_on_finish",
+     "close_on_finish content_length environ has_body"),
     (HTTPRequestParser, "close get_body_stream parse_header received",
      "body_rcv chunked command completed content_length error expect_continue first_line headers headers_finished path "
      "proxy_netloc proxy_scheme request_uri version"),

@@ -58,6 +58,13 @@ class Task(WSGITask):
 
     request: WaitressRequest
     channel: Channel
+    _needs_no_close = False  # while the head of an answer is written that ends without a body
+
+    @property
+    def has_body(self) -> bool:
+        """False for the answer to a HEAD that has no length, too: waitress would end it like a body in chunks."""
+        stream_of_head = self.request.command == "HEAD" and self.content_length is None
+        return bool(super().has_body) and not stream_of_head
 
     def get_environment(self) -> WSGIEnvironment:
         environ: WSGIEnvironment = super().get_environment()
@@ -67,13 +74,23 @@ class Task(WSGITask):
             self.set_close_on_finish()
         return environ
 
+    def set_close_on_finish(self) -> None:
+        if not self._needs_no_close:
+            super().set_close_on_finish()
+
     def build_response_header(self) -> bytes:
-        if self.channel.server.stopping and not self.request.asks:
-            self.request.headers["CONNECTION"] = "close"
+        headers = self.request.headers
+        stops = self.channel.server.stopping and not self.request.asks
+        if stops or "close" in _elements(headers.get("CONNECTION", "")):
+            headers["CONNECTION"] = "close"  # waitress does not look for it in a list
+        # Waitress closes after each answer without a length, also after one that has no body.
+        self._needs_no_close = not (self.has_body or self.close_on_finish or self.version == "1.0"
+                                    or headers.get("CONNECTION") == "close")
         # Who has read the answer may send the next body at once.
         if self.request.large:
             self.request.count_no_more()
         header: bytes = super().build_response_header()
+        self._needs_no_close = False
         return header
 
     def finish(self) -> None:
@@ -247,6 +264,10 @@ class Channel(HTTPChannel):
             self.socket.shutdown(socket.SHUT_WR)
         self._unparsed, self._swallow = b"", SWALLOWED
 
+
+def _elements(header: str) -> list[str]:
+    """The elements of a list (RFC 9110 section 5.6.1), in lower case."""
+    return [element.strip(" \t").lower() for element in header.split(",")]
 
 
 def _patience(doing: Doing) -> float:
