@@ -21,12 +21,14 @@ from functools import cached_property
 from itertools import groupby
 from operator import gt, lt
 from typing import Any, cast
+from uuid import UUID
 
 import peewee as pw
 
 from models.engine.prepared import Bind
 
 MAX_KEYS = 3
+_GREATEST = 2**128 - 1  # as an id
 Conditions = tuple[pw.Expression, ...]
 Position = tuple[Any, ...]
 """One value per key of the order, the id last: where a page begins or ends."""
@@ -69,6 +71,12 @@ class SortOrder:
     def directions(self, backward: bool) -> tuple[bool, ...]:
         """Per key, whether a walk forward or backward meets its values descending."""
         return tuple(key.descending != backward for key in self.keys)
+
+    def beside(self, position: Position, backward: bool) -> Position:
+        """The next position after one, before it when `backward`: a walk that turns round there meets its row first."""
+        *keys, id = position
+        number = UUID(id).int + (1 if self.keys[-1].descending == backward else -1)
+        return (*keys, str(UUID(int=min(max(number, 0), _GREATEST))))
 
     def ranges(self, start: Start, backward: bool) -> list[Conditions]:
         """The conditions of the ranges after a position (before it, when backward), in the order of the walk.

@@ -33,8 +33,8 @@ class Page:
     """One page: its rows as tuples of the shape's columns, in the shape's order whichever way the walk went.
 
     `first` and `last` are the positions of its outermost rows. On the side that the walk came from,
-    `has_next` or `has_prev` says that there was a position to come from; only the other side is looked at. An
-    empty page has neither neighbours nor positions.
+    `has_next` or `has_prev` says that there was a position to come from; only the other side is looked at. A
+    page that has become empty keeps the position that the walk came from, if rows are on that side.
     """
 
     rows: list[Row]
@@ -49,6 +49,8 @@ def walk(database: Database, shape: Shape, values: Values, *, size: int, positio
     """The `size` rows after `position`, before it when `backward`; from the very first or last without
     one."""
     rows = _read(database, shape, values, size + 1, position, backward)
+    if not rows and position is not None:
+        return _emptied(database, shape, values, position, backward)
     more, known = len(rows) > size, position is not None
     del rows[size:]
     if backward:
@@ -72,6 +74,13 @@ def skip(database: Database, shape: Shape, values: Values, *, size: int, offset:
     if len(skipped) < offset:
         return Page([])
     return walk(database, shape, values, size=size, position=shape.bare.position(skipped[-1]))
+
+
+def _emptied(database: Database, shape: Shape, values: Values, position: Position, backward: bool) -> Page:
+    beside = shape.order.beside(position, backward)
+    if not _read(database, shape, values, 1, beside, not backward):
+        return Page([])
+    return Page([], has_next=True, last=beside) if backward else Page([], has_prev=True, first=beside)
 
 
 def _page(shape: Shape, rows: list[Row], *, has_next: bool, has_prev: bool) -> Page:

@@ -186,3 +186,43 @@ def test_rows_that_are_there_throughout_come_exactly_once(fill, callers, rows, c
     expected = [id for id in case.reference(present) if id not in touched]
     assert [id for id in seen if id not in touched] == expected
     assert len(set(seen) - touched) == len([id for id in seen if id not in touched])
+
+
+@pytest.mark.parametrize("sort", ["created_at", "-created_at", "title", "status,-created_at"])
+def test_a_page_that_has_become_empty_offers_the_way_back_or_on(as_role, given, sort):
+    admin, category = as_role("admin"), given.category()
+    for _ in range(3):
+        given.article(category_id=category.id)
+    path = f"/api/articles?category_id={category.id}&sort={sort}&limit=1"
+
+    def page(query=""):
+        found = admin.get(path + query)
+        return found.get_json(), found.headers["Link"]
+
+    ids, first = [], page()[0]
+    found = first
+    while True:
+        ids += [one["id"] for one in found["items"]]
+        if not found["has_next"]:
+            break
+        after, found = found["next_cursor"], page(f"&after={found['next_cursor']}")[0]
+    before = found["prev_cursor"]
+    assert admin.delete(f"/api/articles/{ids[2]}").status_code == 204
+    empty, link = page(f"&after={after}")
+    assert (empty["items"], empty["has_next"], empty["next_cursor"], empty["has_prev"]) == ([], False, None, True)
+    assert f"before={empty['prev_cursor']}" in link and 'rel="prev"' in link
+    assert [one["id"] for one in page(f"&before={empty['prev_cursor']}")[0]["items"]] == [ids[1]]
+
+    assert admin.delete(f"/api/articles/{ids[0]}").status_code == 204
+    last = page(f"&before={before}")[0]
+    assert [one["id"] for one in last["items"]] == [ids[1]] and not last["has_prev"]
+    start = page(f"&after={first['next_cursor']}")[0]["prev_cursor"]
+    empty, link = page(f"&before={start}")
+    assert (empty["items"], empty["has_prev"], empty["prev_cursor"], empty["has_next"]) == ([], False, None, True)
+    assert f"cursor={empty['next_cursor']}" in link
+    assert [one["id"] for one in page(f"&cursor={empty['next_cursor']}")[0]["items"]] == [ids[1]]
+
+    assert admin.delete(f"/api/articles/{ids[1]}").status_code == 204
+    for query in (f"&after={after}", f"&before={start}"):
+        assert page(query)[0] == {"items": [], "next_cursor": None, "prev_cursor": None, "has_next": False,
+                                  "has_prev": False}

@@ -168,6 +168,32 @@ def test_the_edges_of_an_empty_list_have_no_neighbours_and_no_positions(opened):
             assert page == Page([], has_next=False, has_prev=False, first=None, last=None)
 
 
+@pytest.mark.parametrize("ordered", ORDERS)
+@few
+@given(rows=tables, case=cases, size=sizes, back=st.booleans(), chance=st.data())
+def test_a_page_that_has_become_empty_leads_back_to_what_is_there(opened, ordered, rows, case, size, back, chance):
+    case = replace(case, order=ordered)
+    keys = [key.column.name for key in case.shape.order.keys]
+    with opened.connected():
+        fill(opened, rows)
+        reference = case.reference(rows)
+        if not reference:
+            return
+        at = chance.draw(st.integers(0, len(reference) - 1))
+        position = tuple(reference[at][name] for name in keys)
+        gone = [row["id"] for row in (reference[:at] if back else reference[at + 1:])]
+        gone += chance.draw(st.sampled_from([[], [reference[at]["id"]]]))  # the row of the position itself
+        if gone:
+            Note.delete().where(Note.id.in_(gone)).execute()
+        left = [row for row in reference if row["id"] not in gone]
+        page = walk(opened, case.shape, VALUES, size=size, position=position, backward=back)
+        assert (page.rows, page.has_next, page.has_prev) == ([], bool(left) and back, bool(left) and not back)
+        if left:
+            returned = walk(opened, case.shape, VALUES, size=size, backward=not back,
+                            position=page.last if back else page.first)
+            assert returned.rows == case.answer(left[:size] if back else left[-size:])
+
+
 def test_a_repeated_page_builds_no_query(opened, monkeypatch):
     case = Case("rank", branches="published or own")
     shape, position = case.shape, (None, ME)
