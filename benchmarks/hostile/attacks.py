@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from threading import Thread
 from time import monotonic, sleep
 
-from .server import EDITORS, Served
+from .server import ADMIN, EDITORS, Served
 
 ATTACKER = "127.0.0.2"  # another address than the honest client's
 Tokens = Sequence[str]
@@ -20,19 +20,25 @@ Send = Callable[[int, float, Tokens], None]
 
 @dataclass(frozen=True)
 class Attack:
-    """`needs` so many accounts; `servers` it makes sense against; `descriptors` that the server is given at most."""
+    """`needs` so many accounts of editors, or the administrator's (`admin`); `servers` it makes sense against;
+    `descriptors` that the server is given at most."""
 
     name: str
     send: Send
     needs: int = 0
+    admin: bool = False
     servers: Sequence[str] = ("waitress", "granian")
     descriptors: int | None = None
+
+    def tokens(self, served: Served) -> list[str]:
+        """The access tokens of the accounts that it needs."""
+        return [served.token(email) for email in ((ADMIN,) if self.admin else EDITORS[:self.needs])]
 
     @contextmanager
     def running(self, served: Served, seconds: float) -> Iterator[None]:
         """Attack from a process of its own while the block runs."""
-        tokens = [served.token(email) for email in EDITORS[:self.needs]]
-        attacker = get_context("fork").Process(target=self.send, args=(served.port, seconds, tokens), daemon=True)
+        arguments = served.port, seconds, self.tokens(served)
+        attacker = get_context("fork").Process(target=self.send, args=arguments, daemon=True)
         attacker.start()
         try:
             yield
@@ -154,6 +160,18 @@ def large_forms(port: int, seconds: float, tokens: Tokens) -> None:
         client.join()
 
 
+def trials(port: int, seconds: float, tokens: Tokens) -> None:
+    """Eight clients of somebody who may see the rules try a change of them, again and again."""
+    body = b'{"files": {"mine.csv": "p, support, order.approve, always, allow\\n# end"}}'
+    head = b"POST /api/admin/policy/try HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" \
+           b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (tokens[0].encode(), len(body))
+    clients = [Thread(target=again, args=(port, seconds, head + body), daemon=True) for _ in range(8)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+
+
 def dripping_bodies(port: int, seconds: float, tokens: Tokens) -> None:
     head = b"POST /api/articles HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n" \
            b"Authorization: Bearer %s\r\n\r\n"
@@ -200,6 +218,7 @@ ATTACKS: Mapping[str, Attack] = {one.name: one for one in (
     Attack("40 exports of ten editors, unread", unread_exports, needs=10),
     Attack("20 bodies of 32 MiB, anonymous", large_bodies),
     Attack("16 clients, forms of 1 MB", large_forms),
+    Attack("8 clients that try rules", trials, admin=True),
     Attack("30 bodies that drip", dripping_bodies, needs=10),
     Attack("an import of 2 MB of bad lines", bad_lines, needs=1),
     Attack("200 connections, 120 descriptors", many_connections, servers=("waitress",), descriptors=120),

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from benchmarks.hostile.attacks import ATTACKS, Attack
-from benchmarks.hostile.server import EDITORS, ROOT, SERVERS, Checkout, Served
+from benchmarks.hostile.server import ROOT, SERVERS, Checkout, Served
 from tests.running import wait_until
 
 pytestmark = pytest.mark.slow
@@ -42,8 +42,8 @@ def served(request: pytest.FixtureRequest, checkout: Checkout) -> Iterator[Serve
 @contextmanager
 def attacked(served: Served, attack: Attack) -> Iterator[None]:
     """Attack from another process while the block runs."""
-    tokens = [served.token(email) for email in EDITORS[:attack.needs]]
-    attacker = get_context("fork").Process(target=attack.send, args=(served.port, LONGEST, tokens), daemon=True)
+    arguments = served.port, LONGEST, attack.tokens(served)
+    attacker = get_context("fork").Process(target=attack.send, args=arguments, daemon=True)
     attacker.start()
     try:
         wait_until(lambda: ATTACKER in Path("/proc/net/tcp").read_text("ascii"))
