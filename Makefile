@@ -135,6 +135,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.policies.mistakes
 	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py tests/http/history/test_live_rows.py \
 	  tests/http/request/test_reasons_tell_nothing.py
+	EXPLAINS=2500 $(BIN)/python -m pytest -q tests/collections/test_explain_agrees.py
 	POLICIES=$(or $(POLICIES),3) USERS=$(or $(USERS),250) $(BIN)/python -m pytest -q tests/http/holders
 	$(BIN)/python -m tests.http.reading.twins.play
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
