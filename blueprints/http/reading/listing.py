@@ -123,7 +123,7 @@ class Listing:
     def _by_number(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
         offset = asked.offset or 0
         projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing, now() if asked.snapshot else None)
+        shape, values = self._selection.shape(call, asked, projection, narrowing)
         page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
         envelopes.link_by_number(call, asked, page.has_next)
         return {"items": self._items(call, asked, projection, page), "page": offset // asked.size + 1,

@@ -173,7 +173,8 @@ def _paging() -> dict[str, Any]:
     made["page"] = Count(metadata={"description": "The number of the page, from 1; instead of a cursor.", "minimum": 1})
     made["offset"] = Count(metadata={"description": "How many rows to skip; instead of a cursor.", "minimum": 0,
                                      "maximum": MAX_OFFSET})
-    made["snapshot"] = Switch(metadata={"description": "Leave out rows created after the first page was read."})
+    made["snapshot"] = Switch(metadata={
+        "description": "Leave out rows created after the first page was read; with cursors alone."})
     return made
 
 
@@ -191,6 +192,8 @@ def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
     clashes = (
         ("page" in loaded and "offset" in loaded, Message("page and offset exclude each other.")),
         (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), Message("page and offset exclude cursors.")),
+        (loaded.get("snapshot") and not loaded.keys().isdisjoint(NUMBERS),
+         Message("page and offset exclude snapshot.")),
         ("before" in loaded and len(cursors) > 1, Message("before excludes after, also by its other name, cursor.")),
         (_differ(loaded, ("cursor", "after")), Message("cursor is another name of after, and the two differ.")),
         ("first" in loaded and ("before" in loaded or "last" in loaded),

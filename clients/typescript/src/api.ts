@@ -1803,7 +1803,7 @@ export interface components {
         page: number;
         /** @description How many rows to skip; instead of a cursor. */
         offset: number;
-        /** @description Leave out rows created after the first page was read. */
+        /** @description Leave out rows created after the first page was read; with cursors alone. */
         snapshot: boolean;
         /** @description The id of the object. */
         id: string;
@@ -2321,7 +2321,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -2965,7 +2965,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -3442,7 +3442,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -3581,7 +3581,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -3706,7 +3706,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -3998,7 +3998,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -4145,7 +4145,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -4505,7 +4505,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -4638,7 +4638,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -4784,7 +4784,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -4976,7 +4976,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -5432,7 +5432,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -5573,7 +5573,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -5927,7 +5927,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -6104,7 +6104,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -6496,7 +6496,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -6619,7 +6619,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -6696,7 +6696,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -6828,7 +6828,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;
@@ -7190,7 +7190,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description How many rows to skip; instead of a cursor. */
                 offset?: components["parameters"]["offset"];
-                /** @description Leave out rows created after the first page was read. */
+                /** @description Leave out rows created after the first page was read; with cursors alone. */
                 snapshot?: components["parameters"]["snapshot"];
             };
             header?: never;

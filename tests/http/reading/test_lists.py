@@ -103,7 +103,7 @@ def test_last_goes_with_before_and_keeps_the_order(client):
     "page=1&offset=0", "page=1&cursor=x", "page=1&after=x", "page=1&before=x", "offset=0&cursor=x", "offset=1&after=x",
     "offset=0&before=x", "after=x&before=y", "cursor=x&before=y", "cursor=x&after=y", "first=2&before=x",
     "first=2&last=2&before=x", "last=2", "last=2&after=x", "last=2&page=1", "limit=2&page_size=3", "limit=2&first=3",
-    "first=2&page_size=3", "last=2&limit=3&before=x",
+    "first=2&page_size=3", "last=2&limit=3&before=x", "snapshot=true&page=1", "snapshot=true&offset=0",
 ])
 def test_parameters_that_contradict_each_other_are_a_conflict(client, query):
     refused(client.get(f"/api/articles?{query}"), "pagination_conflict")
