@@ -116,7 +116,7 @@ def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[
     last, query = 0, _of(instance, tenant)
     if since is not None:
         try:
-            query = query.where(Audit.time >= parse_time(since))
+            query = query.where(Audit.time >= parse_time(since, up=True))
         except ValueError as error:
             raise click.ClickException(f"--since {since}: {error}") from None
     while batch := list(query.where(Audit.seq > last).order_by(Audit.seq).limit(sealed_rows.BATCH)):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 DAY = 24 * 60 * 60  # seconds
 
+_MICROSECOND = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
 _RFC3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6})(\d*))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def now() -> str:
@@ -30,18 +33,21 @@ def elapsed(start: str, end: str) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
-def parse_time(text: str) -> str:
-    """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off.
+def parse_time(text: str, *, up: bool = False) -> str:
+    """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off, or rounded `up`
+    (but for the last microsecond of the year 9999).
 
     Raises ValueError for anything else, also for leap seconds and years beyond 0001–9999 in UTC.
     """
     found = _RFC3339.fullmatch(text)
     if found is None:
         raise ValueError("not an RFC 3339 time with an offset")
-    day, clock, fraction, offset = found.groups()
+    day, clock, fraction, finer, offset = found.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}")
-        return _written(moment.astimezone(UTC))
+        moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}").astimezone(UTC)
+        if up and finer and finer.strip("0") and moment != _LAST:
+            moment += _MICROSECOND
+        return _written(moment)
     except OverflowError:
         raise ValueError("a time outside the years 0001 to 9999") from None
 

@@ -15,11 +15,11 @@ from webargs.fields import DelimitedList
 
 from models.base import is_id
 from models.engine.prepared import Bind
-from models.records.columns import IdField, ListField, holds
+from models.records.columns import IdField, ListField, TimeField, holds
 
 from ..request.call import Call
 from ..schemas.documented import choices
-from ..schemas.fields import Bool, Email, Id, IdText, Int, Text, Time, length, one_of, values_of
+from ..schemas.fields import Bool, Email, Id, IdText, Int, NextTime, Text, Time, length, one_of, values_of
 from ..schemas.parameters import LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
@@ -75,8 +75,8 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
             value = fields.String(validate=one_of(known), metadata=about | choices(collection.schema, name, known))
         case Id() | IdField():
             value = Id(metadata=about)
-        case Time():
-            value = Time(metadata=about)
+        case Time() | TimeField():
+            value = NextTime(metadata=about) if operator in ("gte", "lt") else Time(metadata=about)
         case Int():
             value = Number(metadata=about)
         case Bool() | fields.Boolean():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
@@ -211,15 +211,23 @@ class IdText(Text):
 class Time(fields.String):
     """An instant: RFC 3339 with an offset; kept and answered in UTC with microseconds."""
 
+    _up: ClassVar[bool] = False  # where the rest of a microsecond goes
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(validate=_checks(kwargs), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text: str = super()._deserialize(value, attr, data, **kwargs)
         try:
-            return parse_time(text)
+            return parse_time(text, up=self._up)
         except ValueError:
             raise ValidationError("This is not an RFC 3339 time with an offset.") from None
+
+
+class NextTime(Time):
+    """A bound that rows are compared with by `gte` and `lt`: between two microseconds it is the later one."""
+
+    _up = True
 
 
 class Reference(Id):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from blueprints.http.reading.filters import operand
+from models.tables.product import Product
 from tests.apps import NO_ROW
 
 NAMES = ["Lamp", "lamp shade", "Oak table", "100% wool_rug", "100 wool rug", "back\\slash", "O'Brien \"chair\"",
@@ -62,6 +64,32 @@ def names(client, shop):
 ])
 def test_each_operator_means_what_it_says(names, query, found):
     assert names(**query) == [NAMES[number] for number in found]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("operator", "finer", "found"), [
+    ("gte", "", [1, 2]), ("gte", "0", [1, 2]), ("gte", "5", [2]), ("gte", "0001", [2]),
+    ("lt", "", [0]), ("lt", "000", [0]), ("lt", "1", [0, 1]), ("lt", "999", [0, 1]),
+])
+def test_a_bound_between_two_microseconds_includes_no_row_wrongly_and_misses_none(as_role, given, operator, finer,
+                                                                                   found):
+    category = given.category()
+    rows = [given.product(category_id=category.id) for _ in range(3)]
+    times = [f"2026-01-01T00:00:00.00000{number}Z" for number in range(3)]
+    with given.database.connected():
+        for row, time in zip(rows, times, strict=True):
+            Product.update(created_at=time).where(Product.id == row.id).execute()
+    answer = as_role("guest").get("/api/products", query_string={
+        "category_id": category.id, "sort": "created_at", f"created_at__{operator}": f"{times[1][:-1]}{finer}+00:00"})
+    assert answer.status_code == 200, answer.text
+    assert [row["created_at"] for row in answer.get_json()["items"]] == [times[number] for number in found]
+
+
+def test_lower_and_upper_bounds_are_rounded_each_to_its_side(app):
+    products = app.extensions["gatepost"].collections["products"]
+    rounded = {one: operand(products, "created_at", one).deserialize("2026-01-01T00:00:00.0000011Z")[-4:]
+               for one in ("gte", "lt", "gt", "lte")}
+    assert rounded == {"gte": "002Z", "lt": "002Z", "gt": "001Z", "lte": "001Z"}
 
 
 @pytest.mark.both_databases

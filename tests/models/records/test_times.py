@@ -32,6 +32,17 @@ def test_what_is_not_a_canonical_id_is_no_id(text: str) -> None:
     assert not is_id(text)
 
 
+@given(st.datetimes(min_value=datetime(1, 1, 2)), st.text("0123456789", max_size=12))
+def test_a_bound_between_two_microseconds_is_the_one_before_or_the_next(moment: datetime, finer: str) -> None:
+    text = f"{moment.isoformat(timespec='microseconds')}{finer}Z"
+    before, after = parse_time(text), parse_time(text, up=True)
+    assert before == f"{moment.isoformat(timespec='microseconds')}Z"
+    if not finer.strip("0") or moment == datetime.max:
+        assert after == before
+    else:
+        assert after == f"{(moment + timedelta(microseconds=1)).isoformat(timespec='microseconds')}Z"
+
+
 @pytest.mark.parametrize(("text", "canonical"), [
     ("2026-11-21T08:39:30Z", "2026-11-21T08:39:30.000000Z"),
     ("2026-11-21t08:39:30.1z", "2026-11-21T08:39:30.100000Z"),
