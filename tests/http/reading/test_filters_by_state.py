@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from marshmallow import ValidationError, fields
+
+from blueprints.http.reading.filters import operand
+from blueprints.http.schemas.fields import Id, Many, StrictSchema, one_of
+from models.tables.article import Article
+from tests.apps import NO_ROW
+
+
+class LetterSchema(StrictSchema):
+    flags = Many(fields.String(validate=one_of(["new", "read"])), maximum=2)
+    readers = Many(Id(), maximum=2)
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +78,12 @@ def test_the_description_names_the_values_of_each(app, client, filters):
         parameters = map(resolved, described["paths"][path]["get"]["parameters"])
         [schema] = [resolved(one["schema"]) for one in parameters if one["name"] == name]
         assert resolved(schema.get("items", schema))["enum"] == list(words), (path, name)
+
+
+def test_an_entry_of_a_list_is_typed_like_the_entries():
+    letters = SimpleNamespace(expansions={}, model=Article, body_schema=LetterSchema(), schema=LetterSchema)
+    flag, reader = (operand(letters, name, "has") for name in ("flags", "readers"))
+    assert (flag.deserialize("new"), reader.deserialize(NO_ROW.upper())) == ("new", NO_ROW)
+    for field, text in ((flag, "nwe"), (flag, ""), (reader, "me")):
+        with pytest.raises(ValidationError):
+            field.deserialize(text)
