@@ -46,12 +46,16 @@ class Limit:
     code: str
 
 
-def padded(size: int) -> bytes:
-    return json.dumps({"email": "a@example.org", "password": "x"}).encode().ljust(size)
+def padded(caller: Caller, path: str, body: dict[str, str], size: int) -> Any:
+    return caller.client.post(path, data=json.dumps(body).encode().ljust(size), content_type="application/json")
 
 
 def log_in(caller: Caller, size: int) -> Any:
-    return caller.client.post("/api/login", data=padded(size), content_type="application/json")
+    return padded(caller, "/api/login", {"email": "a@example.org", "password": "x"}, size)
+
+
+def write(caller: Caller, size: int) -> Any:
+    return padded(caller, "/api/contact", {"name": "N"}, size)
 
 
 def import_lines(caller: Caller, size: int) -> Any:
@@ -79,7 +83,8 @@ def many(caller: Caller, count: int) -> Any:
 
 
 LIMITS = [
-    Limit("bytes of a body", "guest", MEBIBYTE, log_in, 401, 413, "body_too_large"),
+    Limit("bytes of a body", "guest", MEBIBYTE, write, 400, 413, "body_too_large"),
+    Limit("bytes of a login", "guest", MEBIBYTE // 32, log_in, 401, 413, "body_too_large"),
     Limit("bytes of an import", "admin", IMPORT, import_lines, 200, 413, "body_too_large"),
     Limit("depth of a body", "guest", MAX_DEPTH, nested, 400, 400, "malformed_json"),
     Limit("bytes of path and query", "guest", LONGEST,

@@ -212,8 +212,8 @@ def test_a_path_that_does_not_exist_is_a_problem_document(as_role, path):
 
 
 BODIES = {
-    "a list 100 000 deep": b"[" * 100_000,
-    "an object 100 000 deep": b'{"a":' * 100_000,
+    "a list 30 000 deep": b"[" * 30_000,
+    "an object 5 000 deep": b'{"a":' * 5_000,
     "an object 65 deep": b'{"a":' * 65 + b"1" + b"}" * 65,
     "a number of 5 000 digits": b'{"title":' + b"9" * 5_000 + b"}",
     "2**70": b'{"title":1180591620717411303424}',
@@ -297,7 +297,7 @@ def test_an_empty_body_is_a_problem_document_on_every_route(admin):
 
 def test_a_body_beyond_the_limit_is_413_on_every_route(admin):
     def check(endpoint):
-        sent = b" " * (max(2**20, endpoint.largest_body) + 1)
+        sent = b" " * ((endpoint.largest_body or 2**20) + 1)
         check_problem(ask(admin(), endpoint, data=sent, content_type=JSON), 413, "body_too_large")
 
     on_every_route(check, lambda endpoint: endpoint.body is not None)
