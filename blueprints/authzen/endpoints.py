@@ -10,7 +10,7 @@ from ..http.protocol.json_body import JSON
 from ..http.protocol.problems import not_found
 from ..http.schemas import validation
 from . import search
-from .questions import Question, subject_of
+from .questions import Known, Question
 from .schemas import (
     DENY,
     MEDIA_TYPES,
@@ -60,9 +60,12 @@ def evaluations(call: Call) -> dict[str, Any]:
     shared = {name: call.body[name] for name in _INHERITED if name in call.body}
     if not call.body["evaluations"]:
         return {"decision": _decided(call, _loaded(shared))}
+    several = [_whole({**shared, **one}) for one in call.body["evaluations"]]
+    known = Known(call)
+    known.read(one["resource"] for one in several if not isinstance(one, Problem))
     decisions, semantic = list[dict[str, Any]](), call.body["options"]["evaluations_semantic"]
-    for one in call.body["evaluations"]:
-        decisions.append(_one_of_several(call, {**shared, **one}))
+    for one in several:
+        decisions.append(_one_of_several(call, one, known))
         if (semantic, decisions[-1]["decision"]) in ((DENY, False), (PERMIT, True)):
             break
     return {"evaluations": decisions}
@@ -105,15 +108,25 @@ def _loaded(asked: Asked) -> Asked:
     return loaded
 
 
-def _one_of_several(call: Call, asked: Asked) -> dict[str, Any]:
+def _whole(asked: Asked) -> Asked | Problem:
+    try:
+        return _loaded(asked)
+    except Problem as problem:
+        return problem
+
+
+def _one_of_several(call: Call, asked: Asked | Problem, known: Known) -> dict[str, Any]:
     """One that is not whole is refused by itself: the others are answered."""
     try:
-        return {"decision": _decided(call, _loaded(asked))}
+        if isinstance(asked, Problem):
+            raise asked
+        return {"decision": _decided(call, asked, known)}
     except Problem as problem:
         said = call.services.translations.wanted(call.request).say(problem.detail)
         return {"decision": False, "context": {"error": {"status": problem.status, "message": said}}}
 
 
-def _decided(call: Call, asked: Asked) -> bool:
-    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
-    return question.permits(subject_of(call, asked["subject"]), asked["resource"])
+def _decided(call: Call, asked: Asked, known: Known | None = None) -> bool:
+    known = known or Known(call)
+    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}), known)
+    return question.permits(known.subject(asked["subject"]), asked["resource"])

@@ -6,7 +6,7 @@ no answer tells it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -14,6 +14,7 @@ from typing import Any, cast
 from marshmallow import ValidationError
 
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
+from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
@@ -31,6 +32,7 @@ from ..http.request.meant import Meant, meant
 from ..http.request.reasons import hidden_of
 from .schemas import Asked
 
+_CIRCUMSTANCES = CircumstancesSchema()
 USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"
 _SOMEBODY = "00000000-0000-0000-0000-000000000000"  # no user's id
 _KNOWN = {"time": "at", "ip": "ip", "device": "device", "method": "method"}  # of a context
@@ -82,14 +84,65 @@ def _person(call: Call, id: str) -> Subject | None:
 def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
     """What a context says that the rules know. Raises `Problem` for what is no time, address, device or method."""
     said = {name: asked[key] for key, name in _KNOWN.items() if key in asked}
+    if not said:
+        return {}
     try:
-        loaded: Mapping[str, Any] = CircumstancesSchema().load(said)
+        loaded: Mapping[str, Any] = _CIRCUMSTANCES.load(said)
     except ValidationError as error:
         names = {name: key for key, name in _KNOWN.items()}
         faults = [Fault("invalid_field", Message("This cannot be the {name} of a request.", name=names[name]),
                         pointer=f"/context/{names[name]}") for name in error.messages_dict]
         raise Problem.of(faults, "invalid_body") from None
     return loaded
+
+
+class Known:
+    """What the evaluations of one request have read: each subject, object and share once."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._subjects: dict[tuple[str, str], Subject | None] = {}
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
+
+    def subject(self, asked: Asked) -> Subject | None:
+        """The subject, as `subject_of` finds it."""
+        key = asked["type"], asked["id"]
+        if key not in self._subjects:
+            self._subjects[key] = subject_of(self._call, asked)
+        return self._subjects[key]
+
+    def read(self, resources: Iterable[Asked]) -> None:
+        """Read the rows of several resources: those of a type together."""
+        ids: dict[str, set[str]] = {}
+        for one in resources:
+            if is_id(one["id"]):
+                ids.setdefault(one["type"], set()).add(one["id"])
+        for kind, some in ids.items():
+            self._read(kind, some)
+
+    def row(self, kind: str, id: str) -> Any:
+        """The object, if the asker may view it; None."""
+        if is_id(id) and id not in self._rows.get(kind, {}):
+            self._read(kind, {id})
+        return self._rows.get(kind, {}).get(id)
+
+    def shares(self, kind: str, id: str) -> list[tuple[str, str]]:
+        """(grantee, right) of the shares of an object: they are read together with those of the other rows."""
+        known = self._shares.setdefault(kind, {})
+        if id not in known:
+            others = [other for other, row in self._rows.get(kind, {}).items() if row is not None]
+            wanted = {id, *others}.difference(known)
+            found = share.of_objects(self._call.tenant_id, kind, wanted)
+            known |= {one: found.get(one, []) for one in wanted}
+        return known[id]
+
+    def _read(self, kind: str, ids: set[str]) -> None:
+        collection = cast(Collection | None, self._call.services.registry.by_resource.get(kind))
+        rows = [] if collection is None else collection.rows(self._call).find_all(ids)
+        visible = {row.id: row for row in rows if collection is not None and collection.shows(
+            self._call, row.__data__)}
+        self._rows.setdefault(kind, {}).update((id, visible.get(id)) for id in ids)
 
 
 class _Looking(Supposed):
@@ -109,8 +162,9 @@ class _Looking(Supposed):
 class Question:
     """One resource type and action, in certain circumstances, as one asker asks about them."""
 
-    def __init__(self, call: Call, kind: str, action: str, context: Asked) -> None:
+    def __init__(self, call: Call, kind: str, action: str, context: Asked, known: Known | None = None) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
+        self._kind, self._read = kind, known or Known(call)
         self.known = self.permission in call.access.policy.vocabulary.by_permission
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._said = circumstances(call, context)
@@ -133,16 +187,15 @@ class Question:
 
     def row(self, id: str) -> Any:
         """The object, if the asker may view it; None."""
-        if self.collection is None or not is_id(id) or self.collection.visible(self.call, id) is None:
-            return None
-        return Rows(self.collection.model, self.call.tenant_id).find(id)
+        return self._read.row(self._kind, id)
 
     def holders(self, row: Any) -> Holders:
         """Those who may do it to a row, or to any (None)."""
         call, requests = self.call, self.requests(about_row=row is not None)
         at = self._environment(requests.methods[0])
         about = asked_about(requests, row, call.tenant_id, {
-            name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True)
+            name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True,
+            shares=() if row is None else self._read.shares(self._kind, row.id))
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
                        ranks=ranks(call.access.policy, self.permission, self.collection, row),
                        guards=call.services.collections["users"].guards,

@@ -16,7 +16,7 @@ from policies.holders.conditions import NotTold
 from ..http.request.access import Narrowing
 from ..http.resources.collection import Collection
 from ..http.security.cursors import Cursor, CursorError, fingerprint
-from .questions import GUEST, ROLE, SERVICE, USER, Question, Subject, role, service, subject_of
+from .questions import GUEST, ROLE, SERVICE, USER, Known, Question, Subject, role, service, subject_of
 from .schemas import Asked
 
 _SUBJECT, _TENANT = "subject ", "tenant"  # how the placeholders of the subject's rights begin; the tenant's
@@ -179,5 +179,6 @@ def actions(call: Call, asked: Asked) -> Asked:
     pages, subject = Pages(call, "action", asked), subject_of(call, asked["subject"])
     known = call.access.policy.vocabulary.resources.get(asked["resource"]["type"])
     verbs = sorted(one.partition(".")[2] for one in known.permissions) if known is not None else []
+    read, context = Known(call), asked.get("context", {})
     return pages.answer([{"name": verb} for verb in verbs if Question(
-        call, asked["resource"]["type"], verb, asked.get("context", {})).permits(subject, asked["resource"])], None)
+        call, asked["resource"]["type"], verb, context, read).permits(subject, asked["resource"])], None)

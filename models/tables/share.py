@@ -39,6 +39,15 @@ def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
                 .order_by(Share.created_at, Share.id))
 
 
+def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """(grantee, right) of the shares of several objects, by the object's id; of each the oldest first."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for one in (Rows(Share, tenant_id).select().where(Share.resource == resource, Share.object_id.in_(object_ids))
+                .order_by(Share.created_at, Share.id)):
+        found[one.object_id].append((one.grantee, one.right))
+    return found
+
+
 def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> bool:
     """True if one of these objects is shared with a group."""
     return bool(Rows(Share, tenant_id).select().where(

@@ -168,6 +168,32 @@ class TestEvaluations:
             "options": {"evaluations_semantic": semantic, "more": 1}})
         assert [one["decision"] for one in answer.get_json()["evaluations"]] == expected
 
+    @pytest.mark.both_databases
+    def test_subject_rows_and_shares_are_read_once_however_many_there_are(self, app, as_role, given, monkeypatch):
+        admin, user, database = as_role("admin"), as_role("user"), app.extensions["gatepost"].database
+        rows = [given.article("draft") for _ in range(20)]
+        for row in rows[::2]:
+            given.share("article", row, f"user:{user.id}")
+        statements = []
+
+        def noted(run):
+            return lambda *sent, **more: (statements.append(sent), run(*sent, **more))[1]
+
+        for name in ("query", "recall", "execute_sql"):
+            monkeypatch.setattr(database, name, noted(getattr(database, name)))
+
+        def count(several):
+            statements.clear()
+            answer = admin.post(EVALUATIONS, json={"subject": {"type": "user", "id": user.id}, "evaluations": [
+                {"action": {"name": verb}, "resource": {"type": "article", "id": row.id}} for row in several
+                for verb in ("view", "update")]})
+            assert [one["decision"] for one in answer.get_json()["evaluations"]] == [
+                may for row in several for may in (row in rows[::2], False)]
+            return len(statements)
+
+        count(rows[:1])  # an access token is looked at less often than it is sent
+        assert 0 < count(rows[:1]) == count(rows)
+
     def test_without_any_it_is_one_evaluation(self, as_role):
         one = question("role:editor", "publish", "article")
         for body in (one, {**one, "evaluations": []}):

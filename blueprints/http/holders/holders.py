@@ -6,7 +6,7 @@ statement. So the number of statements does not depend on how many users there a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -238,20 +238,22 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 
 def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
-                each: bool = False) -> Asked:
+                each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> Asked:
     """The question that these requests put to the policy.
 
     row          that they are about; None: any object
     environment  what is known of it besides the method
     each         whether each of the requests must be allowed, and not just one
+    shares       (grantee, right) of the row's shares; None: they are read
     """
     permission = requests.needed[-1]
     known, methods = {**environment}, requests.methods
     if len(methods) == 1:
         known |= {"method": methods[0], "request": REQUESTS[methods[0]]}
         methods = ()
-    shares = () if row is None else [
-        (one.grantee, one.right) for one in share.of_object(tenant_id, permission.partition(".")[0], row.id)]
+    if shares is None:
+        shares = () if row is None else [
+            (one.grantee, one.right) for one in share.of_object(tenant_id, permission.partition(".")[0], row.id)]
     return Asked(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
                  shares=shares, environment=known, methods=methods, each=each)
 
