@@ -10,7 +10,7 @@ from gatepost import Int, StrictSchema, Text
 
 from ..http.protocol.json_body import ANY, JSON
 from ..http.schemas.documented import example_id
-from ..http.schemas.fields import IdText, length, one_of
+from ..http.schemas.fields import IdText, Many, one_of
 
 MOST = 100  # evaluations of one request: each may take a statement or two
 _LONGEST = 1_000  # characters of an id
@@ -86,7 +86,7 @@ class EvaluationsSchema(OpenSchema):
     action = fields.Nested(ActionSchema)
     resource = fields.Nested(ResourceSchema)
     context = _context()
-    evaluations = fields.List(fields.Dict(), validate=length(0, MOST), load_default=list, metadata={"example": [
+    evaluations = Many(fields.Dict(), maximum=MOST, load_default=list, metadata={"example": [
         {"subject": {"type": "user", "id": example_id("users")}, "action": {"name": name},
          "resource": {"type": "article", "id": example_id("articles")}} for name in ("view", "update")]})
     options = fields.Nested(OptionsSchema, load_default=lambda: {"evaluations_semantic": EXECUTE_ALL})

@@ -10,9 +10,11 @@ import traceback
 from gzip import compress
 
 import pytest
+from marshmallow import fields
 
 from blueprints.http.protocol.json_body import ANY
 from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.schemas.fields import Many
 from tests.apps import NO_ROW
 from tests.http.described import Description, check_headers, check_problem
 
@@ -293,6 +295,21 @@ def test_an_empty_body_is_a_problem_document_on_every_route(admin):
         check_problem(ask(admin(), endpoint, data=b""), *other)
 
     on_every_route(check, lambda endpoint: endpoint.body is not None and endpoint.body_required)
+
+
+def test_a_list_in_a_body_is_bounded_before_its_entries_are_looked_at_on_every_route():
+    def lists(schema):
+        for field in schema.load_fields.values():
+            while isinstance(field, fields.List):
+                yield field
+                field = field.inner
+            if isinstance(field, fields.Nested):
+                yield from lists(field.schema)
+
+    def check(endpoint):
+        assert [field.name for field in lists(endpoint.body) if not isinstance(field, Many)] == []
+
+    on_every_route(check, lambda endpoint: endpoint.body is not None)
 
 
 def test_a_body_beyond_the_limit_is_413_on_every_route(admin):
