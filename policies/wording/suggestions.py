@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
 LONGEST = 60  # characters of a word that is compared
 LISTED = 20  # known words that a message lists
@@ -43,21 +44,9 @@ def hint(word: str, known: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that `word` most likely stands for; empty when none is near."""
-    words = sorted(set(known))
     if not word or len(word) > LONGEST or _NEGATED.match(word):
         return ""
-    parts = _parts(word)
-    for form in _FORMS:
-        wanted = form(parts)
-        if wanted and (found := next((one for one in words if form(_parts(one)) == wanted), "")):
-            return found
-    spelt = ".".join(parts)
-    by_spelling = {".".join(_parts(one)): one for one in reversed(words)}
-    if close := get_close_matches(spelt, by_spelling, 1, _CLOSE):
-        return by_spelling[close[0]]
-    longer = [one for one in words if len(parts) and (rest := _parts(one)) != parts
-              and (rest[:len(parts)] == parts or parts[:len(rest)] == rest)]
-    return longer[0] if len(longer) == 1 else ""
+    return _nearest(word, _known(tuple(sorted(set(known)))))
 
 
 def latin(word: str) -> str:
@@ -73,6 +62,35 @@ def _parts(word: str) -> tuple[str, ...]:
 def singular(part: str) -> str:
     """`category` for `categories`, `order` for `orders`."""
     return f"{part[:-3]}y" if part.endswith("ies") else part.removesuffix("s")
+
+
+class _Known:
+    """Known words, by each form in which a word is looked for."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.parts = {word: _parts(word) for word in words}
+        # Of words that are alike in a form, the first one counts.
+        self.by_form = [(form, {form(parts): word for word, parts in reversed(self.parts.items())}) for form in _FORMS]
+        self.by_spelling = {".".join(parts): word for word, parts in reversed(self.parts.items())}
+
+
+# A client may send the same unknown word again and again, and a new one each time.
+@lru_cache(maxsize=64)
+def _known(words: tuple[str, ...]) -> _Known:
+    return _Known(words)
+
+
+@lru_cache(maxsize=1024)
+def _nearest(word: str, known: _Known) -> str:
+    parts = _parts(word)
+    for form, words in known.by_form:
+        if (wanted := form(parts)) and (found := words.get(wanted, "")):
+            return found
+    if close := get_close_matches(".".join(parts), known.by_spelling, 1, _CLOSE):
+        return known.by_spelling[close[0]]
+    longer = [one for one, rest in known.parts.items() if parts and rest != parts
+              and (rest[:len(parts)] == parts or parts[:len(rest)] == rest)]
+    return longer[0] if len(longer) == 1 else ""
 
 
 _FORMS: tuple[Callable[[tuple[str, ...]], tuple[str, ...]], ...] = (

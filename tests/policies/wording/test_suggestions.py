@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from policies.wording import suggestions
 from policies.wording.suggestions import did_you_mean, hint, nearest
 from tests.policies.shipped_vocabulary import PERMISSIONS, ROLES
 
@@ -45,3 +48,41 @@ def test_without_a_near_word_a_message_lists_a_few_known_ones():
     assert hint("nonsense", ["own", "always"]) == "; known are always, own"
     assert hint("nonsense", PERMISSIONS).endswith(", …")
     assert hint("nonsense", PERMISSIONS).count(",") == 20
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Every word whose spelling is compared with the known ones, which takes longest."""
+    words: list[str] = []
+
+    def compare(word, *others):
+        words.append(word)
+        return []
+
+    monkeypatch.setattr(suggestions, "get_close_matches", compare)
+    suggestions._nearest.cache_clear()
+    yield words
+    suggestions._nearest.cache_clear()
+
+
+def test_a_word_that_comes_again_is_compared_once_with_the_same_known_words(compared):
+    for known in (("alpha", "beta"), ["beta", "alpha", "beta"], ("alpha",)):
+        for _ in range(3):
+            assert nearest("gamma", known) == ""
+    assert compared == ["gamma", "gamma"]
+
+
+def test_words_without_end_are_not_kept_without_end(compared):
+    for number in range(3000):
+        nearest(f"gamma{number}", ("alpha", f"beta{number % 100}"))
+    for cache in (suggestions._nearest, suggestions._known):
+        assert cache.cache_info().currsize == cache.cache_info().maxsize
+    kept = suggestions._nearest.cache_info().currsize
+    assert nearest("x" * (suggestions.LONGEST + 1), ROLES) == ""
+    assert len(compared) == 3000 and suggestions._nearest.cache_info().currsize == kept
+
+
+def test_of_known_words_that_are_alike_the_first_counts():
+    assert nearest("item", ("Items", "items", "ITEM")) == "ITEM"
+    assert nearest("b:a", ("b_a", "a_b", "b.a")) == "b.a"
+    assert nearest("note", ("note_from_somebody_else", "note_to_nobody_at_all")) == "", "two are as near"
