@@ -115,6 +115,29 @@ def test_a_slug_is_unique_within_a_language_only(as_role, imprint):
     page = {"slug": "imprint", "title": "T", "body": "B"}
     assert editor.post("/api/pages", page | {"language": "en"}).json["code"] == "already_exists"
     assert editor.post("/api/pages", page | {"language": "pt-BR"}).status_code == 201
+    assert editor.post("/api/pages", page | {"language": "pt-br"}).json["code"] == "already_exists", "case is no matter"
+
+
+@pytest.mark.parametrize(("sent", "kept"), [("zh-Hant-TW", "zh-Hant-TW"), ("zh-hans-cn", "zh-Hans-CN"),
+                                            ("ES-419", "es-419"), ("sl-rozaj-biske-1994", "sl-rozaj-biske-1994")])
+def test_a_page_is_in_any_language_of_rfc_5646(as_role, sent, kept):
+    editor = as_role("editor")
+    made = editor.post("/api/pages", {"slug": f"in-{sent.lower()}", "title": "T", "body": "B", "language": sent})
+    assert (made.status_code, made.json["language"]) == (201, kept), made.text
+    assert editor.post(f"/api/pages/{made.json['id']}/publish").status_code == 200
+    for query in (f"language={kept}", f"language={sent}", f"language__in=de,{sent}"):
+        found = editor.get(f"/api/pages?{query}&slug=in-{sent.lower()}").json["items"]
+        assert [page["language"] for page in found] == [kept], query
+    read = as_role("guest").get(f"/api/pages/in-{sent.lower()}", headers={"Accept-Language": f"{sent}, en;q=0.5"})
+    assert (read.json["language"], read.headers["Content-Language"]) == (kept, kept)
+
+
+@pytest.mark.parametrize("language", ["", "e", "e n", "English", "en_US", "zh-Hant-TW-", "de-419-DE", "en-u", "dé",
+                                      "en\n", "en-" + "abcde-" * 6 + "abcde"])
+def test_what_is_no_language_tag_is_refused(as_role, language):
+    page = {"slug": "tagged", "title": "T", "body": "B", "language": language}
+    answer = as_role("editor").post("/api/pages", page)
+    assert (answer.status_code, {fault["pointer"] for fault in answer.json["errors"]}) == (400, {"/language"})
 
 
 # The deprecated endpoint

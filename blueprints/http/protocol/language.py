@@ -15,16 +15,29 @@ Wish = tuple[str, float]
 """A language range and its weight, from 0 (never) to 1."""
 
 # RFC 5646 section 2.1: language, script, region, variants, extensions, private use.
-_TAG = re.compile(
-    r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
-    r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?"
-    r"|x(?:-[a-z0-9]{1,8})+", re.ASCII | re.IGNORECASE)
+_LANGUAGE = r"[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}"
+_PRIVATE = r"[Xx](?:-[A-Za-z0-9]{1,8})+"
+_MORE = (r"(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*"
+         rf"(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?")
+TAG = rf"{_LANGUAGE}{_MORE}|{_PRIVATE}"  # what can be stored: no language has a longer word yet, as in `English`
+_TAG = re.compile(rf"(?:{_LANGUAGE}|[A-Za-z]{{4,8}}){_MORE}|{_PRIVATE}")
 _LONGEST = 1000  # characters of Accept-Language: no reader knows more languages, and each takes time
 
 
 def is_well_formed(tag: str) -> bool:
     """Whether this looks like a language tag, whatever it may mean (RFC 5646 section 2.2.9)."""
     return _TAG.fullmatch(tag) is not None
+
+
+def formatted(tag: str) -> str:
+    """The tag in the case that RFC 5646 section 2.1.1 recommends: `zh-Hant-TW`. Case makes no difference."""
+    parts = tag.lower().split("-")
+    for at, part in enumerate(parts):
+        if len(part) == 1:  # what follows it stays in lower case
+            break
+        if at and len(part) in (2, 4):
+            parts[at] = part.upper() if len(part) == 2 else part.capitalize()
+    return "-".join(parts)
 
 
 def wishes(request: Request) -> list[Wish]:

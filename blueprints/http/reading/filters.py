@@ -19,8 +19,8 @@ from models.records.columns import IdField, ListField, TimeField, holds
 
 from ..request.call import Call
 from ..schemas.documented import choices
-from ..schemas.fields import Bool, Email, Id, IdText, Int, NextTime, Text, Time, length, one_of, values_of
-from ..schemas.parameters import LowerText, Number, Switch
+from ..schemas.fields import Bool, Email, Id, IdText, Int, Language, NextTime, Text, Time, length, one_of, values_of
+from ..schemas.parameters import LanguageText, LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
 
@@ -85,6 +85,8 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
             value = IdText(maximum=_LONGEST, minimum=least, metadata=about)
         case Email():
             value = LowerText(maximum=_LONGEST, minimum=least, metadata=about)
+        case Language() if operator in ("eq", "ne", "in"):
+            value = LanguageText(maximum=_LONGEST, minimum=least, metadata=about)
         case _:
             value = Text(maximum=_LONGEST, minimum=least, metadata=about)
     if operator == "in":

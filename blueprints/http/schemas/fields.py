@@ -15,6 +15,7 @@ from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
 from models.base import parse_time, read_id, with_read_id
 
+from ..protocol import language
 from ..protocol.json_body import unstorable
 from ..protocol.messages import Message
 from .visible import is_visible
@@ -134,11 +135,15 @@ class Email(Line):
 
 
 class Language(Line):
-    """A language tag such as `en` or `pt-BR` (RFC 5646, language and region)."""
+    """A language tag such as `en`, `es-419` or `zh-Hant-TW` (RFC 5646), kept in the case that is usual."""
 
     def __init__(self, **kwargs: Any) -> None:
-        check = validate.Regexp(r"\A[a-z]{2,3}(?:-[A-Z]{2})?\Z", error=Message("Use a tag such as en or pt-BR."))
-        super().__init__(maximum=16, validate=_checks(kwargs, check), **kwargs)
+        check = validate.Regexp(rf"\A(?:{language.TAG})\Z", error=Message("Use a tag such as en or zh-Hant-TW."))
+        # The longest tag without extensions (RFC 5646 section 4.4.1).
+        super().__init__(maximum=35, validate=_checks(kwargs, check), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return language.formatted(super()._deserialize(value, attr, data, **kwargs))
 
 
 class Currency(Line):

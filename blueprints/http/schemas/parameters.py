@@ -11,7 +11,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
-from ..protocol.language import is_well_formed
+from ..protocol.language import formatted, is_well_formed
 from ..protocol.messages import Message
 from .fields import Text
 
@@ -61,6 +61,13 @@ class LowerText(Text):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         return super()._deserialize(value, attr, data, **kwargs).lower()
+
+
+class LanguageText(Text):
+    """Text that is read as `Language` keeps a tag."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        return formatted(super()._deserialize(value, attr, data, **kwargs))
 
 
 class Tag(fields.String):

@@ -6,10 +6,15 @@ import re
 
 import pytest
 from flask import Request
+from hypothesis import HealthCheck, settings
+from hypothesis import given as examples
+from hypothesis import strategies as st
+from marshmallow import ValidationError
 from werkzeug.test import EnvironBuilder
 
-from blueprints.http.protocol.language import best, is_well_formed
+from blueprints.http.protocol.language import best, formatted, is_well_formed
 from blueprints.http.protocol.messages import Translations
+from blueprints.http.schemas.fields import Language
 from tests.http.described import check_problem
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -87,6 +92,52 @@ def test_a_query_that_is_no_text_is_refused_in_the_language_of_the_header(client
                         environ_overrides={"QUERY_STRING": "lang=en&title=\xff"})
     check_problem(answer, 400, "invalid_parameter")
     assert answer.headers["Content-Language"] == "de"
+
+
+# Tags as RFC 5646 section 2.1 has them, of every kind
+
+LETTERS = "abcxyzABCXYZ"
+ALPHANUM = LETTERS + "019"
+
+
+def of(alphabet: str, least: int, most: int | None = None) -> st.SearchStrategy[str]:
+    return st.text(alphabet, min_size=least, max_size=most or least)
+
+
+def some(part: st.SearchStrategy[str], least: int = 0, most: int = 2) -> st.SearchStrategy[str]:
+    return st.lists(part, min_size=least, max_size=most).map(lambda parts: "".join(f"-{part}" for part in parts))
+
+
+PRIVATE = st.builds("{}{}".format, of("xX", 1), some(of(ALPHANUM, 1, 8), 1))
+LANGUAGE = st.builds("{}{}".format, of(LETTERS, 2, 3), some(of(LETTERS, 3), most=3))
+LONG = of(LETTERS, 4, 8)  # reserved: there is no such language yet
+VARIANT = of(ALPHANUM, 5, 8) | st.builds("{}{}".format, of("019", 1), of(ALPHANUM, 3))
+EXTENSION = st.builds("{}{}".format, of("abyzABYZ09", 1), some(of(ALPHANUM, 2, 8), 1))
+TAGS = PRIVATE | st.builds(
+    "{}{}{}{}{}{}".format, LANGUAGE | LONG, some(of(LETTERS, 4), most=1), some(of(LETTERS, 2) | of("019", 3), most=1),
+    some(VARIANT), some(EXTENSION), some(PRIVATE, most=1))
+quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine as well
+
+
+@quiet
+@examples(TAGS)
+def test_every_tag_of_the_grammar_is_one_and_its_case_says_nothing(tag):
+    assert is_well_formed(tag)
+    kept = formatted(tag)
+    assert (kept.lower(), formatted(kept), formatted(tag.swapcase())) == (tag.lower(), kept, kept)
+    if len(tag) > 35 or len(tag.partition("-")[0]) > 3:
+        with pytest.raises(ValidationError):
+            Language().deserialize(tag)
+    else:
+        assert Language().deserialize(tag) == kept
+
+
+@pytest.mark.parametrize("tag", ["de", "mn-Cyrl-MN", "mN-cYrL-Mn", "en-CA-x-ca", "sgn-BE-FR", "az-Latn-x-latn",
+                                 "es-419", "zh-Hant-TW", "de-CH-1996", "de-1a2b", "en-a-bb-cccc", "x-ab-cdef"])
+def test_a_tag_has_one_usual_case(tag):
+    """The examples of RFC 5646 section 2.1.1, and others."""
+    assert formatted(tag) == ("mn-Cyrl-MN" if tag == "mN-cYrL-Mn" else tag)
+    assert formatted(tag.upper()) == formatted(tag.lower()) == formatted(tag)
 
 
 # What is not an error
