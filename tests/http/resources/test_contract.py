@@ -230,7 +230,7 @@ BODIES = {
     "what is not UTF-8": b'{"title":"\xff"}',
     "an encoded surrogate": b'{"title":"\xed\xa0\x80"}',
     "UTF-16": '{"title":"x"}'.encode("utf-16"),
-    "a byte order mark": b"\xef\xbb\xbf{}",
+    "two byte order marks": 2 * b"\xef\xbb\xbf" + b"{}",
     "null": b"null",
     "a list": b"[]",
     "a string": b'"text"',
