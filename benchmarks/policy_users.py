@@ -1,4 +1,4 @@
-"""What the tools take for thousands of users with rules of their own, hardly two of them alike.
+"""Measures the tools for thousands of users with rules of their own, hardly two of them alike.
 
     python -m benchmarks.policy_users [--sizes 100 1000 5000 47000]
 

@@ -70,6 +70,15 @@ def again(port: int, seconds: float, data: bytes, pause: float = 0.2) -> None:
         sleep(pause)
 
 
+def together(clients: int, port: int, seconds: float, data: bytes) -> None:
+    """Let so many clients do so at once."""
+    threads = [Thread(target=again, args=(port, seconds, data), daemon=True) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def blanks(port: int, seconds: float, tokens: Tokens) -> None:
     again(port, seconds, b"GET / HTTP/1.1\r\nHost: x\r\nX:" + b" " * 63_000 + b"x\r\n\r\n")
 
@@ -153,11 +162,7 @@ def large_forms(port: int, seconds: float, tokens: Tokens) -> None:
     form = b"a=&" * (2**20 // 3)
     head = b"POST /console/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n" \
            b"Origin: http://x\r\nContent-Length: %d\r\n\r\n" % len(form)
-    clients = [Thread(target=again, args=(port, seconds, head + form), daemon=True) for _ in range(16)]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    together(16, port, seconds, head + form)
 
 
 def trials(port: int, seconds: float, tokens: Tokens) -> None:
@@ -165,11 +170,7 @@ def trials(port: int, seconds: float, tokens: Tokens) -> None:
     body = b'{"files": {"mine.csv": "p, support, order.approve, always, allow\\n# end"}}'
     head = b"POST /api/admin/policy/try HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" \
            b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (tokens[0].encode(), len(body))
-    clients = [Thread(target=again, args=(port, seconds, head + body), daemon=True) for _ in range(8)]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    together(8, port, seconds, head + body)
 
 
 def dripping_bodies(port: int, seconds: float, tokens: Tokens) -> None:

@@ -97,7 +97,7 @@ def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
 
 
 class Known:
-    """What the evaluations of one request have read: each subject, object and share once."""
+    """Keeps what the evaluations of one request have read: each subject, object and share once."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
