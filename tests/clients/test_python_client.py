@@ -139,7 +139,7 @@ def test_no_write_has_its_effect_twice(busy, proxy, unlucky, admin):
     assert unlucky.categories.import_(rows)["imported"] == 40
     job = unlucky.categories.import_later([{"name": "Later", "slug": f"{slug}-later"}])
     assert unlucky.jobs.wait(job)["result"]["imported"] == 1
-    assert proxy.cut_requests > 5 and proxy.cut_answers > 5
+    assert proxy.cut_requests and proxy.cut_answers and proxy.cut_requests + proxy.cut_answers > 10
 
 
 def test_no_row_is_skipped_or_given_twice_while_others_come(busy, proxy, unlucky, admin):

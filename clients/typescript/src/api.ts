@@ -855,7 +855,7 @@ export interface components {
             replay: {
                 [key: string]: unknown;
             } | null;
-            /** @description Parts of this answer that are not known: `timeout` (it takes longer than 5 seconds) or `failed` (the log of the service says why). */
+            /** @description Parts of this answer that are not known: `timeout` (it takes more than 5 seconds of work) or `failed` (the log of the service says why). */
             incomplete: {
                 [key: string]: string;
             };

@@ -114,6 +114,10 @@ def test_every_operation_says_what_it_needs(described):
         assert ("401" in operation["responses"]) == (name != "health_live"), name
 
 
+def test_no_get_has_a_body(described):
+    assert [path for path, methods in described["paths"].items() if "requestBody" in methods.get("get", {})] == []
+
+
 def test_a_token_is_needed_where_the_rules_give_a_guest_nothing(client):
     found = operations(client.get("/api/openapi.json").get_json())
     open_to_all, closed = [{}, {"bearer": []}], [{"bearer": []}]

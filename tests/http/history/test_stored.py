@@ -272,13 +272,13 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second, 
 def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_judged(
         first, second, here, monkeypatch):
     admin, base, versions = administrator(first), first.policy.current.version, []
-    judged = endpoints.tried
+    judged = endpoints.judged
 
     def meanwhile(question):
         versions.append(second.put_in_force(second.with_line(OPEN)))
         return judged(question)
 
-    monkeypatch.setattr(endpoints, "tried", meanwhile)
+    monkeypatch.setattr(endpoints, "judged", meanwhile)
     changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
     answer = admin.post("/api/admin/policy/apply", json={"files": changes, "base_version": base})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
