@@ -61,17 +61,14 @@ class VisibleSchema(StrictSchema):
     items = fields.List(fields.Nested(VisibleRowSchema), required=True)
 
 
-def _charge(call: Call) -> None:
-    spend_more(call, len(call.query.get("ids", ())) // _IDS_OF_A_UNIT)
-
-
-@routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,), prepare=_charge,
+@routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,),
             recorded="policy.visible", operation="policy_visible", answer=VisibleSchema())
 def visible(call: Call) -> dict[str, Any]:
     """Tell which of these rows a user or a role may view.
 
     Now, and from the caller's address. It is recorded, once an hour for each of whom is asked.
     """
+    spend_more(call, len(call.query.get("ids", ())) // _IDS_OF_A_UNIT)
     collection = _collection(call)
     person, principal = named_principal(call, call.query["who"])
     circumstances = environment({}, "GET", call.services.settings.zone, call.access.environment)

@@ -66,13 +66,12 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
 
 
 def _commands(folder: Path) -> tuple[str, ...]:
-    """Raises BadArchive."""
+    """Returns the settings of the backup that run a command; none of a file that cannot be read, since no instance
+    starts with it."""
     try:
         said = tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, RecursionError):  # not there, no TOML, no UTF-8, nested too deeply
         return ()
-    except (ValueError, RecursionError):  # no TOML, no UTF-8, or nested too deeply
-        raise BadArchive("The settings.toml in the backup cannot be read.") from None
     return tuple(f"{name} = {said[name]!r}" for name in RUN if said.get(name))
 
 

@@ -101,7 +101,7 @@ def _in_full(schema: type[Schema]) -> Schema:
 def _files(endpoint: Endpoint) -> dict[str, Any]:
     """Bodies that no schema describes: pages, and files of rows."""
     found: dict[str, Any] = {}
-    if endpoint.body is None and endpoint.prepare is not None and endpoint.method != "GET":
+    if endpoint.body is None and endpoint.prepare is not None:
         content = _content(endpoint.accepts)
         if endpoint.lines is not None:
             for media_type, described in content.items():

@@ -14,16 +14,22 @@ from ..request.call import Call
 def spend_by_address(call: Call) -> None:
     """Take the call's cost from its address, and one attempt where those are counted."""
     limits, address = call.services.limits, call.address
-    if cost := _cost(call):
-        limits.spend_of_address(address, cost)
+    note_units(call)
+    if call.units:
+        limits.spend_of_address(address, call.units)
     if call.endpoint.tight:
         limits.attempt(call.endpoint.name, address)
 
 
 def spend_by_principal(call: Call) -> None:
     """Take the call's cost from the principal's limit; a guest is counted by address alone."""
-    if call.principal.kind != "guest" and (cost := _cost(call)):
-        call.services.limits.spend_of_principal(call.principal, cost)
+    if call.principal.kind != "guest" and call.units:
+        call.services.limits.spend_of_principal(call.principal, call.units)
+
+
+def note_units(call: Call) -> None:
+    """Note the units that the call takes for its endpoint and the announced length of its body."""
+    call.units = _cost(call)
 
 
 def allow_body(call: Call) -> None:
@@ -38,6 +44,7 @@ def allow_body(call: Call) -> None:
 def spend_more(call: Call, cost: int) -> None:
     """Take units besides, once it is known what is asked for."""
     if cost:
+        call.units += cost
         call.services.limits.spend_of_address(call.address, cost)
         if call.principal.kind != "guest":
             call.services.limits.spend_of_principal(call.principal, cost)
@@ -45,7 +52,8 @@ def spend_more(call: Call, cost: int) -> None:
 
 def give_back(call: Call) -> None:
     """Give back what the call took but for one unit: it was refused because of load, and did nothing."""
-    call.services.limits.give_back(getattr(call, "principal", None), call.address, _cost(call))
+    if call.units:
+        call.services.limits.give_back(getattr(call, "principal", None), call.address, call.units)
 
 
 def count_for_the_day(call: Call, name: str) -> None:

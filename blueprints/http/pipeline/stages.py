@@ -192,7 +192,8 @@ def go_on(call: Call) -> None:
 
 
 def resume(call: Call) -> None:
-    """Copies the headers of the head's answer, such as `RateLimit`, to this one."""
+    """Copies the headers of the head's answer, such as `RateLimit`, to this one; its units were taken there."""
+    limiting.note_units(call)
     carry(call.request.environ, call.request.environ[expectation.ENVIRON_KEY])
 
 

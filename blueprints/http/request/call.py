@@ -100,6 +100,7 @@ class Call:
     services   the app's
     access     what the policy allows the caller; `credential_id`: of their session or service token
     read_only  the read-only fields that were sent with the body, unchecked
+    units      taken from the limits so far
     confirmed  the kept hash of the caller's password, once the call has proved to know that password
     digest     of the body, where the body is not kept in memory
     seen       (collection, id) of rows to which a reference was found good
@@ -119,6 +120,7 @@ class Call:
     body: Mapping[str, Any] = field(default_factory=dict)
     read_only: Mapping[str, Any] = field(default_factory=dict)
     prepared: Any = None
+    units: int = 0
     confirmed: str | None = None
     digest: str | None = None
     seen: set[tuple[str, str]] = field(default_factory=set)

@@ -24,9 +24,10 @@ def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, p
         body: Mapping[str, Any] | None = None) -> Any:
     """What the read that is called `operation` (its `operationId`) answers to the caller, as JSON-ready data.
 
-    It is asked as the same principal under the same rules. It is no request of its own: nothing is limited but what its
-    `prepare` takes units for, and nothing recorded but what its handler records. Parameters that are None or empty are
-    not sent. Raises `Problem` where it refuses, KeyError for no such operation, TypeError for a write.
+    It is asked as the same principal under the same rules. It is no request of its own: nothing is limited or
+    recorded but what its handler takes units for and records. Parameters that are None or empty are not sent.
+
+    Raises `Problem` where it refuses, KeyError for no such operation, TypeError for a write.
     """
     return asked(call, operation, query, path=path, body=body)[0]
 

@@ -1,4 +1,4 @@
-"""What a form costs: it is charged by its bytes, and nothing of it is read that the limits refuse."""
+"""A form is charged by its bytes, and nothing of it is read that the limits refuse."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def noted(given, user, action):
 
 
 def recorded(app, person):
-    """What the audit trail says of a user, with what waited to be stored."""
+    """Returns what the audit trail says of a user, with what waited to be stored."""
     services = app.extensions["gatepost"]
     services.trail.flush(early=True)
     with services.database.connected():

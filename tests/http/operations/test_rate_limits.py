@@ -137,6 +137,18 @@ def test_a_refusal_because_of_load_costs_one_unit(limited, as_role, monkeypatch,
     assert (before[0], *left(answer)[:3]) == (nearest, nearest, 50, before[2] - 1)
 
 
+def test_a_refusal_before_any_unit_was_taken_gives_none_back(limited, app, client, monkeypatch):
+    def refuse(*_):
+        raise Overloaded(1)
+
+    limited(address_units=50)
+    before = left(client.get("/api/articles"))
+    with monkeypatch.context() as patch:
+        patch.setattr(app.extensions["gatepost"].database, "connected", refuse)
+        assert client.get("/api/articles/export").status_code == 503
+    assert left(client.get("/api/articles"))[2] == before[2] - 1
+
+
 SIZES = [(100, 1), (JSON_PIECE - 1, 1), (JSON_PIECE, 2), (10 * JSON_PIECE, 11)]
 
 
