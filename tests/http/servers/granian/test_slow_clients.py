@@ -108,7 +108,7 @@ def test_whole_answers_that_their_client_does_not_read_end_too(service):
         assert cut(connection)
 
 
-HEAD = b"POST /api/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HEAD = b"POST /api/contact HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
 def test_many_bodies_at_once_are_all_read(service):
