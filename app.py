@@ -187,6 +187,7 @@ def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watche
     """The chores, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
+        Chore("watching the files of the database", 1, database.watch, at_once=True),
         Chore("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
         Chore("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),

@@ -263,6 +263,9 @@ class Database(pw.Database):
         """The first damage that is found in so many seconds; SQLite alone is asked, Postgres looks by itself."""
         return None
 
+    def watch(self) -> None:
+        """Notice, once a second, what was done to the files of the database, and save what can be; SQLite alone."""
+
     def fault(self) -> str | None:
         """Why the database must not be used as it lies there, and what to do about it; SQLite alone is asked."""
         return None

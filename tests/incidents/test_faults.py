@@ -10,8 +10,9 @@ import pytest
 from tests.incidents.faults import clients, play
 from tests.incidents.faults.play import FAULTS, Ground
 
-SAMPLE = (("the file is gone", "granian"), ("bytes of the log are damaged", "waitress"),
-          ("an older file by cp", "granian"), ("a rule file is gone", "waitress"))
+SAMPLE = (("the file is gone", "granian"), ("the log is deleted", "granian"),
+          ("bytes of the log are damaged", "waitress"), ("an older file by cp", "granian"),
+          ("a rule file is gone", "waitress"))
 
 
 @pytest.fixture(scope="module")

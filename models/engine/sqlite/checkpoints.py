@@ -71,6 +71,18 @@ class Checkpoints:
         with suppress(apsw.BusyError):
             self._settle(*conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
 
+    def rescue(self, conn: apsw.Connection) -> bool:
+        """Copy a log whose name is gone; whether all of it was copied. The caller has the turn to write. Raises what
+        apsw raises, `ForeignLog`."""
+        self.finish()
+        self._renew(conn, lost=True)
+        try:
+            log, copied = conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+        except apsw.BusyError:  # somebody reads
+            return False
+        self._settle(log, copied)
+        return log == copied
+
     def finish(self) -> None:
         """Wait until the copy under way, if any, is made."""
         if self._thread is not None:
@@ -100,10 +112,10 @@ class Checkpoints:
             thread.start()
             self._thread = thread
 
-    def _renew(self, conn: apsw.Connection) -> None:
+    def _renew(self, conn: apsw.Connection, *, lost: bool = False) -> None:
         self._renewing = True
         try:
-            self._pair.renew(conn)
+            self._pair.renew(conn, lost=lost)
         finally:
             self._renewing = False
 
@@ -126,7 +138,7 @@ class Checkpoints:
         # Another process may be at it already: what it leaves, the next one copies. A file that is gone
         # needs no copy.
         with suppress(apsw.Error, Unavailable, OSError), self._connection() as conn:
-            self._pair.confirm()
+            self._pair.look()
             log, copied = self._copied_by(conn)
             if _is_held_back(log, copied):
                 self._note(log, copied)

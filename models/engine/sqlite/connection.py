@@ -166,6 +166,13 @@ class Pool:
         conn.compared = False
         return conn
 
+    def spare(self) -> Connection | None:
+        """A connection that no thread uses, if there is one; it need not be usable."""
+        try:
+            return self._stack.pop()
+        except IndexError:
+            return None
+
     def give_back(self, conn: Connection) -> None:
         """Keep it for the next caller; close it if it was left in a transaction."""
         if conn.getautocommit():

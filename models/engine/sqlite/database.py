@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 
 import apsw
 from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Parameters, driver_error
-from models.engine.errors import Busy, Damaged, RowError, TimedOut, Unavailable
+from models.engine.errors import Busy, Damaged, LostLog, RowError, TimedOut, Unavailable
 from models.engine.observer import Observer
 from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
@@ -22,12 +24,14 @@ from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fe
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
-from models.engine.sqlite.pair import Pair
+from models.engine.sqlite.pair import LOOKS, PAUSE, Pair
 from models.engine.sqlite.recovery import Recovery
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 MIGRATION_WAIT = 600.0  # seconds
 RESTORE_WAIT = 60.0  # seconds that a restore waits for its turn
@@ -50,7 +54,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
         self.group_commit = group_commit
-        self._pool = Pool(self._connect)
+        self._pool: Pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
         self.pair, self._recovery = Pair(self.path), Recovery(self.path)
@@ -107,6 +111,8 @@ class SqliteDatabase(Database, APSWDatabase):
 
     # A transaction begins and ends like any other statement: peewee's way takes a third longer, for every write.
     def begin(self, lock_type: str = "IMMEDIATE") -> None:
+        if self.pair.log.lost is not None:
+            self.pair.log.confirm()
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
@@ -119,8 +125,12 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         if conn.getautocommit():
             raise Unavailable("the transaction was given up")
-        # Whatever is committed to a file that is another one now would spoil the log, too.
-        self.pair.confirm()
+        # What is committed to a log without a name is lost, and to the log of another file it spoils both.
+        try:
+            self.pair.confirm()
+        except LostLog:
+            self._rescue_soon()
+            raise
         try:
             conn.deadline = monotonic() + self.statement_timeout
             conn.commit()
@@ -267,13 +277,50 @@ class SqliteDatabase(Database, APSWDatabase):
         return self.pair.fault()
 
     def loss(self) -> str | None:
-        return self._recovery.loss()
+        return self._recovery.loss() or self.pair.log.loss()
+
+    def watch(self) -> None:
+        if self.pair.log.noted:
+            with suppress(Unavailable, OSError):
+                self.pair.look()
+            self._rescue()
+
+    def _rescue_soon(self) -> None:
+        """`_rescue` in a thread: this one has the turn to write."""
+        with suppress(RuntimeError):  # where none can be started, `watch` does it
+            Thread(target=self._rescue, name="saving a log", daemon=True).start()
+
+    def _rescue(self) -> None:
+        """Save the log where its name is gone, and copy it into the file, unless another log has begun meanwhile."""
+        log = self.pair.log
+        if not log.unsaved:
+            return
+        wait = Wait(Places(None, moment=MOMENT, timeout=RESTORE_WAIT, late=busy))
+        with suppress(Unavailable), self.writer_lock.held(wait):
+            try:
+                if log.unsaved:
+                    kept = log.save()
+                    copied = not log.replaced and self._copy_lost()
+                    if copied or log.replaced:
+                        log.tell(kept, copied=copied)
+            except (apsw.Error, OSError) as error:
+                logger.error("the log of %s is not saved yet: %s", self.path.name, error)
+
+    def _copy_lost(self) -> bool:
+        for pool in (self._writers, self._pool):
+            if (conn := pool.spare()) is not None:
+                try:
+                    return self._checkpoints.rescue(conn)
+                finally:
+                    pool.give_back(conn)
+        return False  # all are in use
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         return meaning(driver_error(error), sql)
 
     def close_all(self) -> None:
         self.close()
+        self.watch()
         self._checkpoints.finish()
         self._pool.close()
         self._writers.close()
@@ -288,13 +335,33 @@ class SqliteDatabase(Database, APSWDatabase):
             self.pair.check()
             conn.belongs = self.pair.belongs
             self._recovery.begin()
-            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
-            if conn.pragma("journal_mode") != "wal":
-                raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            self._read_first(conn)
             self.pair.opened()
             self._recovery.end(conn)
+            self._confirm_log(conn)
             conn.set_wal_hook(self._checkpoints.committed)
         except BaseException:
             conn.close()
             raise
         return conn
+
+    def _read_first(self, conn: Connection) -> None:
+        try:
+            self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
+            if conn.pragma("journal_mode") != "wal":
+                raise Unavailable("the file system of the database cannot hold a write-ahead log")
+            conn.pragma("schema_version")  # where the file was empty, nothing has opened the log yet
+        except apsw.IOError as error:
+            if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
+                raise self.pair.log.refuse() from error
+            raise
+
+    def _confirm_log(self, conn: Connection) -> None:
+        """Refuse a log that is not the one which other processes have open: it lacks what their index speaks of."""
+        self.pair.log.note()
+        for _ in range(LOOKS):
+            frames, _copied = conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            if not frames or not self.pair.log.short(frames, int(conn.pragma("page_size"))):
+                return
+            sleep(PAUSE)  # it may have begun anew
+        raise self.pair.log.refuse()

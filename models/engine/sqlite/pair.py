@@ -26,6 +26,7 @@ import apsw
 import orjson
 
 from models.engine.errors import ForeignLog, Unavailable
+from models.engine.sqlite.open_log import OpenLog
 from models.engine.sqlite.recovery import written
 
 SUFFIX = ".pair"
@@ -80,6 +81,7 @@ class Pair:
 
     def __init__(self, path: Path) -> None:
         self._path, self._sidecar, self._log = path, Path(f"{path}{SUFFIX}"), Path(f"{path}-wal")
+        self.log = OpenLog(path)
         self._mutex = Lock()
         self._file: apsw.VFSFile | None = None
         self._identity: tuple[int, int] | None = None
@@ -88,11 +90,12 @@ class Pair:
         self.noted = False  # whether this process has looked who began the log of the file that is open
 
     def check(self) -> None:
-        """Judge the pair before a connection reads from it. Raises `ForeignLog`, `Unavailable`, OSError."""
+        """Judge the pair before a connection reads from it. Raises `ForeignLog`, `LostLog`, `Unavailable`, OSError."""
         found = os.stat(self._path)
         if (found.st_dev, found.st_ino) != self._identity:
             self.close()
             self._identity = found.st_dev, found.st_ino
+        self.log.confirm()
         for _ in range(LOOKS):
             seen, known, salts = self._look(), self._read(), self._salts()
             if self._seen is not None:
@@ -116,8 +119,26 @@ class Pair:
             self._seen = self._look()
 
     def confirm(self) -> None:
-        """Look, before a commit and before a copy of the log, whether the file is the one that was opened: `cp` puts
-        another content into a file that stays open. Raises `ForeignLog`, `Unavailable`."""
+        """Look, before a commit, whether the log still has its name: one `stat`; that of the file was asked for when
+        the connection was taken. What was put into the file since the last `look` is not noticed. Raises `ForeignLog`,
+        `LostLog`, `Unavailable`."""
+        if self.foreign is not None:
+            self._confirm_token()
+        if not self.log.noted:
+            self.log.note()
+        self.log.confirm()
+
+    def look(self) -> None:
+        """Look, before a copy of the log and once a second, whether file and log are those that were opened: `cp` puts
+        another content into a file that stays open. Raises as `confirm` does, OSError."""
+        found = os.stat(self._path)
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise Unavailable(f"{self._path.name} was moved or replaced while it was open")
+        self.confirm()
+        self.log.confirm_index()
+        self._confirm_token()
+
+    def _confirm_token(self) -> None:
         if self._look() != self._seen:
             self._follow()
 
@@ -132,7 +153,7 @@ class Pair:
     def belongs(self) -> bool:
         """Whether the log may be copied into the file: not asked of a connection that has read nothing."""
         try:
-            self.confirm()
+            self.look()
         except (Unavailable, OSError):
             return False
         return True
@@ -151,10 +172,12 @@ class Pair:
         self._write(self._noted(known, salts))
         return known is None or not known.covers(salts)
 
-    def renew(self, conn: apsw.Connection) -> None:
-        """Change the token, in the sidecar and in the log: a copy of the log is to follow. Raises `ForeignLog`, and
-        what apsw raises."""
-        self.confirm()
+    def renew(self, conn: apsw.Connection, *, lost: bool = False) -> None:
+        """Change the token, in the sidecar and in the log: a copy of the log is to follow. `lost`: of a log whose name
+        is gone. Raises `ForeignLog`, `LostLog`, and what apsw raises."""
+        if not lost:
+            self.log.confirm()
+        self._confirm_token()
         token = new_token()
         self._add(Mark(token, int(conn.pragma("schema_version"))))
         conn.execute(f"PRAGMA user_version = {token}")
@@ -185,6 +208,7 @@ class Pair:
                 self._file.xClose()
             self._file = self._identity = self._seen = self.foreign = None
             self.noted = False
+        self.log.forget()
 
     def _add(self, mark: Mark) -> None:
         known = self._noted(self._read(), self._salts())
@@ -221,7 +245,7 @@ class Pair:
         for _ in range(LOOKS):
             seen, known = self._look(), self._read()
             if seen == self._seen or (known is not None and self._is_of(seen, known)):
-                self._seen = seen
+                self._seen, self.foreign = seen, None
                 return None
             sleep(PAUSE)
         self._refuse()

@@ -129,6 +129,7 @@ class Fault:
     prepare    before the service is started
     stopped    the service is stopped before the fault, and started while it lasts
     killed     the same, with kill -9
+    restarted  the service does not come back by itself: it is killed and started again after the fault
     unserved   requests may be left without an answer meanwhile
     starts     for a fault of a stopped service: whether the start may succeed
     loses      what was acknowledged may be lost with the bytes that are damaged, and health and doctor say so
@@ -142,6 +143,7 @@ class Fault:
     prepare: Callable[[Place], AbstractContextManager[None]] | None = None
     stopped: bool = False
     killed: bool = False
+    restarted: bool = False
     unserved: bool = False
     starts: bool = False
     loses: bool = False

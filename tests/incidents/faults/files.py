@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -105,6 +105,17 @@ def away(place: Place) -> Iterator[None]:
         other.rename(place.database)
 
 
+def _deleted(*suffixes: str) -> Callable[[Place], AbstractContextManager[None]]:
+    @contextmanager
+    def happen(place: Place) -> Iterator[None]:
+        """A script that cleans up takes them for rubbish."""
+        for suffix in suffixes:
+            Path(f"{place.database}{suffix}").unlink()
+        yield
+
+    return happen
+
+
 @contextmanager
 def copy_of_before(place: Place) -> Iterator[None]:
     """There is an older copy of the file."""
@@ -150,6 +161,8 @@ FILES = (
     Fault("the file is cut short", cut_short, stopped=True),
     Fault("bytes of the log are damaged", damaged_log, killed=True, starts=True, loses=True, health="degraded"),
     Fault("the file is gone", away),
+    Fault("the log is deleted", _deleted("-wal"), restarted=True),
+    Fault("the index of the log is deleted", _deleted("-shm"), restarted=True, doctor=False),
     Fault("an older file by mv", replaced, prepare=copy_of_before),
     Fault("an older file by cp", overwritten, prepare=copy_of_before, killed=True),
     Fault("a crash", crashed, killed=True, starts=True, health="ok", check="", doctor=False),

@@ -110,8 +110,13 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
         sleep(max(0.0, began + LASTS - monotonic()))
         _until(lambda: not _judge_told(fault, _told(clients, began), row.doctor), MORE)
         ended = monotonic()
-        if fault.starts and fault.health != "ok":
+        if fault.restarted:
+            place.end(kill=True)
+        elif fault.starts and fault.health != "ok":
             place.end()
+    if fault.restarted and (said := place.start()):
+        row.red.append(f"does not start again after the fault: {said}")
+        return
     if fault.stopped and place.process is None and (said := place.start()):
         row.red.append(f"does not start after the fault: {said}")
         return
@@ -167,7 +172,7 @@ def _judge(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
         if one.status >= 500 and (one.status != 503 or one.said == "no problem document"):
             row.red.append(f"{one.kind} is answered {one.status} {one.said}")
             break
-        if one.status == 0 and not (fault.unserved or fault.stopped or fault.killed):
+        if one.status == 0 and not (fault.unserved or fault.stopped or fault.killed or fault.restarted):
             row.red.append(f"{one.kind} gets no answer")
             break
     if row.longest > LONGEST and not fault.unserved:
@@ -267,6 +272,8 @@ def main() -> None:
                         row = play(fault, place)
                     print(row, flush=True)
                     number, red = number + 1, red + bool(row.red)
+    if not number:
+        sys.exit(f"no fault has a name that begins with {' or '.join(options.only)}")
     print(f"{number} rows of {len(FAULTS)} faults, {red} of them red, in {(monotonic() - began) / 60:.0f} minutes")
     sys.exit(bool(red))
 

@@ -89,9 +89,9 @@ class Unjudged(Pair):
         self.noted = True
         return False
 
-    def confirm(self) -> None: ...
+    def look(self) -> None: ...
 
-    def renew(self, conn: apsw.Connection) -> None: ...
+    def renew(self, conn: apsw.Connection, *, lost: bool = False) -> None: ...
 
     def settle(self) -> None: ...
 
@@ -257,7 +257,9 @@ def test_a_very_long_log_begins_anew_though_reads_overlap_all_the_time(database:
 @pytest.mark.parametrize("error", [apsw.BusyError("another process copies"), apsw.IOError("the disk is full")])
 def test_a_copy_that_fails_takes_nothing_back(
         database: SqliteDatabase, error: apsw.Error, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_conn: apsw.Connection) -> None:
+    def fail(_conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
+        if mode == apsw.SQLITE_CHECKPOINT_NOOP:
+            return 0, 0
         raise error
 
     monkeypatch.setattr("models.engine.sqlite.connection.Connection.wal_checkpoint", fail, raising=False)

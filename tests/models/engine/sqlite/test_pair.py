@@ -169,6 +169,7 @@ def test_a_running_process_writes_nothing_beside_a_file_that_was_put_in(
         before = log.read_bytes()
         if by is put:
             running.path.write_bytes((folder / "x.db").read_bytes())
+            running.watch()  # as a service does each second
         else:
             (folder / "x.db").rename(running.path)
         for _ in range(2):
