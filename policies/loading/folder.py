@@ -31,7 +31,7 @@ class Source(Protocol):
     whole       what it holds is never half of a change, so that one look at it is enough
     vocabulary  what its rules may name
     packaged    names of those of its files that are those of a plugin's package
-    lacks       whether a file that the service requires is missing
+    missing     names of files that the service requires, and that are not there
     version     that of a policy of what it holds now, whether that can be used or not
     drift       what an operator has changed without effect, as a sentence; None: nothing
     """
@@ -45,7 +45,11 @@ class Source(Protocol):
     @property
     def packaged(self) -> frozenset[str]: ...
     @property
-    def lacks(self) -> bool: ...
+    def required(self) -> frozenset[str]:
+        return frozenset(self._required)
+
+    @property
+    def missing(self) -> frozenset[str]: ...
     @property
     def version(self) -> str: ...
     @property
@@ -58,7 +62,7 @@ class Folder:
     """The policy files of an instance, and what they are checked by: the `Source` of a watcher.
 
     plugins   file name → the rules that a plugin's package ships, used unless the folder has a file of that name
-    required  names of files that must be there
+    required  names of files that must be there, unless an operator has accepted their loss
     cases     runs the instance's tests.yaml, when there is one
     alike     says whether two policies answer every request alike; None: it is not known
     sample    seconds for which Casbin may be asked at each load
@@ -74,9 +78,10 @@ class Folder:
         self._plugins, self._required = dict(plugins or {}), tuple(required)
         self._cases, self._alike, self._sample = cases, alike, sample
 
-    def at(self, directory: Path) -> Folder:
-        """Another folder that is checked in the same way."""
-        return Folder(directory, self.vocabulary, plugins=self._plugins, required=self._required, cases=self._cases,
+    def at(self, directory: Path, *, absent: Collection[str] = ()) -> Folder:
+        """Another folder that is checked in the same way; the required files that are `absent` may be missing."""
+        required = [name for name in self._required if name not in absent]
+        return Folder(directory, self.vocabulary, plugins=self._plugins, required=required, cases=self._cases,
                       alike=self._alike, sample=self._sample)
 
     @property
@@ -89,9 +94,13 @@ class Folder:
         return loader.packaged(self.directory, self._plugins)
 
     @property
-    def lacks(self) -> bool:
-        """Whether a required file is not there."""
-        return any(not os.path.lexists(self.directory / name) for name in self._required if name not in self._plugins)
+    def required(self) -> frozenset[str]:
+        return frozenset(self._required)
+
+    @property
+    def missing(self) -> frozenset[str]:
+        return frozenset(name for name in self._required
+                         if name not in self._plugins and not os.path.lexists(self.directory / name))
 
     def load(self, before: LastGood | None, *, closing: bool = False) -> Policy:
         """The policy in the folder, after every check; `before` is the last good one. Raises PolicyError.
@@ -108,13 +117,14 @@ class Folder:
             message = f"the files cannot be judged ({type(error).__name__}); the log says more"
             raise PolicyError([Finding(str(self.directory), 0, message)]) from error
 
-    def read(self, *, closing: bool = False) -> Policy:
-        """The policy in the folder, without the checks of its answers: Casbin and the cases. Raises PolicyError."""
-        return loader.load(self.directory, self.vocabulary, plugins=self._plugins, required=self._required,
-                           closing=closing)
+    def read(self, *, absent: Collection[str] = (), closing: bool = False) -> Policy:
+        """The policy in the folder, without the checks of its answers: Casbin and the cases. The required files that
+        are `absent` may be missing. Raises PolicyError."""
+        required = [name for name in self._required if name not in absent]
+        return loader.load(self.directory, self.vocabulary, plugins=self._plugins, required=required, closing=closing)
 
     def _checked(self, before: LastGood | None, closing: bool) -> Policy:
-        policy = self.read(closing=closing)
+        policy = self.read(absent=before.absent if before else (), closing=closing)
         if before is not None and (gone := snapshot.gone(
                 before, policy, self.packaged, lambda: self._is_alike(before, policy))):
             raise PolicyError(gone)

@@ -202,7 +202,8 @@ def _is_foreign(content: bytes, patterns: Patterns) -> bool:
 def _missing(name: str, others: Collection[str]) -> str:
     near = nearest(name, others)
     renamed = f", or rename {near}" if near else ""
-    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it{renamed}"
+    given_up = "" if name in (MODEL_FILE, ROLES_FILE) else "; or do without it: gatepost policy accept"
+    return f"the file is missing; `gatepost policy adopt {Path(name).stem}` brings it{renamed}{given_up}"
 
 
 def _is_policy(name: str) -> bool:

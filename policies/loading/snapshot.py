@@ -32,10 +32,15 @@ _GONE = f"the file is gone, and without it not everybody may do what they may no
 
 @dataclass(frozen=True)
 class LastGood:
-    """The files of the last good policy, by name; `packaged` are those that came with a plugin's package."""
+    """The files of the last good policy, by name.
+
+    packaged  names of those that came with a plugin's package
+    absent    names of files that a service requires, and whose loss an operator has accepted
+    """
 
     files: Mapping[str, bytes]
     packaged: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
 
     @cached_property
     def version(self) -> str:
@@ -45,7 +50,8 @@ class LastGood:
 def keep(place: Path, last: LastGood) -> None:
     """Write the files of a good policy to `place`, all or nothing. Raises OSError."""
     files = {name: content.decode() for name, content in sorted(last.files.items())}
-    write(place, json.dumps({"version": last.version, "files": files, "packaged": sorted(last.packaged)}).encode())
+    write(place, json.dumps({"version": last.version, "files": files, "packaged": sorted(last.packaged),
+                             "absent": sorted(last.absent)}).encode())
 
 
 def kept(place: Path) -> LastGood | None:
@@ -53,7 +59,7 @@ def kept(place: Path) -> LastGood | None:
     try:
         found = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
         files = {name: content.encode() for name, content in found["files"].items()}
-        last = LastGood(files, frozenset(found.get("packaged", ())))
+        last = LastGood(files, frozenset(found.get("packaged", ())), frozenset(found.get("absent", ())))
         return last if last.version == found["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -67,7 +67,7 @@ class Watcher:
         """Load the policy of `source`, or the last good one from the folder `keep` when that is broken.
 
         `interval` is the time between polls in seconds. Raises PolicyError when there is nothing to start on, or a
-        required file is not there. A source that does not answer counts as broken.
+        required file is not there and was not there before. A source that does not answer counts as broken.
         """
         self._source = source
         self._keep = None if keep is None else keep / snapshot.LAST_GOOD
@@ -198,8 +198,8 @@ class Watcher:
             if isinstance(broken, loader.Broken) and (
                     kept is None or not broken.of_plugins.items() <= kept.files.items()):
                 raise  # no edit that waits to be mended: a plugin came, or was changed, whose rules break an invariant
-            # A shipped file that is missing is no typing error: after an upgrade the operator decides about it.
-            if answers and self._source.lacks:
+            # Required since an upgrade: the operator decides about it.
+            if answers and kept is not None and self._source.missing - kept.files.keys() - kept.absent:
                 raise
             last = self._last_good(broken, kept)
             _log.error("started on the last good policy %s: the files cannot be used:\n%s", last.version, broken)
@@ -291,7 +291,7 @@ class Watcher:
         self._packaged = self._source.packaged
         if self._keep is not None:
             try:
-                snapshot.keep(self._keep, LastGood(policy.files, self._packaged))
+                snapshot.keep(self._keep, LastGood(policy.files, self._packaged, self._source.missing))
             except OSError as error:
                 _log.error("the last good policy cannot be kept in %s: %s", self._keep, error.strerror)
 

@@ -96,7 +96,8 @@ def accept_command(note: str | None, yes: bool) -> None:
     if load_settings().policy_source == DATABASE:
         raise click.ClickException("The rules are in the database (policy_source): a file that is gone from the folder "
                                    "has no effect. To take rules out, leave them out of DIR: gatepost policy apply DIR")
-    _change(lambda changing: changing.candidate({}), ACCEPT, note, yes, load_settings().policies)
+    required = folders.registry().required_policies
+    _change(lambda changing: changing.candidate({}, absent=required), ACCEPT, note, yes, load_settings().policies)
 
 
 def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool, source: Path, *,

@@ -113,8 +113,14 @@ def plugins(place: Path) -> Mapping[str, Path]:
 
 
 def required(place: Path) -> Collection[str]:
-    """The files that a folder must have: a service starts on a stored policy whatever it has."""
-    return () if is_stored(place) else registry().required_policies
+    """The files that a folder must have. The instance's need not have those whose loss was accepted, and a service
+    starts on a stored policy whatever it has."""
+    if is_stored(place):
+        return ()
+    settings = load_settings()
+    last = snapshot.kept(settings.instance / snapshot.LAST_GOOD)
+    accepted = last.absent if last is not None and place.resolve() == settings.policies.resolve() else ()
+    return [name for name in registry().required_policies if name not in accepted]
 
 
 def gone(place: Path, policy: Policy) -> list[Finding]:
@@ -184,7 +190,7 @@ def outdated_lines(database: Database) -> list[Finding]:
     try:
         if files is None:
             place = settings.policies
-            load(place, installed.vocabulary, plugins=installed.plugin_policies, required=installed.required_policies)
+            load(place, installed.vocabulary, plugins=installed.plugin_policies, required=required(place))
         else:
             from_files(files, installed.vocabulary)
     except PolicyError as error:

@@ -85,10 +85,10 @@ class Installed(Protocol):
 
 
 class Changing(ABC):
-    """Puts policies in force for one instance."""
+    """Puts policies in force for one instance, whose folder `instance` has its last good policy."""
 
-    def __init__(self, folder: Folder, ledger: Ledger) -> None:
-        self._folder, self._ledger = folder, ledger
+    def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
+        self._folder, self._ledger, self._last_good = folder, ledger, instance / LAST_GOOD
 
     @staticmethod
     def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
@@ -98,8 +98,9 @@ class Changing(ABC):
         ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
                         settings.policies)
         if settings.policy_source == DATABASE:
-            return InDatabase(folder, ledger, database, Export(settings.policies, installed.plugin_policies))
-        return InFiles(folder, ledger, database, settings.instance)
+            return InDatabase(folder, ledger, settings.instance, database,
+                              Export(settings.policies, installed.plugin_policies))
+        return InFiles(folder, ledger, settings.instance, database)
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -116,15 +117,21 @@ class Changing(ABC):
         """Write a candidate down, and its files. Raises Overtaken where the files were changed meanwhile; OSError,
         `RowError`."""
 
-    def candidate(self, files: Files) -> Candidate:
-        """The present files with these in their place, checked. Raises PolicyError, OSError, `RowError`."""
+    def candidate(self, files: Files, *, absent: Collection[str] = ()) -> Candidate:
+        """The present files with these in their place, checked. Required files may be missing whose loss was accepted,
+        or that are `absent`. Raises PolicyError, OSError, `RowError`."""
         before = self.files()
         changed = {name: content for name, content in files.items() if before.get(name) != content}
         after = {name: content for name, content in {**before, **files}.items() if content is not None}
         with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
             for name, content in after.items():
                 (Path(scratch) / name).write_bytes(content)
-            return Candidate(self._folder.at(Path(scratch)).load(None), before, changed)
+            folder = self._folder.at(Path(scratch), absent={*absent, *self._accepted_losses()})
+            return Candidate(folder.load(None), before, changed)
+
+    def _accepted_losses(self) -> frozenset[str]:
+        last = snapshot.kept(self._last_good)
+        return frozenset() if last is None else last.absent
 
     def instead(self, files: Mapping[str, bytes]) -> Candidate:
         """`candidate` of these files alone: what else there is goes, but for the cases."""
@@ -134,8 +141,8 @@ class Changing(ABC):
 class InDatabase(Changing):
     """Changes of rules that are in the database: `export` is told of them."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, database: Database, export: Export) -> None:
-        super().__init__(folder, ledger)
+    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database, export: Export) -> None:
+        super().__init__(folder, ledger, instance)
         self._database, self._export = database, export
 
     def files(self) -> dict[str, bytes]:
@@ -192,11 +199,11 @@ class InDatabase(Changing):
 
 
 class InFiles(Changing):
-    """Changes of the files of an instance, whose folder `instance` has its last good policy."""
+    """Changes of the files of an instance."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, database: Database, instance: Path) -> None:
-        super().__init__(folder, ledger)
-        self._database, self._last_good = database, instance / LAST_GOOD
+    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database) -> None:
+        super().__init__(folder, ledger, instance)
+        self._database = database
 
     @property
     def is_stray(self) -> bool:
@@ -234,7 +241,8 @@ class InFiles(Changing):
                 with suppress(RowError):  # the history may begin later, but a change must not wait
                     self.begin_history()
                 self._ledger.note(candidate.policy, cause, author, note, origin)
-                snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged))
+                absent = self._folder.required - candidate.policy.files.keys()
+                snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged, absent))
                 for place, file in fresh.items():
                     os.replace(file, place)
                 for name in (name for name, content in candidate.files.items() if content is None):

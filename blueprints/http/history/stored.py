@@ -28,7 +28,7 @@ class StoredPolicy:
 
     noun, whole = "the database", True
     place = "the policy in the database"
-    lacks = False  # what a node does not know is no reason to be without the rules that the others have
+    missing = frozenset[str]()  # what a node does not know is no reason to be without the rules that the others have
 
     def __init__(self, database: Database, vocabulary: Vocabulary, export: Export, cases: Cases) -> None:
         self.vocabulary = vocabulary

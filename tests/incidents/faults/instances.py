@@ -126,6 +126,8 @@ INSTANCES = (
     Fault("a broken rule", _file("articles.csv", "p, editor, article.view, alwys, allow\n"), health="degraded",
           check="policy"),
     Fault("a rule file is gone", _file("roles.csv", None), health="degraded", check="policy"),
+    Fault("a rule file is gone at the start", _file("comments.csv", None), stopped=True, starts=True, health="degraded",
+          check="policy"),
     Fault("a pipe among the rules", pipe_among_policies, health="degraded", check="policy"),
     Fault("the folder of the rules is gone", no_policies, health="degraded", check="policy"),
     Fault("files of another user", files_of_another, prepare=modes_count, health="degraded", check="policy"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from policies import SHIPPED, PolicyError
 from policies.loading import snapshot
 from policies.loading.folder import Folder
 from policies.loading.loader import load
@@ -51,6 +52,41 @@ def test_the_last_good_policy_stays_at_a_restart_too(directory: Path, take: Call
     (directory / "own.csv").unlink(missing_ok=True)
     (directory / "own.csv").write_text(OWN)
     assert settle(watcher) == "" and settle(again) == ""
+
+
+def requiring(directory: Path, *more: str) -> Watcher:
+    required = {path.name for path in SHIPPED.glob("*.c*")} - {"invariants.csv"} | set(more)
+    return Watcher(Folder(directory, VOCABULARY, required=required, alike=decide_alike), keep=directory.parent)
+
+
+def test_of_every_shipped_file_the_last_good_policy_stays_at_a_restart(directory: Path) -> None:
+    before = requiring(directory).current.version
+    for name in sorted(path.name for path in SHIPPED.glob("*.c*")):
+        if (directory / name).exists():
+            content = (directory / name).read_bytes()
+            (directory / name).unlink()
+            again = requiring(directory)
+            assert (again.current.version, name in str(again.status.error)) == (before, True), name
+            (directory / name).write_bytes(content)
+
+
+def test_a_required_file_that_was_accepted_to_be_absent_is_missed_no_more(directory: Path) -> None:
+    watcher = requiring(directory)
+    (directory / "comments.csv").unlink()
+    assert "comments.csv: the file is missing" in settle(watcher)
+    accepted = load(directory, VOCABULARY)
+    snapshot.keep(directory.parent / LAST_GOOD, LastGood(accepted.files, absent=frozenset({"comments.csv"})))
+    assert settle(watcher) == "" and watcher.current.version == accepted.version
+    for _ in range(2):
+        assert requiring(directory).status.error is None
+    (directory / "products.csv").unlink()
+    assert "products.csv: the file is missing" in str(requiring(directory).status.error)
+
+
+def test_a_file_that_a_new_version_requires_stops_the_start_until_the_operator_has_decided(directory: Path) -> None:
+    requiring(directory)
+    with pytest.raises(PolicyError, match="new.csv: the file is missing"):
+        requiring(directory, "new.csv")
 
 
 def test_it_says_what_to_do(directory: Path) -> None:

@@ -149,19 +149,50 @@ def test_cases_that_fail_keep_new_rules_out(instance):
         assert server.health(administrator)["policy_version"] == good["policy_version"]
 
 
-@pytest.mark.parametrize("name", ["articles", pytest.param("model", marks=pytest.mark.slow)])
-def test_a_shipped_file_that_is_missing_stops_the_start_and_says_how_to_get_it(instance, name):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["articles", "model"])
+def test_a_shipped_file_that_is_missing_leaves_the_last_good_rules_and_can_be_had_again(instance, name):
     assert instance.run("doctor").returncode == 0
-    assert (instance.folder / "policy.last-good.json").exists(), "the last good policy does not hide what is missing"
     [file] = (instance.folder / "policies").glob(f"{name}.c*")
     shipped = file.read_text()
     file.unlink()
-    refused = instance.run("serve", "--port", "0")
-    assert refused.returncode == 1
-    assert f"{file.name}: the file is missing; `gatepost policy adopt {name}` brings it" in refused.stderr
-    assert instance.run("policy", "adopt", name).returncode == 0
+    with serving(instance) as server:
+        health = server.health(server.server.log_in())
+        assert health["status"] == "degraded"
+        assert f"{file.name}: the file is missing; `gatepost policy adopt {name}` brings it" in health["policy_error"]
+        assert server.call("GET", "/api/articles")[0] == 200
+        assert instance.run("policy", "adopt", name).returncode == 0
+        wait_until(lambda: not degraded(server))
     assert file.read_text() == shipped
     assert instance.run("doctor").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_loss_of_a_shipped_file_is_accepted_by_one_command(instance):
+    assert instance.run("doctor").returncode == 0
+    file = instance.folder / "policies" / "comments.csv"
+    shipped = file.read_text()
+    file.unlink()
+    with serving(instance) as server:
+        assert degraded(server)
+        accepted = instance.run("policy", "accept", "--yes")
+        assert accepted.returncode == 0 and "comment.view" in accepted.stdout
+        wait_until(lambda: not degraded(server))
+        assert server.call("GET", "/api/comments")[0] == 401
+    for command in (("policy", "check"), ("doctor",), ("migrate", "--check"), ("policy", "matrix")):
+        assert instance.run(*command).returncode == 0, command
+    with serving(instance) as server:
+        assert not degraded(server)
+        file.write_text(shipped)
+        wait_until(lambda: server.call("GET", "/api/comments")[0] == 200)
+
+
+@pytest.mark.parametrize("name", ["model.conf", "roles.csv"])
+def test_nothing_goes_without_the_model_and_the_roles(instance, name):
+    assert instance.run("doctor").returncode == 0
+    (instance.folder / "policies" / name).unlink()
+    refused = instance.run("policy", "accept", "--yes")
+    assert refused.returncode == 2 and f"{name}: the file is missing" in refused.stderr
 
 
 @pytest.mark.slow
