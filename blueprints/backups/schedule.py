@@ -64,7 +64,11 @@ class Schedule:
             if monotonic() - self._began > backups.LONGEST:
                 self._process.kill()
             return True
-        self._process = None
+        ended, self._process = self._process.returncode, None
+        with self._database.connected():
+            error = backups.ages().error
+        if error is not None or ended != 0:
+            _log.error("the backup of the schedule went wrong: %s", error or f"its process ended with {ended}")
         return False
 
 
@@ -91,8 +95,9 @@ def make_scheduled(create_app: AppFactory, settings: Settings, database: Databas
     database.transact(lambda: backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds))
     if settings.backup_prove and not faults:
         database.transact(lambda: backups.note_proof(taken.digest))
-    for fault in (*faults, *_sending_fault(settings, taken.place)):
-        _note_error(database, id, fault)
+    faults += _sending_fault(settings, taken.place)
+    if faults:
+        _note_error(database, id, "; ".join(faults))
     retention.remove_old(settings.backups)
 
 
@@ -118,9 +123,9 @@ def _sending_fault(settings: Settings, place: Path) -> list[str]:
     if done.returncode == 0:
         return []
     said = done.stdout.decode(errors="replace").strip()[-_LOUDEST:]
-    return [f"backup_command ended with {done.returncode}: {said}"]
+    return [f"backup_command ended with {done.returncode}{said and f': {said}'}"]
 
 
 def _note_error(database: Database, id: str, error: str) -> None:
-    _log.error("%s", error)
+    """The service that has started this process looks for it there, and logs it."""
     database.transact(lambda: backups.note_error(id, error[:2 * _LOUDEST]))

@@ -140,8 +140,8 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
 def backups(settings: Settings, database: Database) -> Found:
     """How old the newest are, and why one has failed."""
     found, known = checks.backups(database, settings.backup_hours)
-    if known.error is not None:
-        return Found(found.state, f"the newest one went wrong: {known.error}")
+    if settings.backup_hours and known.error is not None:
+        return Found(found.state, f"the newest one of the schedule went wrong: {known.error}")
     # One before a migration is not written down: the table may be what the migration makes.
     if known.made_at is None and (file := retention.newest(settings.backups)) is not None:
         return Found(found.state, f"there is {file.name}, and none by {checks.HOW_TO_BACK_UP}")

@@ -24,8 +24,9 @@ class Backup(Table):
     place      the file; empty until it is made
     digest     SHA-256 of the file in hexadecimal digits; null until it is made
     seconds    that it took
-    error      why it failed, or was not sent elsewhere
+    error      why it failed, was not proved, or was not copied elsewhere
     proved_at  when it was last restored in a scratch place and found whole
+    scheduled  whether the schedule has made it
     """
 
     id = IdField(primary_key=True)
@@ -36,38 +37,57 @@ class Backup(Table):
     seconds = pw.DoubleField(default=0.0)
     error = pw.TextField(null=True)
     proved_at = TimeField(null=True)
+    scheduled = pw.BooleanField(default=False)
 
     class Meta:
         table_name = "backups"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was made and, where the settings ask for that, proved and copied elsewhere."""
+        return self.digest is not None and self.error is None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.digest is None and self.error is None and elapsed(self.made_at, now()) < LONGEST
+
 
 class BackupAges(NamedTuple):
-    """When the newest backup was made, when a restore was last proved, and why the newest attempt failed, if it did;
-    null where there is none."""
+    """What is known of backups; null where there is none.
+
+    made_at    when the newest was made
+    proved_at  when a restore was last proved
+    error      why the newest of the schedule that has ended went wrong, if it did
+    kept_at    when the newest of the schedule was made with which nothing went wrong
+    under_way  whether one of the schedule is being made
+    """
 
     made_at: str | None
     proved_at: str | None
     error: str | None
+    kept_at: str | None
+    under_way: bool
 
 
 def is_due(hours: int) -> bool:
-    """Whether the newest backup is so old, or failed more than an hour ago."""
-    newest = _newest()
+    """Whether the newest backup of the schedule is so old, or went wrong more than an hour ago."""
+    newest = _newest_scheduled()
     if newest is None:
         return True
-    wait = HOUR if newest.digest is None else hours * HOUR
+    wait = hours * HOUR if newest.is_whole else HOUR
     return not 0 <= elapsed(newest.made_at, now()) < wait
 
 
 def begin(hours: int | None = None) -> str | None:
-    """Write down that a backup begins, inside a transaction; its id. None where `hours` is given and none is due."""
+    """Write down that a backup begins, inside a transaction; its id. `hours`: it is one of the schedule, and None where
+    none is due."""
     if hours is not None:
         # Of two processes that look at once, the second sees what the first has begun.
         if current.dialect == "postgres":
             current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
         if not is_due(hours):
             return None
-    row = Backup(id=new_id(), made_at=now())
+    row = Backup(id=new_id(), made_at=now(), scheduled=hours is not None)
     row.save(force_insert=True)
     return str(row.id)
 
@@ -95,14 +115,18 @@ def note_proof(digest: str) -> bool:
 def ages() -> BackupAges:
     """Of the backups that are known."""
     # Across tenants, as above.
-    whole = Backup.digest.is_null(False)
-    found: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(whole)
+    made = Backup.digest.is_null(False)
+    found: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(made)
     made_at, proved_at = found.tuples().first()
-    newest = _newest()
-    if newest is None or (newest.digest is None and newest.error is None and elapsed(newest.made_at, now()) < LONGEST):
-        return BackupAges(made_at, proved_at, None)
-    broken_off = "it was broken off" if newest.digest is None else None
-    return BackupAges(made_at, proved_at, newest.error or broken_off)
+    kept: Any = Backup.select(pw.fn.MAX(Backup.made_at)).where(Backup.scheduled, made, Backup.error.is_null())
+    newest = _newest_scheduled()
+    under_way = newest is not None and newest.is_under_way
+    if under_way:
+        newest = _newest_scheduled(before=newest)
+    error = None
+    if newest is not None and not newest.is_whole:
+        error = newest.error or "it was broken off"
+    return BackupAges(made_at, proved_at, error, kept.scalar(), under_way)
 
 
 def purge(before: str, most: int) -> int:
@@ -110,6 +134,9 @@ def purge(before: str, most: int) -> int:
     return expire(Backup.made_at, before, most)
 
 
-def _newest() -> Backup | None:
+def _newest_scheduled(before: Backup | None = None) -> Backup | None:
     # Across tenants, as above.
-    return Backup.select().order_by(Backup.made_at.desc(), Backup.id.desc()).first()
+    found = Backup.select().where(Backup.scheduled)
+    if before is not None:
+        found = found.where(Backup.id != before.id, Backup.made_at <= before.made_at)
+    return found.order_by(Backup.made_at.desc(), Backup.id.desc()).first()

@@ -36,5 +36,11 @@ class Tenant(Table):
         return cls.select().where(cls.id == id).first()
 
     @classmethod
+    def oldest(cls) -> str | None:
+        """When the first tenant was made, and the instance with it."""
+        # Across tenants: the table is theirs.
+        return cls.select(pw.fn.MIN(cls.created_at)).scalar()
+
+    @classmethod
     def all(cls) -> list[Tenant]:
         return list(cls.select().order_by(cls.name))

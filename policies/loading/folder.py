@@ -45,10 +45,6 @@ class Source(Protocol):
     @property
     def packaged(self) -> frozenset[str]: ...
     @property
-    def required(self) -> frozenset[str]:
-        return frozenset(self._required)
-
-    @property
     def missing(self) -> frozenset[str]: ...
     @property
     def version(self) -> str: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event, Thread
 from types import SimpleNamespace
 
@@ -97,9 +98,16 @@ def job_that_nobody_runs(served, database):
 
 
 def failed_backup(served, database):
-    id = new_id()
-    Backup.insert(id=id, made_at=now(), place="", bytes=0, seconds=0, error="the disk of the backups is full").execute()
-    return lambda: Backup.delete().where(Backup.id == id).execute()
+    services, id = served.extensions["gatepost"], new_id()
+    Backup.insert(id=id, made_at=now(), place="", bytes=0, seconds=0, scheduled=True,
+                  error="the disk of the backups is full").execute()
+    before, services.settings = services.settings, replace(services.settings, backup_hours=24)
+
+    def undo():
+        services.settings = before
+        Backup.delete().where(Backup.id == id).execute()
+
+    return undo
 
 
 def clock_that_was_ahead(served, database):

@@ -17,6 +17,7 @@ from models.tables.audit import newest_time
 from models.tables.backup import BackupAges, ages
 from models.tables.instance import the_instance
 from models.tables.job import Backlog
+from models.tables.tenant import Tenant
 from settings import Settings
 
 from ..operations.addresses import UnreadableAddresses
@@ -157,20 +158,24 @@ def jobs(found: Backlog) -> Found:
 def backups(database: Database, hours: int) -> tuple[Found, BackupAges]:
     """Whether the backups of the schedule are made; the setting `backup_hours` says how often. Raises `RowError`."""
     with database.connected():
-        found = ages()
-    return _backups(found, hours), found
+        found, since = ages(), Tenant.oldest()
+    return _backups(found, hours, since), found
 
 
-def _backups(found: BackupAges, hours: int) -> Found:
-    if found.error is not None:
-        return Found(State.DEGRADED, "the newest one went wrong: gatepost doctor says why")
+def _backups(found: BackupAges, hours: int, since: str | None) -> Found:
+    if hours and found.error is not None:
+        return Found(State.DEGRADED, "the newest one of the schedule went wrong: gatepost doctor says why")
+    if hours and found.kept_at is None:
+        if found.under_way or (since is not None and 0 <= elapsed(since, now()) < HOUR):
+            return Found(State.OK, "the first one of the schedule is being made")
+        return Found(State.DEGRADED, "none of the schedule was made yet: the log of the service says why")
     if found.made_at is None:
-        return Found(State.DEGRADED if hours else State.OK, f"none was made yet: {HOW_TO_BACK_UP}")
-    old = elapsed(found.made_at, now())
+        return Found(State.OK, f"none was made yet: {HOW_TO_BACK_UP}")
     proved = "none was proved" if found.proved_at is None else f"a restore was proved {_ago(found.proved_at)}"
     said = f"the newest was made {_ago(found.made_at)}, {proved}"
-    if hours and old > PERIODS * hours * HOUR:
-        return Found(State.DEGRADED, f"{said}; one is due each {hours} hours")
+    if hours and found.kept_at is not None and elapsed(found.kept_at, now()) > PERIODS * hours * HOUR:
+        return Found(State.DEGRADED, f"{said}, the newest of the schedule {_ago(found.kept_at)}; one is due each "
+                                     f"{hours} hours")
     return Found(State.OK, said if found.proved_at else f"{said}: gatepost restore --verify FILE")
 
 

@@ -92,12 +92,14 @@ class Gauges:
         yield Gauge("gatepost_audit_unsealed_seconds", "Age of the oldest audit row without a seal.", value=_age(since))
         for name, text, at in (
                 ("gatepost_backup_age_seconds", "Age of the newest backup; absent where there is none.", known.made_at),
+                ("gatepost_backup_scheduled_age_seconds", "Age of the newest backup of the schedule that was made, "
+                 "proved and copied as the settings say; absent where there is none.", known.kept_at),
                 ("gatepost_backup_proved_age_seconds", "Time since a restore was last proved; absent where none was.",
                  known.proved_at)):
             if at is not None:
                 yield Gauge(name, text, value=_age(at))
-        yield Gauge("gatepost_backup_failed", "1 where the newest backup went wrong.",
-                    value=int(known.error is not None))
+        yield Gauge("gatepost_backup_failed", "1 where the newest backup of the schedule went wrong.",
+                    value=int(bool(self._live.current.backup_hours) and known.error is not None))
 
 
 _FILES = {

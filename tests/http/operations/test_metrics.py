@@ -183,6 +183,10 @@ def test_each_check_has_its_state(app):
     assert found == {"database": 0, "keys": 0, "clock": 0, "jobs": 0, "backups": 0, "disk": 0}
 
 
+BACKUP_AGES = {"gatepost_backup_age_seconds", "gatepost_backup_proved_age_seconds",
+               "gatepost_backup_scheduled_age_seconds"}
+
+
 def test_a_backup_and_its_proof_have_an_age(app):
     before = scrape(app)
     assert not any(key[0].startswith("gatepost_backup") and key[0].endswith("age_seconds") for key in before)
@@ -241,7 +245,7 @@ RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 
 def test_an_alert_rule_asks_for_what_is_there_and_says_what_to_do(shared):
     shared.test_client().get("/api/health/live")
-    names = {key[0] for key in scrape(shared)} | {"gatepost_backup_age_seconds", "gatepost_backup_proved_age_seconds"}
+    names = {key[0] for key in scrape(shared)} | BACKUP_AGES
     running = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     headings = [re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
                 for line in running.splitlines() if line.startswith("#")]
@@ -264,5 +268,5 @@ def test_every_metric_of_the_documentation_is_served_and_every_one_served_is_doc
     families = {family.name + ("_total" if family.type == "counter" else "")
                 for family in text_string_to_metric_families(
                     shared.test_client().get("/metrics", headers=BEARER).get_data(as_text=True))}
-    served = families | {"gatepost_backup_age_seconds", "gatepost_backup_proved_age_seconds"}
+    served = families | BACKUP_AGES
     assert told == {name for name in served if name.startswith("gatepost_") and not name.endswith("_created")}

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from blueprints.http.security.keys import create_key_file
-from models.base import new_id, now
 from models.engine.connect import open_database
-from models.tables.backup import Backup
+from tests.running import wait_until
 
 from .disks import modes_count
 from .fault import Fault, Place
@@ -58,9 +57,21 @@ newer_schema = _stored(
     lambda database: database.execute_sql(
         "INSERT INTO migrations_gatepost (id, name, applied) VALUES (9999, '9999_newer', '2030-01-01')"),
     lambda database: database.execute_sql("DELETE FROM migrations_gatepost WHERE id = 9999"))
-failed_backup = _stored(
-    lambda _: Backup.insert(id=new_id(), made_at=now(), place="", bytes=0, seconds=0, error="no room").execute(),
-    lambda _: Backup.delete().execute())
+
+
+@contextmanager
+def backups_that_cannot_be_sent(place: Place) -> Iterator[None]:
+    """The schedule makes a backup at the start, and the operator's command fails; another one is made by hand."""
+    place.environment = {**place.environment, "GATEPOST_BACKUP_HOURS": "24", "GATEPOST_BACKUP_PROVE": "off",
+                         "GATEPOST_BACKUP_COMMAND": "false"}
+    yield
+
+
+@contextmanager
+def a_backup_by_hand(place: Place) -> Iterator[None]:
+    wait_until(lambda: any(line.startswith("backups") for line in place.doctor()))
+    assert place.instance.run("backup", str(place.folder.with_name("by-hand.tar.gz"))).returncode == 0
+    yield
 
 
 def _file(name: str, text: str | None):
@@ -131,5 +142,6 @@ INSTANCES = (
     Fault("a pipe among the rules", pipe_among_policies, health="degraded", check="policy"),
     Fault("the folder of the rules is gone", no_policies, health="degraded", check="policy"),
     Fault("files of another user", files_of_another, prepare=modes_count, health="degraded", check="policy"),
-    Fault("a backup went wrong", failed_backup, health="degraded", check="backups"),
+    Fault("a backup went wrong, another was made by hand", a_backup_by_hand, prepare=backups_that_cannot_be_sent,
+          health="degraded", check="backups"),
 )

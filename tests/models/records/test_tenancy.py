@@ -35,7 +35,7 @@ CROSSING = {
     "sealed_rows._erase",  # of the row that the caller names
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
     "instance.note_policy_in_database",
-    "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest",
+    "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest_scheduled",
     "restored.end_what_was_under_way", "restored.release_tokens",  # one instance has all tenants
     "erasure.begin", "erasure.end", "erasure.note", "erasure.has_begun", "erasure.begun_among", "erasure.erasures",
     "erasure.unfinished",
@@ -56,6 +56,7 @@ CROSSING = {
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
     "activity.note_requests", "activity.counted_since", "activity.purge",  # one service for all tenants
+    "tenant.Tenant.oldest",  # as old as the instance
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "shape.Shape.rows",  # its filters hold the tenant
