@@ -9,6 +9,7 @@ import click
 from blueprints.commands import commands, owners
 from blueprints.commands.lazy import importing
 from blueprints.commands.plugins import Commands
+from blueprints.http.operations import program
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -20,6 +21,13 @@ def _create_app(*arguments: Any) -> Flask:
     return create_app(*arguments)
 
 
-cli = click.version_option(package_name="gatepost")(
+def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"gatepost, version {program.version()}, {program.build()}")
+        context.exit()
+
+
+cli = click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+                   help="Show the version and the commit or build, and exit.")(
     Commands("gatepost", commands=commands, callback=owners.watch, context_settings={"obj": _create_app},
              help="A self-hosted JSON API whose access rules you can read."))

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib.metadata import version
 
 import apsw
 import click
@@ -21,6 +20,7 @@ from blueprints.commands.printing import echo_lines
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey
+from blueprints.http.operations import program
 from blueprints.http.operations.pulse import Pulse
 from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import PluginError
@@ -115,7 +115,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
 
 
 def _versions() -> Found:
-    return Found(State.OK, f"Gatepost {version('gatepost')}, Python {platform.python_version()}, "
+    return Found(State.OK, f"Gatepost {program.described()}, Python {platform.python_version()}, "
                            f"SQLite {apsw.sqlitelibversion()}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from importlib.metadata import version
 from pathlib import Path
 
 from models.base import new_id, now
@@ -13,11 +12,12 @@ from models.tables import node
 from models.tables.node import Node
 from policies.loading.watch import Watcher
 
+from ..operations import program
 from ..security.keys import Keys, fingerprints, prepared_fingerprint
 
 EVERY = 5.0  # seconds between two times at which a process writes its row
 _LONGEST_ERROR = 500  # characters
-_VERSION = version("gatepost")
+_VERSION = program.described()
 
 
 class Presence:

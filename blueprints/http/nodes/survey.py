@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 from models.engine.database import Database
@@ -13,6 +12,7 @@ from models.tables.instance import the_instance
 from models.tables.node import Node, alive, places
 
 from ..health.checks import Found, State
+from ..operations import program
 
 CLOCKS = 2.0  # seconds by which the clock of a node may differ from that of the database
 
@@ -58,7 +58,7 @@ def _found(rows: list[Node], keys: str | None, following: set[str | None], polic
 
 
 def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:
-    here = version("gatepost")
+    here = program.described()
     if row.version != here:
         yield f"it runs Gatepost {row.version}, and this is {here}: upgrade one after the other (docs/running.md)"
     if row.policy_error is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from blueprints.http.health.checks import State
 from blueprints.http.nodes.survey import survey, without_key
+from blueprints.http.operations.program import described
 from models.base import new_id, now
 from models.engine.connect import open_database
 from models.tables import node
@@ -36,7 +36,7 @@ def alive(database, newest, **nodes):
         note_fingerprint(newest)
         for folder, (signs, prepared) in nodes.items():
             node.report(Node(id=new_id(), host=socket.gethostname(), folder=f"/{folder}", pid=1,
-                             version=version("gatepost"), policy_version=newest_version() or "none",
+                             version=described(), policy_version=newest_version() or "none",
                              key_fingerprint=signs, prepared_fingerprint=prepared, started_at=now()))
 
     database.transact(write)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import pytest
 
 from blueprints.http.nodes.presence import Presence
 from blueprints.http.nodes.survey import survey
+from blueprints.http.operations.program import described
 from blueprints.http.security.keys import fingerprints
 from models.base import new_id, now
 from models.tables import node
@@ -84,7 +83,7 @@ def test_processes_of_one_folder_are_one_node(services, presence):
 def test_what_differs_on_a_node_is_said_of_it_alone(services, presence, values, sentence):
     change(services, **values)
     other = Node(id=new_id(), host="elsewhere", folder="/srv/gatepost", pid=1, started_at=now(),
-                 version=version("gatepost"), policy_version=services.policy.current.version,
+                 version=described(), policy_version=services.policy.current.version,
                  key_fingerprint=fingerprints(services.keys)[0])
     services.database.transact(lambda: node.report(other))
     found = said(services)
