@@ -208,11 +208,13 @@ class Watcher:
         return policy, status
 
     def _first_loaded(self, kept: LastGood | None) -> tuple[Policy, Status]:
-        """The policy of the source; its rules are closed that only an older version accepted."""
+        """The policy of the source; its rules are closed that only an older version accepted.
+
+        Of files that differ from the last good ones no version accepted anything: they are an edit that was refused."""
         try:
             policy = self._source.load(kept)
         except PolicyError as refused:
-            if not refused.outdated:
+            if not refused.outdated or not (kept is None or self._is_accepted()):
                 raise
             policy = self._source.load(kept, closing=True)
             _log.error("these lines are no longer accepted; until they are changed, an allow among them never matches, "

@@ -188,6 +188,17 @@ def test_it_starts_on_them_even_while_the_files_are_broken_otherwise(folder, tmp
     assert watcher.current.closed and "alwys" in str(watcher.trouble)
 
 
+def test_a_start_does_not_take_over_an_edit_that_was_refused_for_such_a_line(tmp_path):
+    made = shipped_copy(tmp_path / "policies")
+    Watcher(Folder(made, VOCABULARY), keep=tmp_path)
+    replace(made / "model.conf", ALWAYS, f"{ALWAYS}    {WORD} || \\\n")
+    add_line(made / "articles.csv", "p, support, article.delete, on_duty, allow")
+    add_line(made / "articles.csv", "p, support, article.publish, always, allow")
+    watcher = Watcher(Folder(made, VOCABULARY), keep=tmp_path)
+    assert not may(watcher.current, "support", "article.publish") and not watcher.current.closed
+    assert "inGroup takes" in str(watcher.trouble) and not watcher.status.outdated
+
+
 def test_a_promise_that_a_closed_deny_breaks_does_not_stop_the_start(folder):
     (folder / "invariants.csv").write_text("always, editor, article.update, always\n# end\n")
     replace(folder / "articles.csv", "p, editor, article.update, on_duty, deny",
