@@ -17,7 +17,7 @@ from ..frame import drawn_again, page, routes, see_other, show
 from .drafts import FilesSchema, FilesToApplySchema
 from .history import PATH, differences, known_changes
 from .outcome import Changes, called_for, of_trial
-from .trying import LAST_WEEK, besides_lines, form_of, own_files, rights, version_of
+from .trying import LAST_WEEK, besides_lines, errors_of, form_of, own_files, rights, version_of
 
 _PAGE = f"{PATH}/<version>/revert"
 
@@ -28,12 +28,15 @@ def revert(call: Call) -> Response:
     return _drawn(call)
 
 
-def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: str = "") -> Response:
+def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: Problem | None = None) -> Response:
     live, called = call.services.policy.current.version, called_for(call)
     item, present = ask(call, "policy_version", path={"version": call.path["version"]}), version_of(call, live)
     now, then = own_files(present), own_files(item)
     files = {name: text for name, text in sorted(replacing(now, then).items()) if now.get(name) != text}
-    return show(call, "revert.html", item=item, live=live, called=called, files=json.dumps(files), problem=problem,
+    findings = [] if found is None else found["findings"]
+    return show(call, "revert.html", item=item, live=live, called=called, files=json.dumps(files),
+                problem=problem and besides_lines(call, problem),
+                errors=[one for one in (errors_of(problem) if problem else findings) if one["severity"] == "error"],
                 found=found, days=LAST_WEEK, note=typed(call).get("note"),
                 may_replay=call.access.may_ever("audit.view"), **rights(call), **differences(now, then),
                 changes=_known(call, present, item) if found is None
@@ -47,7 +50,7 @@ def _known(call: Call, present: Mapping[str, Any], item: Mapping[str, Any]) -> C
 
 
 def _again(call: Call, problem: Problem) -> Response:
-    return _drawn(call, problem=besides_lines(call, problem))
+    return _drawn(call, problem=problem)
 
 
 def _tried(call: Call, found: Mapping[str, Any]) -> Response:

@@ -125,6 +125,12 @@ def besides_lines(call: Call, problem: Problem) -> str:
     return sentence(call, problem, [fault for fault in problem.faults if "line" not in (fault.meta or {})])
 
 
+def errors_of(problem: Problem) -> list[Mapping[str, Any]]:
+    """What a refusal says is wrong with single lines, as findings."""
+    return [{**fault.meta, "message": fault.detail.values["message"], "severity": "error"} for fault in problem.faults
+            if isinstance(fault.detail, Message) and fault.meta is not None and "line" in fault.meta]
+
+
 def _tried(call: Call, found: Mapping[str, Any]) -> Response:
     return drawn(call, Draft.sent(typed(call)), Told(found, list(found["findings"])))
 
@@ -163,10 +169,7 @@ def _again(problem: Problem) -> Response:
 
 
 def _with_problem(call: Call, problem: Problem) -> Response:
-    errors: list[Mapping[str, Any]] = [
-        {**fault.meta, "message": fault.detail.values["message"], "severity": "error"} for fault in problem.faults
-        if isinstance(fault.detail, Message) and fault.meta is not None and "line" in fault.meta]
-    return drawn(call, Draft.sent(typed(call)), Told(None, errors, besides_lines(call, problem)))
+    return drawn(call, Draft.sent(typed(call)), Told(None, errors_of(problem), besides_lines(call, problem)))
 
 
 def _text_alone(call: Call, problem: Problem) -> Response:

@@ -11,8 +11,12 @@ from blueprints.console.changes.history import _PAGE
 from blueprints.console.changes.outcome import Changes, Turn, Who
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.resources.plugins.discovery import discover
+from models.base import new_id
 from models.engine.connect import open_database
 from models.migrate import upgrade
+from models.records.times import later
+from models.tables import policy_version
+from models.tables.policy_version import PolicyVersion
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
 from tests.http.console.edited import HISTORY, live, stored, with_line
@@ -129,6 +133,23 @@ class TestRevert:
         assert "nobody wanted it" in visitor.page(HISTORY).text
         assert visitor.post(path, form.fields).status_code == 303, "a double click"
         assert "These rules are in force already." in visitor.page(path).text
+
+    def test_what_is_wrong_with_the_rules_by_now_is_told_at_its_lines(self, changed):
+        app, base, now = changed
+        database, version = app.extensions["gatepost"].database, "0123456789abcdef"
+        with database.connected():
+            row = policy_version.named(base)
+        files = {**row.files, "orders.csv": with_line(with_line(row.files["orders.csv"], "p, x, y, z"), "p, q")}
+        earlier = PolicyVersion(id=new_id(), version=version, applied_at=later(0.001, row.applied_at), cause="start",
+                                author="system", late=False, files=json.dumps(files), packaged="[]")
+        assert database.transact(lambda: policy_version.append(earlier))
+        visitor, path = visit(app, "admin"), f"{HISTORY}/{version}/revert"
+        fields = visitor.page(path).form(path).fields
+        for place in (path, f"{path}/try"):
+            answer = visitor.post(place, fields)
+            assert "It cannot come into force" in answer.text and "orders.csv:" in answer.text, place
+            assert answer.text.count("p takes 4 columns") == 2, place
+        assert live(app) == now
 
     def test_a_file_that_came_later_goes(self, changed):
         app, base, _ = changed
