@@ -45,6 +45,9 @@ class Redundancy:
     undecided: tuple[Rule, ...]
 
 
+NOTHING = Redundancy({}, (), (), ())
+
+
 def redundancy(standing: Standing) -> Redundancy:
     """Take every line out of the count that changes nothing beside those that are left, the last one first.
 

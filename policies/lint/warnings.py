@@ -32,7 +32,11 @@ def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | 
 
     held  the roles that users have (None: not known)
     at    the time that it is, with its zone (None: now)
+
+    Beside closed lines there are none: what such a line seems to do now it does not mean.
     """
+    if policy.closed:
+        return ()
     known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
     found, told = _of_files(policy)
     useless = {(one.file, one.line): one for one in useless_roles(policy, known)}

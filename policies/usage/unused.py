@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.policy import Policy
-from ..lint.redundant import Idle, Redundancy, redundancy
+from ..lint.redundant import NOTHING, Idle, Redundancy, redundancy
 from ..lint.standing import Standing
 from ..questions.changes import wrapped
 from ..questions.recorded import Entry
 from ..syntax.rules import Rule
+from ..wording.message import Message
 from .lines import digest, line_of
 from .trials import Trials, tried
 
 LISTS = ("Lists are counted by one page each second of each role and permission. What a line that denies keeps out of "
          "lists is not counted, nor what commands do: what they write is replayed.")
+CLOSED = Message("Some lines are no longer accepted: until they are changed, nothing is proved about the others.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +140,21 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
     for (line, _), count in counts.items():
         by_digest[line] = by_digest.get(line, 0) + count
     seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
-    found = redundancy(Standing(policy))
+    # A line beside closed ones may count again once these are changed.
+    found = NOTHING if policy.closed else redundancy(Standing(policy))
     reasons = _reasons(found)
     trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
 
     def told(rule: Rule) -> UnusedLine:
-        return UnusedLine(rule, reasons.get(rule), seen[rule], trials.alike(rule), trials.unknown[rule])
+        alike = not policy.closed and trials.alike(rule)
+        return UnusedLine(rule, reasons.get(rule), seen[rule], alike, trials.unknown[rule])
 
     unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
     return Unused(
         policy.version, since, len(policy.rules), trials.decisions, trials.untold,
         tuple(told(rule) for rule in policy.rules if rule in reasons), tuple(map(told, unseen)),
         tuple(rule for rule in policy.rules if rule in found.undecided and rule not in unseen),
-        _permissions(policy, counts, trials), tuple(gaps))
+        _permissions(policy, counts, trials), (*gaps, *([CLOSED] if policy.closed else [])))
 
 
 def _reasons(found: Redundancy) -> dict[Rule, str]:

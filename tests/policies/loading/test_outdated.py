@@ -6,9 +6,11 @@ import pytest
 
 from policies import Column, PolicyError, Principal, Resource, Vocabulary
 from policies.evaluation.principal import FixedEnvironment
+from policies.lint.warnings import warnings
 from policies.loading.folder import Folder
 from policies.loading.loader import load
 from policies.loading.watch import Watcher
+from policies.usage.unused import CLOSED, unused
 from tests.policies.editing import add_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 
@@ -147,6 +149,14 @@ def test_a_list_shows_as_much_as_decisions_allow(folder):
     policy = load(folder, VOCABULARY, closing=True)
     for role in ("guest", "user", "editor"):
         assert not policy.may_ever(caller(role), "article.view", FixedEnvironment())
+
+
+def test_no_line_is_called_useless_beside_closed_ones(folder):
+    add_line(folder / "articles.csv", "p, user, article.view, on_duty, deny")
+    policy = load(folder, VOCABULARY, closing=True)
+    assert warnings(policy) == (), "the closed deny makes every line about article.view useless for now"
+    found = unused(policy, "2026-10-24T00:00:00.000000Z", {}, (), ())
+    assert not found.idle and not any(line.alike for line in found.unseen) and found.gaps == (CLOSED,)
 
 
 def test_another_mistake_beside_it_is_not_forgiven(folder):
