@@ -93,6 +93,21 @@ def test_another_version_is_asked_as_the_ledger_keeps_it(app, as_role, given, re
     assert ask(as_role("owner"), row)["decisions"][0]["nearest_misses"]
 
 
+def test_lines_that_are_no_longer_accepted_are_not_blamed_for_what_they_allowed(app, as_role, given, refused,
+                                                                                monkeypatch):
+    kept = {name: text.decode() for name, text in app.extensions["gatepost"].policy.current.files.items()}
+    always = "p.when == 'always' || \\\n"
+    kept["model.conf"] = kept["model.conf"].replace(
+        always, f"{always}    p.when == 'mine' && inGroup(r.sub, r.sub.id) || \\\n")
+    kept["more.csv"] = "p, user, article.delete, mine, allow\n# end\n"
+    monkeypatch.setattr(policy_version, "named", lambda version: SimpleNamespace(files=kept))
+    row = added(given, principal=refused.principal, role="user", action="delete", resource="article", result="allowed",
+                rule="more.csv:1", policy_version="0123456789abcdef", facts=refused.facts,
+                resource_id=refused.resource_id)
+    [one] = ask(as_role("owner"), row)["decisions"]
+    assert one["agrees"] is None and "some lines of that version are no longer accepted" in one["summary"]
+
+
 @pytest.mark.parametrize(("lines", "status"), [
     ("p, support, policy.view, always, allow", 404),
     ("p, support, policy.view, always, allow\np, support, audit.view, always, allow", 403),

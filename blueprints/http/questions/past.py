@@ -33,6 +33,7 @@ class Past:
     version  of the policy of then
     covered  whether the scopes of then cover the permission that was decisive; True where they were not recorded
     lines    each line about that permission
+    closed   whether some lines of then are no longer accepted: what they said is not known
     """
 
     decision: Recorded
@@ -43,6 +44,7 @@ class Past:
     found: Answer
     covered: bool
     lines: tuple[Step, ...]
+    closed: bool = False
 
     @property
     def summary(self) -> str:
@@ -58,7 +60,8 @@ class Past:
         """Whether the rules of then alone say what was answered; None: that depends on what was not recorded."""
         if self.found.result == UNKNOWN or self.decision.answered is None:
             return None
-        return (self.found.result == ALLOWED) is (self.decision.answered == ALLOWED)
+        agrees = (self.found.result == ALLOWED) is (self.decision.answered == ALLOWED)
+        return None if self.closed and not agrees else agrees
 
     @property
     def decided_by(self) -> Step | None:
@@ -81,6 +84,8 @@ class Past:
             return _OTHERWISE[self.found.result == ALLOWED]
         if self.found.result == UNKNOWN:
             return f"why depends on what was not recorded ({', '.join(sorted(self.found.missing))})"
+        if self.agrees is None and self.decision.answered is not None:
+            return "why is not known: some lines of that version are no longer accepted"
         if not self.covered:
             return "the token's scopes did not cover it"
         if (step := self.decided_by) is not None:
@@ -156,4 +161,4 @@ def explained(policy: Policy, decision: Recorded, rule: str | None, names: Names
     name = names.of(USERS, decision.who.removeprefix("user:"))
     permission = decision.steps[step][0] if decision.steps else decision.permission
     return Past(decision, name or decision.who, rule, policy.version, permission, answered,
-                covered(policy, decision, permission) is not False, tuple(lines))
+                covered(policy, decision, permission) is not False, tuple(lines), bool(policy.closed))
