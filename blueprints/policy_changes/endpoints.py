@@ -24,6 +24,7 @@ from ..http.history.change import Candidate, Changing, Overtaken
 from ..http.questions.untold import mentions, untold_ids, withheld
 from ..http.request.access import Access
 from ..http.request.audit import origin_of
+from ..http.request.identity import as_of_now
 from ..http.resources.registry import Registry
 from .child import Trial, judged, tried
 from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
@@ -156,6 +157,7 @@ def apply(call: Call) -> dict[str, Any]:
         candidate = changing.candidate({name: None if text is None else text.encode() for name, text in files.items()})
     except PolicyError:
         raise _overtaken(call) from None
+    _ask_again(call)
     refuse_about_others(call, candidate.policy)
     # Another node may have put a policy in force since, which the candidate is made of then.
     _require_settled(call)
@@ -200,6 +202,14 @@ def _require_reach(call: Call) -> None:
             raise Problem("conflict", Message(
                 "{nodes} nodes serve this database, each with policy files of its own. Change the files of each, or "
                 "set policy_source to database.", nodes=nodes))
+
+
+def _ask_again(call: Call) -> None:
+    """Refuses a caller who may no longer do this, after the time that judging has taken. Raises `Problem`."""
+    with call.services.database.connected():
+        call.principal = as_of_now(call.services, call.principal, call.credential_id)
+    call.access = Access(call.services.policy.current, call.principal, call.access.environment)
+    call.access.require(str(call.endpoint.permission))
 
 
 def _require_settled(call: Call) -> None:

@@ -11,7 +11,7 @@ import pytest
 from blueprints.http.history.change import InFiles
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.protocol.problems import Problem
-from blueprints.policy_changes import child, trial
+from blueprints.policy_changes import child, endpoints, trial
 from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -295,6 +295,20 @@ class TestApply:
             f"user:{admin.user.id}", "admin", "192.0.2.7", answer.headers["X-Request-ID"], "as agreed")
         assert row.rule.startswith("admin.csv:") and row.facts["cause"] == "http"
         assert row.policy_version == answer.get_json()["version"]
+
+    @pytest.mark.parametrize(("change", "status"), [({"active": False}, 401), ({"role": "user"}, 403)])
+    def test_who_may_no_longer_do_it_once_the_files_are_judged_changes_nothing(
+            self, edited, admin, here, monkeypatch, change, status):
+        services, judged = edited.extensions["gatepost"], endpoints.judged
+
+        def slowly(question):
+            services.database.transact(lambda: User.update(**change).where(User.id == admin.user.id).execute())
+            return judged(question)
+
+        monkeypatch.setattr(endpoints, "judged", slowly)
+        base = services.policy.current.version
+        assert self.apply(admin, {"more.csv": APPROVING}, base).status_code == status
+        assert services.policy.current.version == base and not (services.settings.policies / "more.csv").exists()
 
     def test_a_change_for_another_version_is_refused(self, edited, admin, here):
         services = edited.extensions["gatepost"]
