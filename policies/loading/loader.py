@@ -14,7 +14,7 @@ from ..invariants.lines import ALWAYS, INVARIANTS_FILE, read
 from ..syntax.conditions import branches_of, with_branches
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
-from ..syntax.rules import COLUMNS, Reader
+from ..syntax.rules import COLUMNS, Reader, Rule
 from ..syntax.text import END, decoded, meaningful
 from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding, PolicyError, summed
@@ -120,8 +120,9 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
     """The policy that these files are, by name. Raises PolicyError with all findings, also those given.
 
     The invariants among the files are judged last, of a policy that stands otherwise: Broken says what breaks them.
-    With `closing`, rules that only an older version accepted are closed (`Policy.closed`) instead of being an error.
-    What was in force once is loaded so. A closed rule may break a promise (`always`), which is then no error either.
+    With `closing`, rules that only an older version accepted are closed (`Policy.closed`) instead of being an error;
+    so is a rule that allows what an invariant forbids, by a proof that the older version did not have. What was in
+    force once is loaded so. A broken promise (`always`) is then no error: to close a rule would not keep it.
     """
     findings = [] if findings is None else findings
     for name in (MODEL_FILE, ROLES_FILE):
@@ -159,11 +160,21 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
         raise PolicyError([*summed(findings), *(model.remarks if model else ())])
     assert model is not None
     policy = Policy(vocabulary, model, lines, files, digest(files), outdated.rules)
-    if policy.closed:
+    if closing:
         invariants = tuple(one for one in invariants if one.kind != ALWAYS)
-    if broken := report.broken(policy, invariants):
-        raise Broken(broken)
+    while broken := report.broken(policy, invariants):
+        guilty = _guilty(policy, broken) if closing else frozenset[Rule]()
+        if not guilty:
+            raise Broken(broken)
+        policy = Policy(vocabulary, model, lines, files, policy.version, policy.closed | guilty)
     return policy
+
+
+def _guilty(policy: Policy, broken: Iterable[Finding]) -> frozenset[Rule]:
+    """The rules at which it is said that they allow what an invariant forbids."""
+    places = {(one.file, one.line) for one in broken}
+    return frozenset(rule for rule in policy.rules if rule.eft == "allow" and (rule.file, rule.line) in places
+                     ) - policy.closed
 
 
 def unread(directory: Path) -> list[Finding]:

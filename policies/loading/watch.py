@@ -214,7 +214,7 @@ class Watcher:
         try:
             policy = self._source.load(kept)
         except PolicyError as refused:
-            if not refused.outdated or not (kept is None or self._is_accepted()):
+            if not (_is_outdated(refused) and (self._is_accepted() or (kept is None and refused.outdated))):
                 raise
             policy = self._source.load(kept, closing=True)
             _log.error("these lines are no longer accepted; until they are changed, an allow among them never matches, "
@@ -264,7 +264,7 @@ class Watcher:
             policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
             self._judged = judged
-            if broken.outdated and self._source.version == self.current.version:
+            if _is_outdated(broken) and self._source.version == self.current.version:
                 if not self.status.outdated:  # an edit was taken back: what is in use since the start is there again
                     self.status = _outdated(self.current.version, broken)
             elif self.status.outdated or self.status.error != str(broken):
@@ -296,6 +296,11 @@ class Watcher:
                 snapshot.keep(self._keep, LastGood(policy.files, self._packaged, self._source.missing))
             except OSError as error:
                 _log.error("the last good policy cannot be kept in %s: %s", self._keep, error.strerror)
+
+
+def _is_outdated(refused: PolicyError) -> bool:
+    """True if an older version may have accepted what is refused: a line, or what no proof of it spoke against."""
+    return refused.outdated or isinstance(refused, loader.Broken)
 
 
 def _outdated(version: str, refused: PolicyError) -> Status:

@@ -29,6 +29,7 @@ from policies import SHIPPED, load
 from policies.loading import first_release
 from policies.loading.files import rewrite
 from policies.loading.folder import Folder
+from policies.loading.snapshot import LAST_GOOD, keep
 from policies.loading.watch import Watcher
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
@@ -123,6 +124,28 @@ def test_tools_answer_as_the_service_does_that_serves_lines_which_are_no_longer_
         assert "no longer accepted" in result.stderr and "gatepost policy check" in result.stderr
     for refused in (run("test"), run("check"), run("matrix", instance), run("diff", "shipped", instance)):
         assert refused.exit_code in (1, 2) and "inGroup takes" in refused.output
+
+
+def test_an_upgrade_lists_lines_that_break_an_invariant(instance: Path) -> None:
+    """The version before may not have proved that they do."""
+    database: Any = None  # it is asked where the rules are in it
+    (instance / "invariants.csv").write_text("never, editor, user.create\n# end\n")
+    assert policy_files.outdated_lines(database) == []
+    add_line(instance / "users.csv", "p, editor, user.create, always, allow")
+    [finding] = policy_files.outdated_lines(database)
+    assert finding.file == "users.csv" and "rules that out" in finding.message
+
+
+def test_what_breaks_an_invariant_is_closed_where_it_was_in_force_and_is_an_error_in_an_edit(
+        run: Run, instance: Path) -> None:
+    asked = ("explain", "--as", "editor", "user.create", "--json")
+    (instance / "invariants.csv").write_text("never, editor, user.create\n# end\n")
+    add_line(instance / "users.csv", "p, editor, user.create, always, allow")
+    edited = run(*asked)
+    assert edited.exit_code == 2 and "rules that out" in edited.output
+    keep(instance.parent / LAST_GOOD, Folder(instance, VOCABULARY).unjudged())
+    served = run(*asked)
+    assert json.loads(served.stdout)["verdict"] == "refused" and "no longer accepted" in served.stderr
 
 
 def test_cases_that_are_a_fifo_are_not_waited_for(run: Run, instance: Path) -> None:

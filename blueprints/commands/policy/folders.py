@@ -33,7 +33,7 @@ from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
-from policies.loading.loader import CASES_FILE, from_files, packaged
+from policies.loading.loader import CASES_FILE, Broken, digest, from_files, packaged, read_files
 from policies.questions.diff import decide_alike
 from policies.syntax.model import MODEL_FILE
 from settings import SettingError
@@ -181,7 +181,8 @@ def _gone(installed: Registry) -> Mapping[str, str]:
 
 
 def outdated_lines(database: Database) -> list[Finding]:
-    """An error for each line of the instance's rules that only an older version accepted.
+    """An error for each line of the instance's rules that only an older version accepted, or that breaks an invariant:
+    an older version may not have seen that.
 
     The schema of the database may be older than the program. Raises `RowError`.
     """
@@ -194,7 +195,7 @@ def outdated_lines(database: Database) -> list[Finding]:
         else:
             from_files(files, installed.vocabulary)
     except PolicyError as error:
-        return [finding for finding in error.findings if finding.outdated]
+        return [finding for finding in error.findings if finding.outdated or isinstance(error, Broken)]
     return []
 
 
@@ -222,10 +223,21 @@ def shipped_policy() -> Policy:
 def served(directory: Path | None = None, *, whole: bool = False) -> Policy:
     """The policy of the folder that was named, or that of the instance as a service serves it: with lines that are no
     longer accepted, of which a sentence is printed. Raises as `folder` and `policy_in`."""
-    found = policy_in(folder(directory), whole=whole, closing=directory is None)
-    if found.closed:
-        echo(_CLOSED, err=True)
+    place = folder(directory)
+    try:
+        return policy_in(place, whole=whole)
+    except Unusable as refused:
+        if directory is not None or not (PolicyError(refused.findings).outdated or _is_last_good(place)):
+            raise
+    found = policy_in(place, whole=whole, closing=True)
+    echo(_CLOSED, err=True)
     return found
+
+
+def _is_last_good(place: Path) -> bool:
+    """True if the rules of a folder are in force in a service, or were, as they are now."""
+    last = snapshot.kept(load_settings().instance / snapshot.LAST_GOOD)
+    return is_stored(place) or (last is not None and last.version == digest(read_files(place, plugins(place), [])))
 
 
 def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Policy:

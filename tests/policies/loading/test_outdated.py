@@ -6,6 +6,7 @@ import pytest
 
 from policies import Column, PolicyError, Principal, Resource, Vocabulary
 from policies.evaluation.principal import FixedEnvironment
+from policies.invariants import report
 from policies.lint.warnings import warnings
 from policies.loading.folder import Folder
 from policies.loading.loader import load
@@ -216,7 +217,35 @@ def test_a_promise_that_a_closed_deny_breaks_does_not_stop_the_start(folder):
     assert load(folder, VOCABULARY, closing=True).closed
 
 
-def test_an_invariant_that_forbids_still_does(folder):
-    (folder / "invariants.csv").write_text("never, editor, article.view\n# end\n")
+def test_a_line_that_an_invariant_forbids_is_closed_where_it_was_in_force(folder):
+    add_line(folder / "articles.csv", "p, support, article.publish, always, allow")
+    (folder / "invariants.csv").write_text("never, support, article.publish\n# end\n")
+    policy = load(folder, VOCABULARY, closing=True)
+    assert not may(policy, "support", "article.publish") and may(policy, "editor", "article.publish")
+
+
+def test_a_start_closes_what_breaks_an_invariant_by_a_newer_proof(tmp_path, monkeypatch):
+    """The older version did not see what the line gives."""
+    made = shipped_copy(tmp_path / "policies")
+    add_line(made / "articles.csv", "p, support, article.publish, always, allow")
+    (made / "invariants.csv").write_text("never, support, article.publish\n# end\n")
+    with monkeypatch.context() as older:
+        older.setattr(report, "broken", lambda policy, invariants: [])
+        assert Watcher(Folder(made, VOCABULARY), keep=tmp_path).status.error is None
+    watcher = Watcher(Folder(made, VOCABULARY), keep=tmp_path)
+    assert not may(watcher.current, "support", "article.publish") and may(watcher.current, "editor", "article.publish")
+    assert watcher.status.outdated and "rules that out" in str(watcher.trouble)
+    assert watcher.reload().outdated and watcher.settle(), "a change of these rules may be applied"
+    replace(made / "articles.csv", "p, support, article.publish, always, allow\n", "")
+    assert watcher.reload().error is None
+
+
+def test_no_start_takes_over_an_edit_that_breaks_an_invariant(tmp_path):
+    made = shipped_copy(tmp_path / "policies")
+    (made / "invariants.csv").write_text("never, guest, article.delete\n# end\n")
+    Watcher(Folder(made, VOCABULARY), keep=tmp_path)
+    add_line(made / "articles.csv", "p, guest, article.delete, always, allow")
+    watcher = Watcher(Folder(made, VOCABULARY), keep=tmp_path)
+    assert not watcher.status.outdated and not watcher.current.closed
     with pytest.raises(PolicyError, match="rules that out"):
-        load(folder, VOCABULARY, closing=True)
+        Watcher(Folder(made, VOCABULARY))
