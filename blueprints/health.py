@@ -142,7 +142,7 @@ def _others(call: Call, *, silent: bool) -> dict[str, Found]:
         "backups": lambda: checks.backups(database, settings.backup_hours)[0],
     }
     return {"policy": _policy(call), "limits": _limits(call), "addresses": checks.addresses(services.addresses),
-            "disk": _answer(lambda: checks.disk(checks.folders(settings))),
+            "disk": _answer(lambda: checks.disk(settings)),
             **{name: _UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
 
 

@@ -80,7 +80,7 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
         yield from _of_the_database(create_app, settings, database)
         if nodes and _is_current(database):
             yield from (("node", partial(Found, *found)) for found in survey(database))
-    yield "disk", lambda: checks.disk(checks.folders(settings))
+    yield "disk", lambda: checks.disk(settings)
 
 
 def _of_the_database(create_app: AppFactory, settings: Settings, database: Database) -> Iterator[tuple[str, Check]]:

@@ -13,7 +13,7 @@ from blueprints.commands.conditions import unnamed
 from blueprints.commands.instance import MAKE_ADMINISTRATOR, database_of
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
-from blueprints.http.operations.pulse import Beat, Pulse
+from blueprints.http.operations.pulse import PATIENCE, Beat, Pulse
 from blueprints.http.resources.collection import Collection
 from blueprints.http.security.keys import Keys
 from blueprints.http.writing.sharing import GUESTS
@@ -76,7 +76,7 @@ def database(database: Database) -> Found:
 
 def beat(pulse: Pulse) -> Beat:
     """What became of a write; one that waits is given the time after which it would fail."""
-    for _ in range(int(checks.STUCK) + 1):
+    for _ in range(int(PATIENCE) + 1):
         found = pulse.beat()
         if found.waiting is None:
             return found

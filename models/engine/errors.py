@@ -30,6 +30,10 @@ class ForeignLog(Unavailable):
             "log; the next time, `gatepost restore FILE --replace`")
 
 
+class NoRoom(Unavailable):
+    """The disk of the database is full."""
+
+
 class LostLog(Unavailable):
     """The write-ahead log of a SQLite file, or the index of that log, was deleted or replaced while it was open."""
 

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from blueprints.http.health import checks
 from blueprints.http.operations import pulse
 from models.base import later, new_id, now
-from models.engine.errors import Unavailable
+from models.engine.errors import NoRoom, Unavailable
 from models.tables import audit
 from models.tables.backup import Backup
 from models.tables.instance import Heartbeat, Instance
@@ -265,3 +266,25 @@ def test_operators_see_the_ages_of_backups_and_of_the_newest_write(served, datab
     found = asked(served, operator)[1]
     assert 7200 <= found["backups"]["made_seconds_ago"] < 7500 and 3600 <= found["backups"]["proved_seconds_ago"] < 3900
     assert found["written_seconds_ago"] == 0
+
+
+def test_a_full_disk_is_said_to_clients_and_to_health(served, database, operator, monkeypatch):
+    def full(*_given, **_options):
+        raise NoRoom("the disk of the database is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(database), "transact", full)
+        refused = operator.post("/api/articles", {"title": "A", "slug": "a", "body": "A"})
+    assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
+    assert refused.get_json()["detail"] == "Nothing can be stored right now: the disk is full."
+    # A row of health can be written still.
+    status, found = asked(served, operator)
+    assert (status, found["checks"]["database"]) == (503, "down")
+    assert [one["detail"] for one in found["findings"] if "the disk of the database is full" in one["detail"]]
+
+
+def test_a_disk_without_room_for_a_row_is_down(served, operator, monkeypatch):
+    monkeypatch.setattr(checks, "free", lambda folders: 60_000)
+    status, found = asked(served, operator)
+    sqlite = served.extensions["gatepost"].database.dialect == "sqlite"
+    assert (status, found["checks"]["disk"]) == ((503, "down") if sqlite else (200, "degraded"))

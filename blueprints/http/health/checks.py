@@ -21,15 +21,15 @@ from models.tables.tenant import Tenant
 from settings import Settings
 
 from ..operations.addresses import UnreadableAddresses
-from ..operations.pulse import Beat
+from ..operations.pulse import PATIENCE, Beat
 from ..security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from ..security.known_keys import WrongKeys
 
+NO_DISK = 2**20  # bytes below which a row of a common size cannot be written
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
 BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
 LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
-STUCK = 3.0  # seconds after which a write that waits is one that will fail
 REFUSED = 10.0  # seconds for which a write that has failed a client is told
 PERIODS = 2  # of the schedule, after which a backup is overdue
 HOUR = 3600.0  # seconds
@@ -59,7 +59,7 @@ def worst(states: Iterable[State]) -> State:
 
 def writes(beat: Beat) -> Found:
     """Whether writes are possible, by what became of one."""
-    if beat.waiting is not None and beat.waiting >= STUCK:
+    if beat.waiting is not None and beat.waiting >= PATIENCE:
         return Found(State.DOWN, f"a write has been waiting for {beat.waiting:.0f} s: another program holds the "
                                  "database, or its disk or server does not answer")
     if beat.error is not None:
@@ -67,6 +67,9 @@ def writes(beat: Beat) -> Found:
     if beat.waiting is not None:
         return Found(State.DEGRADED, f"a write has been waiting for {beat.waiting:.1f} s")
     if beat.refused is not None and beat.refused < REFUSED:
+        if beat.full:
+            return Found(State.DOWN, f"the disk of the database is full: the write of a client has failed "
+                                     f"{beat.refused:.1f} s ago")
         return Found(State.DEGRADED, f"a row was written {beat.age or 0:.1f} s ago, but the write of a client has "
                                      f"failed {beat.refused:.1f} s ago: too many at once, or a row or table is locked")
     return Found(State.OK, f"a row was written {beat.age or 0:.1f} s ago")
@@ -107,10 +110,12 @@ def addresses(found: UnreadableAddresses) -> Found:
                                  "trusted_proxies to the number of proxies")
 
 
-def disk(folders: Iterable[Path]) -> Found:
-    """Whether there is room where the instance and its database are."""
-    left = free(folders)
+def disk(settings: Settings) -> Found:
+    """Whether there is room where the instance and its database are. Raises OSError."""
+    left = free(folders(settings))
     said = f"{left // 2**20} MiB free"
+    if left < NO_DISK and settings.database_url.startswith("sqlite:"):
+        return Found(State.DOWN, f"the disk is full, {left // 2**10} KiB are free; gatepost doctor says what is large")
     if left < LEAST_DISK:
         return Found(State.DEGRADED, f"{said}; gatepost doctor says what is large")
     return Found(State.OK, said)

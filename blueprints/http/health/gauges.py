@@ -59,7 +59,7 @@ class Gauges:
             found["jobs"] = checks.jobs(backlog(self._database)).state
             found["backups"] = checks.backups(self._database, self._live.current.backup_hours)[0].state
         with suppress(OSError):
-            found["disk"] = checks.disk(checks.folders(self._live.current)).state
+            found["disk"] = checks.disk(self._live.current).state
         return found
 
     def _files(self) -> Iterator[tuple[str, float]]:

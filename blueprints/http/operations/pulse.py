@@ -11,12 +11,12 @@ from time import monotonic
 from typing import NamedTuple
 
 from models.engine.database import Database
-from models.engine.errors import RowError
+from models.engine.errors import NoRoom, RowError
 from models.engine.waiting import uncounted
 from models.tables.instance import beat
 
 KEPT = 5.0  # seconds for which a write that succeeded stands for others
-PATIENCE = 1.0  # seconds that a caller waits for a write
+PATIENCE = 3.0  # seconds that a caller waits for a write: after that it is one that will fail
 
 
 class Beat(NamedTuple):
@@ -26,12 +26,14 @@ class Beat(NamedTuple):
     waiting  seconds that one has been waiting; None where none is under way
     error    why the newest has failed; None where it has not
     refused  seconds since the write of a client has failed here for want of the database; None where none has
+    full     whether that was because the disk is full
     """
 
     age: float | None
     waiting: float | None
     error: str | None
     refused: float | None
+    full: bool = False
 
 
 class Pulse:
@@ -44,6 +46,7 @@ class Pulse:
         self._began: float | None = None
         self._tried = self._written = self._refused = float("-inf")
         self._error: str | None = None
+        self._full = False
 
     def beat(self) -> Beat:
         """Write, unless that was done a moment ago; takes `PATIENCE` seconds at most. Raises nothing."""
@@ -62,14 +65,15 @@ class Pulse:
             now = monotonic()
             return Beat(now - self._written if self._written > 0 else None,
                         None if self._began is None else now - self._began, self._error,
-                        now - self._refused if self._refused > 0 else None)
+                        now - self._refused if self._refused > 0 else None, self._full)
 
-    def doubt(self, *, refused: bool = False) -> None:
-        """Have the next caller write anew: the database has failed a request, or `refused` a write, meanwhile."""
+    def doubt(self, *, refused: Exception | None = None) -> None:
+        """Have the next caller write anew: the database has failed a request meanwhile. `refused`: why it has refused
+        the write of a client."""
         with self._lock:
             self._tried = float("-inf")
-            if refused:
-                self._refused = monotonic()
+            if refused is not None:
+                self._refused, self._full = monotonic(), isinstance(refused, NoRoom)
 
     def _write(self, ended: Event) -> None:
         error = None

@@ -16,6 +16,8 @@ from models.engine.errors import (
     InvalidReference,
     InvalidState,
     InvalidValue,
+    LostLog,
+    NoRoom,
     Outdated,
     OutOfStock,
     Overloaded,
@@ -115,6 +117,12 @@ def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
                            headers={"Retry-After": str(error.retry_after)})
         case Damaged():  # logged where it was noted
             return Problem("unavailable", "The database cannot be read right now.", headers={"Retry-After": "60"})
+        case NoRoom():
+            log.error("%s", error)
+            return Problem("unavailable", "Nothing can be stored right now: the disk is full.",
+                           headers={"Retry-After": "60"})
+        case LostLog():  # logged where it was noticed
+            return Problem("unavailable", "Nothing can be stored right now.", headers={"Retry-After": "60"})
         case Unavailable():
             log.error("database unavailable: %s", error)
             return Problem("unavailable", "The database cannot be reached right now.")
@@ -161,7 +169,7 @@ def install(app: Flask) -> None:
     """Answer every error of the application as a problem document."""
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
-            services().pulse.doubt(refused=request.method not in ("GET", "HEAD"))
+            services().pulse.doubt(refused=None if request.method in ("GET", "HEAD") else error)
         problem = translate(error, g.call.body if "call" in g else ())
         view = app.view_functions.get(request.endpoint or "")
         draw = getattr(getattr(view, "endpoint", None), "refused", None)

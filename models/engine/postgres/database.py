@@ -23,6 +23,7 @@ from models.engine.errors import (
     InUse,
     InvalidReference,
     InvalidValue,
+    NoRoom,
     RowError,
     StillReferenced,
     TimedOut,
@@ -210,6 +211,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             return Damaged(str(cause))
         if state == "25006":  # read_only_sql_transaction: a standby, or a primary that became one
             return Unavailable(str(cause))
+        if state == "53100":  # disk_full
+            return NoRoom("the disk of the database is full")
         # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
         # shutdown, 58 system, 3D no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
+from shutil import disk_usage
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any, TypeVar, cast
@@ -16,7 +17,7 @@ import apsw
 from playhouse.apsw_ext import APSWDatabase
 
 from models.engine.database import Database, Parameters, driver_error
-from models.engine.errors import Busy, Damaged, LostLog, RowError, TimedOut, Unavailable
+from models.engine.errors import Busy, Damaged, LostLog, NoRoom, RowError, TimedOut, Unavailable
 from models.engine.observer import Observer
 from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
@@ -33,6 +34,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
+ROOM = 1 << 20  # bytes of a disk below which an error of it means that it is full
 MIGRATION_WAIT = 600.0  # seconds
 RESTORE_WAIT = 60.0  # seconds that a restore waits for its turn
 # Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
@@ -316,7 +318,16 @@ class SqliteDatabase(Database, APSWDatabase):
         return False  # all are in use
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
-        return meaning(driver_error(error), sql)
+        cause = driver_error(error)
+        if isinstance(cause, apsw.IOError) and self._has_no_room():
+            return NoRoom("the disk of the database is full")  # the index of a log cannot grow, for one
+        return meaning(cause, sql)
+
+    def _has_no_room(self) -> bool:
+        try:
+            return disk_usage(self.path.parent).free < ROOM
+        except OSError:
+            return False
 
     def close_all(self) -> None:
         self.close()

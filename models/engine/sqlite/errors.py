@@ -12,6 +12,7 @@ from models.engine.errors import (
     Damaged,
     InvalidReference,
     InvalidValue,
+    NoRoom,
     RowError,
     StillReferenced,
     TimedOut,
@@ -39,8 +40,10 @@ def meaning(error: BaseException, sql: str) -> RowError | None:
         return busy()
     if isinstance(error, apsw.ConstraintError):
         return _broken_constraint(error, sql)
-    if isinstance(error, apsw.FullError | apsw.IOError):
-        return Unavailable(f"the disk of the database is full or does not work: {error}")
+    if isinstance(error, apsw.FullError):
+        return NoRoom("the disk of the database is full")
+    if isinstance(error, apsw.IOError):
+        return Unavailable(f"the disk of the database does not work: {error}")
     # A savepoint went with its transaction; tables and columns went with a part of the schema.
     if isinstance(error, _GONE) or (isinstance(error, apsw.SQLError) and _ABSENT.search(str(error))):
         return Unavailable(str(error))

@@ -49,6 +49,14 @@ def full(place: Place) -> Iterator[None]:
 
 
 @contextmanager
+def almost_full(place: Place) -> Iterator[None]:
+    """There is room for a row of health, and for no article."""
+    with full(place):
+        os.truncate(place.folder / "filler", (place.folder / "filler").stat().st_size - 40_000)
+        yield
+
+
+@contextmanager
 def read_only(place: Place) -> Iterator[None]:
     """The disk is mounted for reading."""
     subprocess.run(["mount", "-o", "remount,ro", place.folder], check=True)
@@ -126,6 +134,7 @@ def nothing_yet(place: Place) -> Iterator[None]:
 
 DISKS = (
     Fault("the disk is full", full, prepare=small_disk, check="database"),
+    Fault("the disk is almost full", almost_full, prepare=small_disk, check="disk"),
     Fault("the disk is full at the start", full, prepare=small_disk, stopped=True, starts=True, check="database"),
     Fault("the disk is read-only", read_only, prepare=small_disk, stopped=True, starts=True, check="database"),
     Fault("the log is on a full disk", nothing_yet, prepare=log_on_a_full_disk, health="ok", check="", doctor=False),

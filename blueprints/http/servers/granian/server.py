@@ -30,6 +30,7 @@ from ...operations.affinity import OneCore
 from ...operations.slots import most_waiting
 from .. import signals
 from ..activation import GRACE
+from ..answering import answers
 from ..notify import Notifier
 from .board import Board
 from .bodies import BodyPlaces
@@ -110,7 +111,7 @@ class Server(MPServer):
         super()._spawn_workers(spawn_target, target_loader)  # type: ignore[no-untyped-call]
         signals.handle()
         while any(worker.is_alive() for worker in self.wrks) and not self.interrupt_signal:
-            if self._board.began() and _answers(self.bind_addr, self.bind_port):
+            if self._board.began() and answers(self.bind_addr, self.bind_port):
                 self._ready(self.bind_addr, self.bind_port)
                 if self._notifier.interval:
                     Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -198,16 +199,6 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             respawn_failed_workers=True,
             workers_kill_timeout=max(1, int(drain_timeout)),
         ).serve(spawn_target=work, target_loader=load, wrap_loader=False)
-
-
-def _answers(host: str, port: int) -> bool:
-    """Whether a request is answered. That a connection is made says nothing where the kernel takes it for a worker."""
-    try:
-        with socket.create_connection((host, port), timeout=5) as connection:
-            connection.sendall(b"GET /api/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            return connection.recv(1) != b""
-    except OSError:
-        return False
 
 
 def _finish_with(pipe: int) -> None:

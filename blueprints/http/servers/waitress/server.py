@@ -11,7 +11,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 from types import FrameType
 from typing import Any
 from wsgiref.types import WSGIApplication
@@ -20,6 +21,7 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 
 from ..activation import GRACE
+from ..answering import answers
 from ..notify import Notifier
 from .bodies import BodyBudget
 from .channel import Channel
@@ -45,7 +47,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     import_limit     the same of an import, once the application has found its head good
     trusted_proxies  proxies in front whose X-Forwarded-For says the client's address
     drain_timeout    seconds that a stop waits for requests under way
-    ready            called with host and port once connections are accepted
+    ready            called with host and port once requests are answered
     held             listening sockets to serve instead of `host` and `port`
     notifier         is told when the service stops, and that it is alive: this loop turns, and so does the thread that
                      answers when all others are busy. A database that is away does not count.
@@ -59,7 +61,8 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signals = _Signals(wake=listeners[0].pull_trigger)
 
-    ready(listeners[0].effective_host, int(listeners[0].effective_port))
+    address = listeners[0].effective_host, int(listeners[0].effective_port)
+    Thread(target=_announce, args=(address, ready, signals), name="announcing", daemon=True).start()
     dispatcher: Dispatcher = listeners[0].task_dispatcher
     while not signals.count:
         turn(sockets, TURN)
@@ -82,6 +85,14 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     listeners[0].task_dispatcher.shutdown(cancel_pending=True, timeout=1)
     wasyncore.close_all(sockets)
     signals.restore()
+
+
+def _announce(address: tuple[str, int], ready: Callable[[str, int], None], signals: _Signals) -> None:
+    while not signals.count:
+        if answers(*address):
+            ready(*address)
+            return
+        sleep(TURN / 10)
 
 
 def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
