@@ -82,6 +82,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     live = LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
+    app.mount = settings.mount
     settle(settings)
     keys = Keys.load(settings.secret_file)
     # One connection more, for the chores; half of the threads for requests that need not wait.
@@ -126,7 +127,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         translations=Translations(settings.language, registry.translations),
         background=_chores(live, database, epoch, policy, keys, trail, uses, ledger, lines,
                            Presence(database, settings.instance, policy, keys), counts))
-    live.followers.append(lambda new: _follow(services, new))
+    live.followers.append(lambda new: _follow(app, services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.served) for one in registry.collections.values()))
@@ -159,9 +160,10 @@ def _default_tenant(settings: Settings) -> Tenant:
     return found
 
 
-def _follow(services: Services, settings: Settings) -> None:
+def _follow(app: Application, services: Services, settings: Settings) -> None:
     """Go on with other values of live settings; who keeps none of them reads `services.settings` or `live.current`."""
     before, services.settings = services.settings, settings
+    app.mount = settings.mount
     if settings.time_zone != before.time_zone:
         services.policy.look_soon()  # the cases of tests.yaml are of another zone
     services.limits.follow(settings)

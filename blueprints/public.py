@@ -14,8 +14,8 @@ from .health import AliveSchema
 from .http.operations.deprecation import Deprecation
 from .http.pipeline import negotiation
 from .http.request.access import Access
-from .http.request.base_url import base_url, seen_url
 from .http.request.identity import guest
+from .http.request.urls import path_of, seen_url, url_of
 from .http.resources import front
 from .http.resources.documentation import documentation_file, documentation_page, error_catalogue
 
@@ -30,7 +30,7 @@ _ROOT = "it has only links, to the documentation and to health"
 @routes.get("/", public=_ROOT, produces=(negotiation.JSON, negotiation.HTML), offline=True, operation="front_page")
 def root(call: Call) -> Response | dict[str, Any]:
     """Get links to the documentation and to health: a page for browsers, JSON for programs."""
-    links = front.links(docs=call.services.settings.docs)
+    links = front.links(path_of(call.request), docs=call.services.settings.docs)
     call.headers["Vary"] = "Accept"
     if negotiation.best(call, negotiation.JSON, negotiation.HTML) == negotiation.HTML:
         return front.page(links)
@@ -99,7 +99,7 @@ def _document(call: Call, version: str) -> Response:
     visitor = Access(call.access.policy, guest(call.services.guest_tenant), call.access.environment)
     served = Served(open_to_guests=frozenset(visitor.permissions()), page_size=settings.page_size,
                     largest_page=max(settings.max_page_size, *settings.page_sizes.values()))
-    return Response(document(call.services.registry, version, served, base_url(settings, call.request)),
+    return Response(document(call.services.registry, version, served, url_of(settings, call.request)),
                     mimetype="application/json")
 
 

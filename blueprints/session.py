@@ -20,6 +20,7 @@ from .http.protocol.json_body import MERGE_PATCH
 from .http.request import audit
 from .http.request.access import lost_role
 from .http.request.identity import principal_of
+from .http.request.urls import path_of
 from .http.schemas.validation import MISSING
 from .http.security import passwords
 from .users import UserSchema
@@ -185,7 +186,7 @@ def _count_account(call: Call) -> None:
 def register(call: Call) -> dict[str, Any]:
     """Open an account."""
     user = Rows(User, call.tenant_id).insert(call.row)
-    call.headers["Location"] = f"/api/users/{user.id}"
+    call.headers["Location"] = path_of(call.request, f"/api/users/{user.id}")
     return {"id": user.id, "name": user.name, "role": user.role}
 
 

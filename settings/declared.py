@@ -9,7 +9,19 @@ from zoneinfo import ZoneInfo
 
 from marshmallow import fields
 
-from settings.kinds import by_role, choice, known_origins, known_time_zone, names, seconds, switch, text, url_of, whole
+from settings.kinds import (
+    base_url,
+    by_role,
+    choice,
+    known_origins,
+    known_time_zone,
+    names,
+    seconds,
+    switch,
+    text,
+    url_of,
+    whole,
+)
 from settings.plugins import Plugins, PluginSettings, flattened, imported
 from settings.sources import PREFIX, Known, environment_with, from_environment, merge, read_toml
 
@@ -57,7 +69,7 @@ class Settings:
     one_core: bool = setting(True, switch(), "keep the requests of each process on one core (Linux): twice as quick")
     workers: int = setting(0, whole(0, 64), "processes of granian (extra `fast`); 0: one of waitress")
     trusted_proxies: int = setting(0, whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
-    public_url: str = live("", url_of("http", "https"), "the URL that clients use; empty: http://host:port")
+    public_url: str = live("", base_url(), "the URL that clients use; empty: http://host:port")
     drain_timeout: float = setting(30.0, seconds(0, 3600), "seconds that a stop waits for requests under way")
 
     # who and where
@@ -207,6 +219,12 @@ class Settings:
             return self.public_url.rstrip("/")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
+
+    @property
+    def mount(self) -> str:
+        """The path of `public_url` without a final slash, which the proxy takes off; mostly empty."""
+        _, slash, path = self.public_url.partition("://")[2].rstrip("/").partition("/")
+        return slash + path
 
     @property
     def zone(self) -> ZoneInfo:

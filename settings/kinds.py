@@ -10,6 +10,8 @@ from marshmallow import ValidationError, fields, validate
 
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:.]+\](:\d{1,5})?")
 
+_BASE = re.compile(r"(?:https?://[^\x00-\x20\x7f/?#@\\\"<>]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)*/*)?\Z")
+
 
 class Whole(fields.Integer):
     """A whole number: TOML's ``true`` and ``1.5`` are not, though Python would convert them."""
@@ -75,6 +77,12 @@ def url_of(*schemes: str) -> fields.Field[Any]:
             raise ValidationError(allowed)
 
     return fields.String(validate=check)
+
+
+def base_url() -> fields.Field[Any]:
+    """A URL of http or https to put paths behind, or nothing; its path is what headers, cookies and pages may hold."""
+    allowed = "a URL such as https://example.org/gate, whose path has letters, digits, ., _, ~, - and single slashes"
+    return fields.String(validate=validate.Regexp(_BASE, error=allowed), error_messages={"invalid": allowed})
 
 
 def known_time_zone(value: str) -> None:

@@ -209,6 +209,29 @@ def test_what_no_permission_would_guard_stops_the_start(plugin, views, sentence)
         discover()
 
 
+SLASHED = """from flask import Blueprint, url_for
+from gatepost import public
+
+bp = Blueprint("slashed", __name__)
+
+@bp.get("/api/slashed/")
+@public("it is a test", produces=("application/json",))
+def here():
+    return {"here": url_for("slashed.here")}
+"""
+
+
+@pytest.mark.parametrize("mount", ["", "/gate"])
+def test_a_path_without_its_last_slash_leads_to_the_one_with_it(plugin, serving, mount):
+    """Below the path of `public_url`, and with the query; Werkzeug alone would name a host that there is not."""
+    plugin(SLASHED, ":bp")
+    app = serving()
+    app.mount = mount
+    answer = app.test_client().get("/api/slashed?a=b%20c&d=")
+    assert (answer.status_code, answer.headers["Location"]) == (308, f"{mount}/api/slashed/?a=b%20c&d=")
+    assert app.test_client().get("/api/slashed/").get_json() == {"here": f"{mount}/api/slashed/"}
+
+
 def test_a_module_s_own_blueprint_is_served(plugin):
     plugin(GREETINGS, "")
     served = discover().routes["greetings"].endpoints

@@ -66,6 +66,11 @@ def test_a_table_is_completed_entry_by_entry(tmp_path):
         ("GATEPOST_PAGE_SIZES", "200", "a table of role = size"),
         ("GATEPOST_PAGE_SIZES__EDITOR", "0", "a whole number from 1 to 1000"),
         ("GATEPOST_METRICS_TOKEN", "short", "at least 16 characters"),
+        *(("GATEPOST_PUBLIC_URL", url, "a URL such as https://example.org/gate") for url in (
+            "example.org", "ftp://example.org", "https://", "https:///gate", "https://example.org/g%C3%A4te",
+            "https://example.org/gäte", "https://example.org/a;b", "https://example.org/a//b",
+            "https://example.org/a/../b", "https://example.org/.", "https://example.org/?a", "https://example.org/#a",
+            "https://user@example.org", "https://example.org\\gate", "https://example.org/gate\n")),
     ],
 )
 def test_a_wrong_value_names_the_setting_its_source_and_what_is_allowed(tmp_path, variable, text, allowed):
@@ -81,6 +86,17 @@ def test_a_wrong_value_names_the_setting_its_source_and_what_is_allowed(tmp_path
 def test_toml_values_of_another_type_are_refused_and_name_the_file(tmp_path, toml):
     with pytest.raises(SettingError, match="settings.toml"):
         load(tmp_path, toml)
+
+
+@pytest.mark.parametrize(("public_url", "url", "mount"), [
+    ("", "http://127.0.0.1:8000", ""), ("https://example.org", "https://example.org", ""),
+    ("https://example.org/", "https://example.org", ""), ("http://[x/gate", "http://[x/gate", "/gate"),
+    ("http://[::1]:8080/", "http://[::1]:8080", ""),
+    ("https://example.org/gate", "https://example.org/gate", "/gate"),
+    ("https://example.org/a-b_c/~d.e/..f//", "https://example.org/a-b_c/~d.e/..f", "/a-b_c/~d.e/..f")])
+def test_the_public_url_may_have_a_path(tmp_path, public_url, url, mount):
+    settings = load(tmp_path, GATEPOST_PUBLIC_URL=public_url)
+    assert (settings.url, settings.mount) == (url, mount)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(tmp_path):

@@ -8,6 +8,7 @@ from gatepost import Call, Fault, Problem, Routes
 
 from ..http.protocol.json_body import JSON
 from ..http.protocol.problems import not_found
+from ..http.request.urls import url_of
 from ..http.schemas import validation
 from . import search
 from .questions import Known, Question
@@ -28,7 +29,8 @@ from .schemas import (
 )
 
 _PUBLIC = "it says where the endpoints are, and nothing else"
-_PATHS = {"access_evaluation_endpoint": "/access/v1/evaluation",
+_PATHS = {"policy_decision_point": "",
+          "access_evaluation_endpoint": "/access/v1/evaluation",
           "access_evaluations_endpoint": "/access/v1/evaluations",
           "search_subject_endpoint": "/access/v1/search/subject",
           "search_resource_endpoint": "/access/v1/search/resource",
@@ -96,10 +98,10 @@ def action_search(call: Call) -> dict[str, Any]:
             offline=True)
 def configuration(call: Call) -> dict[str, Any]:
     """Say where the endpoints of AuthZEN are; 404 without the setting `public_url`."""
-    if not call.services.settings.public_url:
+    settings = call.services.settings
+    if not settings.public_url:
         raise not_found()
-    base = call.services.settings.url
-    return {"policy_decision_point": base, **{name: f"{base}{path}" for name, path in _PATHS.items()}}
+    return {name: url_of(settings, call.request, path) for name, path in _PATHS.items()}
 
 
 def _loaded(asked: Asked) -> Asked:

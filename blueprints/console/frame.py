@@ -22,6 +22,7 @@ from ..http.pipeline.errors import problem_response
 from ..http.protocol import trace
 from ..http.protocol.problems import CATALOGUE
 from ..http.questions.names import title
+from ..http.request.urls import path_of
 from .navigation import PAGES
 from .wording import readable, shortened, with_short_ids, with_short_times
 
@@ -79,7 +80,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, *
     known = framed and access is not None and principal is not None and principal.kind == "user"
     shown = [one for one in PAGES if access is not None and one.is_for(access)] if known else []
     text = _TEMPLATES.get_template(template).render(
-        _=say, rich=rich, several=several, root=call.request.root_path, language=translation.tag, pages=shown,
+        _=say, rich=rich, several=several, root=path_of(call.request), language=translation.tag, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",
         role=principal.role if known and principal is not None else "",
         key=trace.request_id(call.request.environ), **values)
@@ -121,7 +122,7 @@ def inside(path: str | None, otherwise: str = HOME) -> str:
 
 def see_other(call: Call, path: str) -> Response:
     """Where a form leads to once it is done (RFC 9110 section 15.4.4)."""
-    return Response(status=303, headers={**_HEADERS, "Location": call.request.root_path + path})
+    return Response(status=303, headers={**_HEADERS, "Location": path_of(call.request, path)})
 
 
 def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
@@ -170,7 +171,7 @@ def _wanted(call: Call) -> str:
     """Where the caller wanted to go: the page, or the page of the form that was sent."""
     if call.request.method in ("GET", "HEAD"):
         return inside(call.request.full_path.rstrip("?"))
-    return inside(urlsplit(call.request.headers.get("Referer", "")).path)
+    return inside(urlsplit(call.request.headers.get("Referer", "")).path.removeprefix(path_of(call.request)))
 
 
 def _kept(problem: Problem) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from hmac import compare_digest
-from urllib.parse import urlsplit
 
 from flask import Request
 
@@ -22,9 +21,9 @@ from settings import Settings
 from ..protocol.problems import Problem
 from ..request import audit
 from ..request.access import lost_role
-from ..request.base_url import base_url
 from ..request.call import Call, Services
 from ..request.identity import guest, hashed, principal_of
+from ..request.urls import path_of
 from . import cookies
 
 PREFIX = "gc_"
@@ -127,4 +126,4 @@ def _name_of(settings: Settings, request: Request) -> str:
 
 
 def _path(settings: Settings, request: Request) -> str:
-    return "/" if cookies.is_secure(settings, request) else f"{urlsplit(base_url(settings, request)).path}/console"
+    return "/" if cookies.is_secure(settings, request) else path_of(request, "/console")

@@ -8,7 +8,6 @@ from it.
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Request
 
@@ -19,8 +18,8 @@ from settings import Settings
 
 from ..protocol.problems import Problem
 from ..request import identity
-from ..request.base_url import base_url
 from ..request.call import Call, Services
+from ..request.urls import path_of
 from . import cookies, sessions
 
 _NAME = "gatepost_refresh"  # browsers let nobody set one with the prefix `__Secure-` over plain HTTP
@@ -96,5 +95,4 @@ def _all_sent(settings: Settings, request: Request) -> set[str]:
 
 
 def _cookie(settings: Settings, request: Request, value: str, seconds: int) -> str:
-    path = urlsplit(base_url(settings, request)).path
-    return cookies.cookie(settings, request, _name_of(settings, request), value, f"{path}/api", seconds)
+    return cookies.cookie(settings, request, _name_of(settings, request), value, path_of(request, "/api"), seconds)

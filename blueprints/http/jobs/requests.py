@@ -30,6 +30,7 @@ from ..request.access import Access
 from ..request.call import Call, Services
 from ..request.endpoint import Endpoint
 from ..request.environment import RequestEnvironment
+from ..request.urls import path_of
 from ..schemas import validation
 from .task import Task
 
@@ -95,7 +96,8 @@ def _write_down(call: Call, kind: str) -> dict[str, Any]:
                   token_id=call.credential_id if principal.kind == "service" else None)
     call.write.enqueued = True
     call.write.note = f"asked for job {job.id}"
-    call.headers.update({"Location": f"/api/{_SHOWN_BY}/{job.id}", "Preference-Applied": "respond-async"})
+    call.headers.update({"Location": path_of(call.request, f"/api/{_SHOWN_BY}/{job.id}"),
+                         "Preference-Applied": "respond-async"})
     shown = call.services.collections[_SHOWN_BY]
     return shown.represent(call, [whole(job)], shown.representation.names)[0]
 

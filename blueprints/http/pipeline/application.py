@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from flask import Flask, Request, Response, request_finished, request_started
+from flask import Flask, Request, Response, request, request_finished, request_started
+from flask.ctx import RequestContext
 from flask.globals import request_ctx
 from flask.sessions import NullSession, SessionInterface
 from flask.typing import ResponseReturnValue
@@ -75,6 +76,14 @@ class _Rule(Rule):
         return lambda rule, **values: compiled()(rule, **values)
 
 
+class _Adapter(MapAdapter):
+    def make_redirect_url(self, path_info: str, query_args: Any = None, domain_part: str | None = None) -> str:
+        """The path and query to which a rule of a plugin redirects, such as one that ends in a slash. Werkzeug's own
+        names a host, which there is none of here, and forgets the query."""
+        query = query_args or request.query_string.decode("latin-1")
+        return super().make_redirect_url(path_info, query, domain_part).removeprefix("http://")
+
+
 class Application(Flask):
     """Flask looks for each of these several times on every request; here they are answered in advance.
 
@@ -85,6 +94,8 @@ class Application(Flask):
     request_class = _Request
     url_rule_class: type[Rule] = _Rule
     session_interface = _NoCookies()
+    mount = ""
+    """The path of `public_url`, which the proxy takes off: WSGI's SCRIPT_NAME of every request."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -142,9 +153,15 @@ class Application(Flask):
         super().add_url_rule(rule, endpoint, view_func, provide_automatic_options,
                              taken=getattr(view_func, "taken", None), **options)
 
+    def request_context(self, environ: dict[str, Any]) -> RequestContext:
+        # Into the environment, of which other requests are made: the console asks the API with it.
+        if self.mount:
+            environ["SCRIPT_NAME"] = self.mount
+        return RequestContext(self, environ)
+
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         if request is None:
             return None
         # No route depends on the host, and no answer names it by a route; `Map.bind` would encode it all the same.
-        return MapAdapter(self.url_map, server_name="", script_name=request.root_path, subdomain="", url_scheme="http",
-                          path_info=request.path, default_method=request.method)
+        return _Adapter(self.url_map, server_name="", script_name=request.root_path, subdomain="", url_scheme="http",
+                        path_info=request.path, default_method=request.method)

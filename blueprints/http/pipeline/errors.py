@@ -30,6 +30,7 @@ from ..protocol import trace
 from ..protocol.messages import Message
 from ..protocol.problems import CATALOGUE, REFUSED_BY_SERVER, Fault, Problem
 from ..request.call import services
+from ..request.urls import path_of, url_of
 from ..security.passwords import CannotHash, TooManyHashes
 
 log = logging.getLogger("gatepost")
@@ -42,16 +43,16 @@ _BY_STATUS = {401: "unauthenticated", 403: "forbidden", 404: "not_found", 405: "
 def problem_response(problem: Problem) -> Response:
     """The problem document (RFC 9457 section 3) with its headers, in the language that suits the caller."""
     found = services()
-    translation, public = found.translations.wanted(request), found.settings.public_url.rstrip("/")
+    translation = found.translations.wanted(request)
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
     g.problem = problem.code
     document = {
-        "type": f"{public}/docs/errors#{problem.code}",
+        "type": url_of(found.settings, request, f"/docs/errors#{problem.code}", by_proxy=False),
         "title": title,
         "status": status,
         "detail": translation.say(problem.detail) or title + ".",
         # It echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
-        "instance": request.path.encode("utf-8", "replace").decode(),
+        "instance": path_of(request, request.path).encode("utf-8", "replace").decode(),
         "code": problem.code,
         "request_id": trace.request_id(request.environ),
         "errors": [fault.to_dict(translation) for fault in problem.faults],

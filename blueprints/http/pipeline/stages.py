@@ -30,10 +30,10 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
 from ..request import audit, events, identity, reasons
 from ..request.access import Access
-from ..request.base_url import base_url
 from ..request.call import Call, Services, Write
 from ..request.endpoint import Endpoint
 from ..request.environment import RequestEnvironment
+from ..request.urls import path_of, url_of
 from ..schemas import validation
 from . import conditional, idempotency, limiting, negotiation, responses
 
@@ -291,9 +291,10 @@ def _judge(call: Call) -> None:
 def _announce(call: Call, deprecation: Deprecation, part: str = "") -> None:
     """Announce the end on the answer and count the use of the endpoint, or of a part of it (`?name`, `#/name`).
     Raises `Problem` (`gone`) once the end has come."""
-    headers = deprecation.headers(base_url(call.services.settings, call.request))
+    headers = deprecation.headers(url_of(call.services.settings, call.request))
     if deprecation.over:
-        raise Problem("gone", Message("Use {path}.", path=deprecation.successor), headers=headers)
+        successor = path_of(call.request, deprecation.successor)
+        raise Problem("gone", Message("Use {path}.", path=successor), headers=headers)
     call.headers.update(headers)
     endpoint = f"{call.endpoint.method} {call.endpoint.path}{part}"
     call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)

@@ -11,8 +11,8 @@ from models.lists import paging
 
 from ..protocol.preferences import preferences
 from ..protocol.versions import sent_path
-from ..request.base_url import base_url
 from ..request.call import Call
+from ..request.urls import url_of
 from ..schemas.documented import component_name
 from ..schemas.fields import StrictSchema
 from .query import MAX_OFFSET, ListRequest
@@ -73,7 +73,7 @@ def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
 
 
 def _link(call: Call, query: str, parameters: Mapping[str, str | None]) -> None:
-    path, links = base_url(call.services.settings, call.request) + sent_path(call.request), []
+    path, links = url_of(call.services.settings, call.request, sent_path(call.request)), []
     for relation, parameter in parameters.items():
         if parameter is not None:
             both = f"{query}&{parameter}" if query and parameter else query or parameter

@@ -25,6 +25,7 @@ from ..reading.readable import Values
 from ..request import events
 from ..request.call import Call
 from ..request.endpoint import Endpoint
+from ..request.urls import path_of
 from ..schemas.validation import MISSING
 from ..writing import sharing
 from ..writing.actions import Action
@@ -143,7 +144,7 @@ class Collection(Writable):
         call.services.ownership.take(self, call.row, call.access.allows)
         self.create(call, call.row)
         events.note(call, self.name, events.CREATED, call.row.id)
-        call.headers["Location"] = f"/api/{self.name}/{call.row.id}"
+        call.headers["Location"] = path_of(call.request, f"/api/{self.name}/{call.row.id}")
         return self._written(call)
 
     def _fetch(self, call: Call) -> None:

@@ -27,9 +27,10 @@ DESCRIPTION = Link("openapi", "/api/openapi.json", "Description", "The same as O
 HEALTH = Link("health", "/api/health", "Health", "Whether the service can do its work.")
 
 
-def links(*, docs: bool) -> tuple[Link, ...]:
-    """What there is to go to; `docs` is the setting of that name."""
-    return (DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)
+def links(root: str, *, docs: bool) -> tuple[Link, ...]:
+    """What there is to go to, below the path `root` of the service; `docs` is the setting of that name."""
+    return tuple(link._replace(path=root + link.path)
+                 for link in ((DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)))
 
 
 def page(shown: tuple[Link, ...]) -> Response:

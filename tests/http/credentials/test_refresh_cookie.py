@@ -69,7 +69,13 @@ def page(app, given):
 def settle(app, monkeypatch):
     """`settle(public_url="…")`: from now on the app has these settings."""
     services = app.extensions["gatepost"]
-    return lambda **values: monkeypatch.setattr(services, "settings", replace(services.settings, **values))
+
+    def settle(**values):
+        settings = replace(services.settings, **values)
+        monkeypatch.setattr(services, "settings", settings)
+        monkeypatch.setattr(app, "mount", settings.mount)
+
+    return settle
 
 
 def live_of(given, user):

@@ -70,14 +70,15 @@ def test_links_are_whole_where_the_host_is_known(served, settings, headers, base
         assert len(links) >= 2 and all(link.startswith(f"{base}{sent}?") for link in links[1:]), links
 
 
-@pytest.mark.parametrize(("settings", "type"), [
-    ({}, "/docs/errors#not_found"), (PUBLIC, "https://api.example.org/gate/docs/errors#not_found"),
-    ({"trusted_proxies": 1}, "/docs/errors#not_found")], ids=["nothing", "public_url", "a proxy"])
-def test_the_type_of_a_problem_is_whole_where_the_setting_says_the_url(served, settings, type):
+@pytest.mark.parametrize(("settings", "type", "instance"), [
+    ({}, "/docs/errors#not_found", "/api/nowhere"),
+    (PUBLIC, "https://api.example.org/gate/docs/errors#not_found", "/gate/api/nowhere"),
+    ({"trusted_proxies": 1}, "/docs/errors#not_found", "/api/nowhere")], ids=["nothing", "public_url", "a proxy"])
+def test_the_type_of_a_problem_is_whole_where_the_setting_says_the_url(served, settings, type, instance):
     client = served(**settings).test_client()
     answer = client.get("/api/nowhere", headers={"X-Forwarded-Host": "api.example.org"})
     assert answer.json["type"] == type
-    assert answer.json["instance"] == "/api/nowhere"
+    assert answer.json["instance"] == instance
 
 
 def test_the_setting_is_live(served):
@@ -85,11 +86,20 @@ def test_the_setting_is_live(served):
     live = app.extensions["gatepost"].live
     file = live.current.instance / "settings.toml"
     try:
-        file.write_text('public_url = "https://new.example.org"', "utf-8")
+        file.write_text('public_url = "https://new.example.org/new"', "utf-8")
         live.reload()
         client = app.test_client()
-        assert client.get("/api/articles").headers["Link"].startswith("<https://new.example.org/api/articles>")
-        assert client.get("/api/nowhere").json["type"].startswith("https://new.example.org/docs/errors#")
+        assert client.get("/api/articles").headers["Link"].startswith("<https://new.example.org/new/api/articles>")
+        assert client.get("/api/nowhere").json["type"].startswith("https://new.example.org/new/docs/errors#")
+        assert client.get("/console").headers["Location"] == "/new/console/login"
     finally:
         file.unlink()
         live.reload()
+    assert app.test_client().get("/console").headers["Location"] == "/console/login"
+
+
+def test_what_is_gone_names_its_successor_below_the_path(served, monkeypatch):
+    app = served(**PUBLIC)
+    monkeypatch.setattr(Deprecation, "over", True)
+    answer = app.test_client().get("/api/ping")
+    assert (answer.status_code, answer.json["detail"]) == (410, "Use /gate/api/health.")
