@@ -10,6 +10,7 @@ import pytest
 
 from blueprints.http.description.document import document
 from blueprints.http.resources.plugins.discovery import discover
+from tests.clients.page_origin import one_origin
 from tests.clients.tools import require_tools
 from tests.http.resources.letters.letters import Letters
 from tests.running import Instance, Served
@@ -33,6 +34,16 @@ def service(instance: Instance, request: pytest.FixtureRequest) -> Iterator[Serv
     """The instance, served on a free port of the loopback address."""
     with instance.served(*(("--workers", "2") if request.param == "granian" else ())) as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a service below a path, which a proxy takes off."""
+    folder = tmp_path_factory.mktemp("below")
+    settings = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_PUBLIC_URL": "http://api.example.org/gate"}
+    with (Instance(folder / "instance", settings).made().served() as service,
+          one_origin(folder, service.url, "/gate") as origin):
+        yield f"{origin.url}/gate"
 
 
 @pytest.fixture(scope="session")

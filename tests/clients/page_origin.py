@@ -25,13 +25,14 @@ class Origin:
 
 
 @contextmanager
-def one_origin(files: Path, service: str) -> Iterator[Origin]:
-    """A server on the loopback address: `/api` is the service's, everything else a file of the folder."""
+def one_origin(files: Path, service: str, path: str = "") -> Iterator[Origin]:
+    """A server on the loopback address: `/api` is the service's, below a path that is taken off, and everything else a
+    file of the folder."""
     told: SimpleQueue[str] = SimpleQueue()
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
-            if self.path.startswith("/api/"):
+            if self.path.startswith(f"{path}/api/"):
                 self._pass_on()
                 return
             if self.path == "/told":
@@ -43,11 +44,12 @@ def one_origin(files: Path, service: str) -> Iterator[Origin]:
             self._answer(200 if found else 404, {"Content-Type": _KINDS.get(file.suffix, "text/plain")},
                          file.read_bytes() if found else b"")
 
-        do_GET = do_POST = do_PATCH = do_DELETE = handle_any
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 
         def _pass_on(self) -> None:
             headers = {name: value for name, value in self.headers.items() if name.lower() != "accept-encoding"}
-            request = urllib.request.Request(service + self.path, self._body() or None, headers, method=self.command)
+            request = urllib.request.Request(service + self.path.removeprefix(path), self._body() or None, headers,
+                                             method=self.command)
             try:
                 answer = urllib.request.urlopen(request, timeout=30)
             except urllib.error.HTTPError as error:

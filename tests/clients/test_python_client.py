@@ -111,6 +111,14 @@ def test_the_story_is_told(busy, admin):
         admin.me()
 
 
+def test_the_story_is_told_below_a_path(below):
+    with Gatepost(below) as client:
+        client.login("admin@example.org", PASSWORD)
+        name = unique("below")
+        python_story.tell(client, below, name)
+        python_story.a_file_is_made_and_fetched(client, f"{name}-first")
+
+
 def test_the_story_is_told_while_connections_are_cut(busy, proxy, unlucky):
     python_story.tell(unlucky, busy.url, unique("cut"))
     assert proxy.cut_requests and proxy.cut_answers

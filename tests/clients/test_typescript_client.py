@@ -94,6 +94,11 @@ def test_the_story_is_told(package, busy):
     assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
 
 
+def test_the_story_is_told_below_a_path(package, below):
+    done = run(package, "story.ts", below)
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+
+
 def test_the_story_is_told_while_connections_are_cut(package, proxy):
     done = run(package, "story.ts", proxy.url)
     assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
