@@ -12,7 +12,6 @@ from typing import Any
 
 from marshmallow import fields
 from marshmallow.validate import Range
-from webargs.fields import DelimitedList
 
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.tables.user import User
@@ -27,7 +26,7 @@ from .http.questions.names import USERS
 from .http.questions.persons import Shown, Who, named_person, shown_persons
 from .http.questions.untold import mentions, told_persons, untold_ids, withheld
 from .http.request.reasons import hidden_of
-from .http.schemas.parameters import Number
+from .http.schemas.parameters import ListParameter, Number
 
 routes = Routes("policy_matrix", "Who may do what, as a table.")
 
@@ -40,9 +39,9 @@ def _number(low: int, high: int, about: str) -> Number:
 
 
 class MatrixQuerySchema(StrictSchema):
-    resources = DelimitedList(Line(maximum=64), data_key="resource", metadata={
+    resources = ListParameter(Line(maximum=64), data_key="resource", metadata={
         "description": "Only the permissions of these resources, separated by commas."})
-    roles = DelimitedList(Line(maximum=64), data_key="role", metadata={
+    roles = ListParameter(Line(maximum=64), data_key="role", metadata={
         "description": "Only the columns of these roles, separated by commas."})
     person = Who(metadata={
         "description": "Also the cells of this user, by id or e-mail: what the lines about the user and those about "

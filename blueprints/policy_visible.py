@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from marshmallow import fields
-from webargs.fields import DelimitedList
 
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 
@@ -21,6 +20,7 @@ from .http.request.access import Supposed
 from .http.request.audit import note_look
 from .http.request.reasons import hidden_of
 from .http.schemas.fields import length
+from .http.schemas.parameters import ListParameter
 from .policy import named_principal
 
 routes = Routes("policy_visible", "What somebody else may see.")
@@ -34,7 +34,7 @@ class _Question(StrictSchema):
         "description": "An e-mail, a user's id, or a role.", "example": "editor"})
     collection = Line(required=True, metadata={"description": "The plural name of a collection.",
                                                "example": "articles"})
-    ids = DelimitedList(Id(), validate=length(1, MOST), metadata={
+    ids = ListParameter(Id(), validate=length(1, MOST), metadata={
         "description": "Rows of the collection, separated by commas; without it, only who is asked about is told."})
 
 

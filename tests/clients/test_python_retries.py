@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import gatepost_client
 import httpx
@@ -293,3 +294,10 @@ def test_what_is_no_url_of_a_service_is_refused_without_showing_it(url):
     with pytest.raises(ValueError, match=r"^The URL of a service") as error:
         Gatepost(url)
     assert "secret" not in str(error.value)
+
+
+def test_a_value_of_a_list_that_has_a_comma_or_begins_with_a_quote_is_quoted(scripted, program):
+    scripted.answers = [(200, {}, {"items": [], "has_next": False})]
+    list(program.products.list(sku__in=["a,b", 'c"d', '"e"', "f"]))
+    asked = parse_qs(urlsplit(scripted.sent[-1][1]).query)
+    assert asked["sku__in"] == ['"a,b",c"d,"""e""",f']

@@ -10,7 +10,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from marshmallow import ValidationError, fields
-from webargs.fields import DelimitedList
 
 from models.base import Rows
 from policies.evaluation.principal import Environment, FixedEnvironment
@@ -23,6 +22,7 @@ from ..protocol.problems import Fault, Problem, not_found
 from ..request.access import Access
 from ..request.call import Call, Peer
 from ..schemas.fields import Line, StrictSchema, length, one_of
+from ..schemas.parameters import ListParameter
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 
@@ -61,7 +61,7 @@ class CircumstancesSchema(StrictSchema):
         "description": "With this kind of device."})
     method = fields.String(validate=one_of(list(REQUESTS)), metadata={
         "description": "By this method, instead of the one that the permission is asked for with."})
-    scopes = DelimitedList(Line(), data_key="scope", validate=length(1, 100), metadata={
+    scopes = ListParameter(Line(), data_key="scope", validate=length(1, 100), metadata={
         "description": "By a service token with these scopes, separated by commas."})
 
 

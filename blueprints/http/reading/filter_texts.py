@@ -20,8 +20,8 @@ _REFERENCE = {"eq": "has this id", "ne": "has any other id than this",
               "in": "has one of these ids, which are separated by commas"}
 _TEXT = {"eq": "is exactly this", "ne": "is any other than this", "lt": "sorts before this",
          "lte": "is this, or sorts before it", "gt": "sorts after this", "gte": "is this, or sorts after it",
-         "in": "is one of these, which are separated by commas", "contains": "contains this text",
-         "startswith": "starts with this text"}
+         "in": "is one of these, which are separated by commas; one with a comma stands in double quotes",
+         "contains": "contains this text", "startswith": "starts with this text"}
 # A column called after what happened then: `published_at`.
 _HAPPENED = "_at"
 

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import peewee as pw
 from marshmallow import fields
-from webargs.fields import DelimitedList
 
 from models.base import is_id
 from models.engine.prepared import Bind
@@ -20,7 +19,7 @@ from models.records.columns import IdField, ListField, TimeField, holds
 from ..request.call import Call
 from ..schemas.documented import choices
 from ..schemas.fields import Bool, Email, Id, IdText, Int, Language, NextTime, Text, Time, length, one_of, values_of
-from ..schemas.parameters import LanguageText, LowerText, Number, Switch
+from ..schemas.parameters import LanguageText, ListParameter, LowerText, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
 
@@ -90,7 +89,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         case _:
             value = Text(maximum=_LONGEST, minimum=least, metadata=about)
     if operator == "in":
-        return DelimitedList(value, validate=length(1, _IN_LIMIT), metadata=said)
+        return ListParameter(value, validate=length(1, _IN_LIMIT), metadata=said)
     return value
 
 

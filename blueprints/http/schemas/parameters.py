@@ -5,6 +5,7 @@ Their JSON counterparts, in `fields.py`, take no text for a number; these take n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..protocol.messages import Message
 from .fields import Text
 
 _BEYOND = 2**63  # as good as any number that 64 bits cannot hold
+_QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
 
 
 class Number(fields.Integer):
@@ -80,6 +82,44 @@ class Tag(fields.String):
         return tag
 
 
+class ListParameter(DelimitedList):
+    """A list of values separated by commas, read as one record of CSV (RFC 4180 section 2).
+
+    A value with a comma, or one that begins with a double quote, stands in double quotes; each quote in it is doubled.
+    A parameter that was sent several times is the list of its parts.
+    """
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        parts = value if isinstance(value, list) else [value] if value else []
+        return fields.List._deserialize(self, [one for part in parts for one in read_list(part)], attr, data, **kwargs)
+
+
+def read_list(text: str) -> list[str]:
+    """Returns the values of a list. Raises ValidationError for quotes that do not enclose a value.
+
+    A quote inside of a value that does not begin with one is part of it.
+    """
+    if '"' not in text:
+        return text.split(",")
+    values, start = [], 0
+    while True:
+        if text.startswith('"', start):
+            quoted = _QUOTED.match(text, start)
+            if quoted is None:
+                raise ValidationError("A quoted value has no closing quote.")
+            end = quoted.end()
+            if end < len(text) and text[end] != ",":
+                raise ValidationError("After a quoted value comes a comma or nothing. A quote in it is written twice.")
+            values.append(quoted[1].replace('""', '"'))
+        else:
+            end = text.find(",", start)
+            end = len(text) if end < 0 else end
+            values.append(text[start:end])
+        if end == len(text):
+            return values
+        start = end + 1
+
+
 def name_list(allowed: Sequence[str], about: str, component: str) -> fields.Field[Any]:
     """A list of names out of `allowed`, separated by commas; in the documentation they are the values of `component`.
     """
@@ -93,4 +133,4 @@ def name_list(allowed: Sequence[str], about: str, component: str) -> fields.Fiel
                                           names=", ".join(allowed)))
 
     name = fields.String(metadata={"enum": list(allowed), "component": component})
-    return DelimitedList(name, validate=check, metadata={"description": about})
+    return ListParameter(name, validate=check, metadata={"description": about})

@@ -24,7 +24,7 @@ from .bounded_cache import BoundedCache
 from .cursor_parameter import CursorParameter, split
 from .fields import with_read_ids
 from .loaded_query import NO_PARAMETERS, LoadedQuery
-from .parameters import Tag
+from .parameters import ListParameter, Tag
 
 MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
@@ -84,7 +84,7 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | 
            granted: Callable[[str], bool]) -> LoadedQuery:
     """What the arguments mean, but for the parameter `cursor`."""
     fields = {} if schema is None else {field.data_key or name: field for name, field in schema.fields.items()}
-    faults, sent = list[Fault](), dict[str, str]()
+    faults, sent, parts = list[Fault](), dict[str, str](), dict[str, list[str]]()
     for name, values in arguments.lists():
         if name not in fields and name != PARAMETER:
             shown = name.encode("utf-8", "replace").decode()[:80]
@@ -92,6 +92,8 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | 
             faults.append(Fault("unknown_parameter", _no_parameter(shown, meant), parameter=shown))
         elif len(values) > 1 and isinstance(fields.get(name), DelimitedList):
             sent[name] = ",".join(values)
+            if isinstance(fields[name], ListParameter):
+                parts[name] = values  # a quote that one part opens is not closed by the next one
         elif len(values) > 1:
             faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
         elif name != cursor:
@@ -109,7 +111,7 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | 
         # Marshmallow takes its time for a field that was not sent, unless it is told to pass over it.
         idle = [name for name, field in schema.fields.items() if not field.required and field.load_default is not_sent]
         try:
-            loaded |= schema.load(sent, partial=frozenset(idle))
+            loaded |= schema.load(sent | parts, partial=frozenset(idle))
         except ValidationError as error:
             for name, problem in error.messages_dict.items():
                 faults += _query_faults(name, fields.get(name), problem)

@@ -89,11 +89,18 @@ def _content(body: object) -> bytes | None:
 
 
 def _parameters(query: Mapping[str, object]) -> dict[str, str]:
-    """As the service reads them: lists with commas, `true` and `false`; None is left out."""
+    """As the service reads them: lists with commas (RFC 4180), `true` and `false`; None is left out."""
     return {name: _text(value) for name, value in query.items() if value is not None}
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ",".join(map(_text, value)) if isinstance(value, list | tuple | set | frozenset) else str(value)
+    if not isinstance(value, list | tuple | set | frozenset):
+        return str(value)
+    return ",".join(_quoted(_text(one)) for one in value)
+
+
+def _quoted(text: str) -> str:
+    """A value of a list: in quotes where it could be read as several values, or as a quoted one."""
+    return '"' + text.replace('"', '""') + '"' if "," in text or text.startswith('"') else text

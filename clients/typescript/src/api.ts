@@ -1823,7 +1823,7 @@ export interface components {
         "articles.status": components["schemas"]["ArticleStatus"];
         /** @description Only rows whose status is any other than this. */
         "articles.status__ne": components["schemas"]["ArticleStatus"];
-        /** @description Only rows whose status is one of these, which are separated by commas. */
+        /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "articles.status__in": components["schemas"]["ArticleStatus"][];
         /** @description Only rows whose title is exactly this. */
         "articles.title": string;
@@ -1833,11 +1833,11 @@ export interface components {
         "articles.title__startswith": string;
         /** @description Only rows whose slug is exactly this. */
         slug: string;
-        /** @description Only rows whose slug is one of these, which are separated by commas. */
+        /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
         slug__in: string[];
         /** @description Only rows whose language is exactly this. */
         language: string;
-        /** @description Only rows whose language is one of these, which are separated by commas. */
+        /** @description Only rows whose language is one of these, which are separated by commas; one with a comma stands in double quotes. */
         language__in: string[];
         /** @description Only rows whose category has this id or slug. */
         category: string;
@@ -1911,7 +1911,7 @@ export interface components {
         "comments.status": components["schemas"]["CommentStatus"];
         /** @description Only rows whose status is any other than this. */
         "comments.status__ne": components["schemas"]["CommentStatus"];
-        /** @description Only rows whose status is one of these, which are separated by commas. */
+        /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "comments.status__in": components["schemas"]["CommentStatus"][];
         /** @description Only rows whose article has this id. */
         "comments.article_id": string;
@@ -1940,7 +1940,7 @@ export interface components {
         "orders.status": components["schemas"]["OrderStatus"];
         /** @description Only rows whose status is any other than this. */
         "orders.status__ne": components["schemas"]["OrderStatus"];
-        /** @description Only rows whose status is one of these, which are separated by commas. */
+        /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "orders.status__in": components["schemas"]["OrderStatus"][];
         /** @description Only rows whose total is exactly this. */
         "orders.total": number;
@@ -1967,7 +1967,7 @@ export interface components {
         "pages.sort": components["schemas"]["PageSort"];
         /** @description Only rows whose status is exactly this. */
         "pages.status": components["schemas"]["PageStatus"];
-        /** @description Only rows whose status is one of these, which are separated by commas. */
+        /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "pages.status__in": components["schemas"]["PageStatus"][];
         /** @description References to answer as objects beside their ids, separated by commas. */
         "pages.expand": components["schemas"]["PageExpansion"][];
@@ -1986,11 +1986,11 @@ export interface components {
         "products.status": components["schemas"]["ProductStatus"];
         /** @description Only rows whose status is any other than this. */
         "products.status__ne": components["schemas"]["ProductStatus"];
-        /** @description Only rows whose status is one of these, which are separated by commas. */
+        /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "products.status__in": components["schemas"]["ProductStatus"][];
         /** @description Only rows whose sku is exactly this. */
         "products.sku": string;
-        /** @description Only rows whose sku is one of these, which are separated by commas. */
+        /** @description Only rows whose sku is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "products.sku__in": string[];
         /** @description Only rows whose price is exactly this. */
         "products.price": number;
@@ -2019,7 +2019,7 @@ export interface components {
         "users.fields": components["schemas"]["UserField"][];
         /** @description The order of the rows; `-` stands before what descends. Without it: `name`. */
         "users.sort": components["schemas"]["UserSort"];
-        /** @description Only rows whose role is one of these, which are separated by commas. */
+        /** @description Only rows whose role is one of these, which are separated by commas; one with a comma stands in double quotes. */
         "users.role__in": string[];
         /** @description Only rows whose email starts with this text. */
         "users.email__startswith": string;
@@ -2907,7 +2907,7 @@ export interface operations {
                 status?: components["parameters"]["articles.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["articles.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["articles.status__in"];
                 /** @description Only rows whose title is exactly this. */
                 title?: components["parameters"]["articles.title"];
@@ -2917,11 +2917,11 @@ export interface operations {
                 title__startswith?: components["parameters"]["articles.title__startswith"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose language is exactly this. */
                 language?: components["parameters"]["language"];
-                /** @description Only rows whose language is one of these, which are separated by commas. */
+                /** @description Only rows whose language is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 language__in?: components["parameters"]["language__in"];
                 /** @description Only rows whose category has this id or slug. */
                 category?: components["parameters"]["category"];
@@ -3322,7 +3322,7 @@ export interface operations {
                 status?: components["parameters"]["articles.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["articles.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["articles.status__in"];
                 /** @description Only rows whose title is exactly this. */
                 title?: components["parameters"]["articles.title"];
@@ -3332,11 +3332,11 @@ export interface operations {
                 title__startswith?: components["parameters"]["articles.title__startswith"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose language is exactly this. */
                 language?: components["parameters"]["language"];
-                /** @description Only rows whose language is one of these, which are separated by commas. */
+                /** @description Only rows whose language is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 language__in?: components["parameters"]["language__in"];
                 /** @description Only rows whose category has this id or slug. */
                 category?: components["parameters"]["category"];
@@ -3549,7 +3549,7 @@ export interface operations {
                 principal?: string;
                 /** @description Only rows whose action is exactly this. */
                 action?: string;
-                /** @description Only rows whose action is one of these, which are separated by commas. */
+                /** @description Only rows whose action is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 action__in?: string[];
                 /** @description Only rows whose resource is exactly this. */
                 resource?: string;
@@ -3557,7 +3557,7 @@ export interface operations {
                 resource_id?: string;
                 /** @description Only rows whose result is exactly this. */
                 result?: components["schemas"]["AuditResult"];
-                /** @description Only rows whose result is one of these, which are separated by commas. */
+                /** @description Only rows whose result is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 result__in?: components["schemas"]["AuditResult"][];
                 /** @description Only rows whose time is this time or later. */
                 time__gte?: string;
@@ -3674,7 +3674,7 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];
@@ -3904,7 +3904,7 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];
@@ -4109,7 +4109,7 @@ export interface operations {
                 status?: components["parameters"]["comments.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["comments.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["comments.status__in"];
                 /** @description Only rows whose article has this id. */
                 article_id?: components["parameters"]["comments.article_id"];
@@ -4409,7 +4409,7 @@ export interface operations {
                 status?: components["parameters"]["comments.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["comments.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["comments.status__in"];
                 /** @description Only rows whose article has this id. */
                 article_id?: components["parameters"]["comments.article_id"];
@@ -4934,7 +4934,7 @@ export interface operations {
                 status?: components["parameters"]["orders.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["orders.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["orders.status__in"];
                 /** @description Only rows whose total is exactly this. */
                 total?: components["parameters"]["orders.total"];
@@ -5362,7 +5362,7 @@ export interface operations {
                 status?: components["parameters"]["orders.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["orders.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["orders.status__in"];
                 /** @description Only rows whose total is exactly this. */
                 total?: components["parameters"]["orders.total"];
@@ -5541,15 +5541,15 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose status is exactly this. */
                 status?: components["parameters"]["pages.status"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["pages.status__in"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose language is exactly this. */
                 language?: components["parameters"]["language"];
-                /** @description Only rows whose language is one of these, which are separated by commas. */
+                /** @description Only rows whose language is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 language__in?: components["parameters"]["language__in"];
                 /** @description Only rows whose title contains this text. */
                 title__contains?: components["parameters"]["title__contains"];
@@ -5835,15 +5835,15 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose status is exactly this. */
                 status?: components["parameters"]["pages.status"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["pages.status__in"];
                 /** @description Only rows whose slug is exactly this. */
                 slug?: components["parameters"]["slug"];
-                /** @description Only rows whose slug is one of these, which are separated by commas. */
+                /** @description Only rows whose slug is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 slug__in?: components["parameters"]["slug__in"];
                 /** @description Only rows whose language is exactly this. */
                 language?: components["parameters"]["language"];
-                /** @description Only rows whose language is one of these, which are separated by commas. */
+                /** @description Only rows whose language is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 language__in?: components["parameters"]["language__in"];
                 /** @description Only rows whose title contains this text. */
                 title__contains?: components["parameters"]["title__contains"];
@@ -6038,7 +6038,7 @@ export interface operations {
                 status?: components["parameters"]["products.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["products.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["products.status__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];
@@ -6048,7 +6048,7 @@ export interface operations {
                 name__startswith?: components["parameters"]["name__startswith"];
                 /** @description Only rows whose sku is exactly this. */
                 sku?: components["parameters"]["products.sku"];
-                /** @description Only rows whose sku is one of these, which are separated by commas. */
+                /** @description Only rows whose sku is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 sku__in?: components["parameters"]["products.sku__in"];
                 /** @description Only rows whose price is exactly this. */
                 price?: components["parameters"]["products.price"];
@@ -6368,7 +6368,7 @@ export interface operations {
                 status?: components["parameters"]["products.status"];
                 /** @description Only rows whose status is any other than this. */
                 status__ne?: components["parameters"]["products.status__ne"];
-                /** @description Only rows whose status is one of these, which are separated by commas. */
+                /** @description Only rows whose status is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 status__in?: components["parameters"]["products.status__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];
@@ -6378,7 +6378,7 @@ export interface operations {
                 name__startswith?: components["parameters"]["name__startswith"];
                 /** @description Only rows whose sku is exactly this. */
                 sku?: components["parameters"]["products.sku"];
-                /** @description Only rows whose sku is one of these, which are separated by commas. */
+                /** @description Only rows whose sku is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 sku__in?: components["parameters"]["products.sku__in"];
                 /** @description Only rows whose price is exactly this. */
                 price?: components["parameters"]["products.price"];
@@ -6786,7 +6786,7 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose role is exactly this. */
                 role?: components["parameters"]["role"];
-                /** @description Only rows whose role is one of these, which are separated by commas. */
+                /** @description Only rows whose role is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 role__in?: components["parameters"]["users.role__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];
@@ -7086,7 +7086,7 @@ export interface operations {
                 shared?: components["parameters"]["shared"];
                 /** @description Only rows whose role is exactly this. */
                 role?: components["parameters"]["role"];
-                /** @description Only rows whose role is one of these, which are separated by commas. */
+                /** @description Only rows whose role is one of these, which are separated by commas; one with a comma stands in double quotes. */
                 role__in?: components["parameters"]["users.role__in"];
                 /** @description Only rows whose name is exactly this. */
                 name?: components["parameters"]["name"];

@@ -129,5 +129,14 @@ function mayRepeat({ method, headers = {}, sameFor = 0 }: Request, after: number
 
 function search(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, text(value)]))}` : "";
+}
+
+/** A list as the service reads it (RFC 4180): a value with a comma, or with a quote at its start, stands in quotes. */
+function text(value: unknown): string {
+  return Array.isArray(value) ? value.map((one) => quoted(String(one))).join(",") : String(value);
+}
+
+function quoted(value: string): string {
+  return value.includes(",") || value.startsWith('"') ? `"${value.replaceAll('"', '""')}"` : value;
 }

@@ -160,3 +160,9 @@ test("a list that is not read to its end asks for no further page", async () => 
   assert.equal((await all(client.articles.list({ status__in: ["draft", "published"] }))).length, 1);
   assert.equal(sent[1]?.url, "http://127.0.0.1:9/api/articles?status__in=draft%2Cpublished");
 });
+
+test("a value of a list that has a comma or begins with a quote is quoted", async () => {
+  const [client, sent] = served([Response.json({ items: [], has_next: false })]);
+  await all(client.products.list({ sku__in: ["a,b", 'c"d', '"e"', "f"] }));
+  assert.equal(new URL(sent[0]?.url ?? "").searchParams.get("sku__in"), '"a,b",c"d,"""e""",f');
+});

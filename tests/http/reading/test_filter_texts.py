@@ -27,7 +27,8 @@ from gatepost import Bool, Id, Int, Text, Time
     ("category_id", "isnull", Id(), "Only rows without any category (`true`), or only rows that have one (`false`)."),
     ("title", "contains", Text(maximum=9), "Only rows whose title contains this text."),
     ("status", "ne", Text(maximum=9), "Only rows whose status is any other than this."),
-    ("status", "in", Text(maximum=9), "Only rows whose status is one of these, which are separated by commas."),
+    ("status", "in", Text(maximum=9), "Only rows whose status is one of these, which are separated by commas; one with "
+                                      "a comma stands in double quotes."),
     ("active", "eq", Bool(), "Only rows that are active (`true`), or only rows that are not (`false`)."),
     # A plugin may filter as it likes.
     ("stock", "contains", Int(), "Only rows whose stock contains this text."),

@@ -1,5 +1,7 @@
 """Filters: every operator, typed; whatever else stands in a value is a literal or an error, never a query."""
 
+import re
+
 import pytest
 
 from blueprints.http.reading.filters import operand
@@ -100,6 +102,43 @@ def test_ids_and_slugs_lead_to_a_category_alike(names, shop):
     assert names(category_id__in=f"{category.id},{NO_ROW}") == inside
 
 
+@pytest.mark.both_databases
+def test_a_list_has_values_with_commas_and_quotes(as_role, given):
+    skus = ["a,b", "c", 'd"e,f', ",", '"', '19" rack', " g", "h\ni"]
+    for sku in skus:
+        given.product("active", sku=sku)
+
+    def listed(*parts):
+        answer = as_role("guest").get("/api/products", query_string={"sku__in": parts, "sort": "created_at",
+                                                                     "fields": "sku"})
+        assert answer.status_code == 200, answer.text
+        return [row["sku"] for row in answer.get_json()["items"]]
+
+    assert listed('"a,b",c') == listed('"a,b"', "c") == listed('"c","a,b"') == ["a,b", "c"]
+    assert listed('"d""e,f",",",""""') == ['d"e,f', ",", '"']
+    assert listed('19" rack, g') == ['19" rack', " g"]
+    assert listed(*(f'"{sku.replace(chr(34), 2 * chr(34))}"' for sku in skus)) == skus
+    assert listed("a,b") == []
+
+
+def test_the_links_of_a_page_repeat_a_quoted_value(as_role, given):
+    for sku in ("one,1", "two,2", "three,3"):
+        given.product("active", sku=sku)
+    shown, path = [], "/api/products?sku__in=%22one,1%22,%22two,2%22&sku__in=%22three,3%22&limit=1&fields=sku"
+    while path:
+        answer = as_role("guest").get(path)
+        shown += [row["sku"] for row in answer.get_json()["items"]]
+        path = next(iter(re.findall(r'<([^>]*)>; rel="next"', answer.headers["Link"])), None)
+    assert sorted(shown) == ["one,1", "three,3", "two,2"]
+
+
+def test_an_export_is_selected_by_quoted_values(as_role, given):
+    given.product("active", sku="left,right")
+    query = {"sku__in": 'none,"left,right"', "fields": "sku"}
+    answer = as_role("admin").get("/api/products/export", query_string=query)
+    assert answer.get_data(as_text=True).splitlines() == ['{"sku":"left,right"}']
+
+
 @pytest.mark.parametrize("category", ["", "no-such-slug", "ROOMS", NO_ROW, "rooms'", "%", "*", "rooms,rooms",
                                       "r" * 1000])
 def test_in_a_category_that_is_not_there_there_is_nothing(names, category):
@@ -144,6 +183,8 @@ def test_whatever_stands_in_a_text_is_meant_literally(names, text):
     {"created_at__lt": "0001-01-01T00:00:00+01:00"}, {"created_at__gte": "1767225600"},
     {"name": "\x00"}, {"name__contains": "a\x00b"}, {"name__contains": ""}, {"name__startswith": ""},
     {"name__contains": "x" * 1001}, {"name": "x" * 1001}, {"sku__in": ""}, {"status__in": ",".join(["draft"] * 101)},
+    {"sku__in": '"TEA-1'}, {"sku__in": 'TEA-1,"'}, {"sku__in": '"TEA"-1'}, {"sku__in": '"TEA-1" ,TEA-2'},
+    {"sku__in": 'TEA-1,""'}, {"category_id__in": f'"{NO_ROW}'},
     {"status": "no such status"}, {"status__in": "draft,no such status"}, {"status__ne": "activ"},
 ])
 def test_a_value_of_another_type_is_refused(client, query):
