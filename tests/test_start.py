@@ -17,7 +17,7 @@ from settings import SettingError
 from tests.running import ROOT
 
 SERVICE = {"app", "flask", "flask_smorest", "peewee", "psycopg", "casbin", "marshmallow"}
-FOREIGN = {"apispec", "casbin", "flask_smorest", "granian", "limits", "prometheus_client", "pyrage", "waitress"}
+FOREIGN = {"apispec", "casbin", "flask_smorest", "granian", "idna", "limits", "prometheus_client", "pyrage", "waitress"}
 
 
 def modules_after(code: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import TextIO
 import click
 
 from blueprints.commands.conditions import unnamed
-from blueprints.commands.context import TENANT, password_file
+from blueprints.commands.context import TENANT, address, password_file
 from blueprints.commands.instance import (
     MAKE_ADMINISTRATOR,
     Instance,
@@ -34,7 +34,6 @@ from policies.wording.suggestions import did_you_mean
 
 PASSWORD_FILE = password_file("--password-file")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-_EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
 
 
 @click.group(cls=Group)
@@ -68,8 +67,7 @@ def add(
     \b
     Example: gatepost user add ada@example.org --role editor
     """
-    if not (_EMAIL.fullmatch(email) and email.isprintable() and is_visible(email)):
-        raise click.ClickException(f"{email!r} is not an e-mail address.")
+    email = address(email)
     if not all(is_visible(text) for text in (name or "", department or "", *groups)):
         raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")
     password, made_up = _password(password_file, name, email)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprints.http.resources.plugins.entry_points import not_imported
+from blueprints.http.schemas.visible import is_visible
+from models.records.mailboxes import normalize
 from settings import Plugins, SettingError, Settings
 
 if TYPE_CHECKING:
@@ -21,6 +23,14 @@ def password_file(option: str) -> Callable[[Callable[..., Any]], Callable[..., A
     """An option that names a file with a password."""
     return click.option(option, type=click.File(encoding="utf-8"), metavar="F",
                         help="Read the password from F (- is standard input) instead of making one up.")
+
+
+def address(text: str) -> str:
+    """An e-mail address in the spelling that is stored. Raises the sentence for one that no account can have."""
+    found = normalize(text.strip())
+    if found is None or not is_visible(found):
+        raise click.ClickException(f"{text!r} is not an e-mail address.")
+    return found
 
 
 def load_settings(plugins: Plugins | None = None, /, **overrides: Any) -> Settings:

@@ -18,7 +18,6 @@ from blueprints.persons import erasing, exporting, repeating
 from blueprints.persons.erasing import STAYS, CannotErase, Found
 from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut
-from models.records.columns import mailbox
 from models.tables import erasure
 from models.tables.user import User
 from policies.loading.files import Unreadable, read_bytes
@@ -105,7 +104,7 @@ def list_erasures(file: Path) -> None:
 def _person(instance: Instance, named: str) -> User:
     id = read_id(named)
     found = None if id is None else User.by_id(id)
-    return instance.user(mailbox(named)) if found is None else found
+    return instance.user(named) if found is None else found
 
 
 def _show(found: list[Found], person: User, heir: User | None) -> None:

@@ -14,7 +14,7 @@ from typing import TextIO
 import click
 from flask import Flask
 
-from blueprints.commands.context import load_settings, password_file, registry, show_path
+from blueprints.commands.context import address, load_settings, password_file, registry, show_path
 from blueprints.commands.install import Outcome, install
 from blueprints.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from blueprints.commands.plugins import refuse_clashes
@@ -50,6 +50,7 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
     Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
     """
     settings = load_settings()
+    admin_email = address(admin_email)
     password = read_password(admin_password_file, admin_email) if admin_password_file else None
     with database_of(settings) as database:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import orjson
 import peewee as pw
 
 from models.engine.errors import Damaged
+from models.records.mailboxes import mailbox
 
 
 class IdField(pw.Field):
@@ -63,17 +63,11 @@ class JsonField(pw.TextField):
             raise Damaged(f"{self.column_name}: {error}") from None
 
 
-def mailbox(address: str) -> str:
-    """An e-mail address in its one spelling: lower case, and accents as RFC 6532 section 3.1 has them (NFC)."""
-    return unicodedata.normalize("NFC", address.strip()).lower()
-
-
 class EmailField(pw.TextField):
-    """An e-mail address as a `mailbox`, however it is assigned or compared: unique whatever its spelling."""
+    """An e-mail address, stored and compared as a `mailbox`: unique whatever its spelling.
 
-    class accessor_class(pw.FieldAccessor):
-        def __set__(self, instance: Any, value: Any) -> None:
-            super().__set__(instance, self.field.db_value(value))
+    One that was stored otherwise is read as it is.
+    """
 
     def db_value(self, value: Any) -> Any:
         return mailbox(value) if isinstance(value, str) else value

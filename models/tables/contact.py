@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import peewee as pw
 
+from models.records.columns import EmailField
 from models.records.rows import expire
 from models.records.table import Record
 
@@ -12,7 +13,7 @@ class ContactMessage(Record):
     """A message of a visitor, who need not have an account."""
 
     name = pw.TextField()
-    email = pw.TextField()
+    email = EmailField()
     subject = pw.TextField()
     body = pw.TextField()
 

@@ -11,6 +11,7 @@ import orjson
 import peewee as pw
 
 from models.engine.database import current
+from models.records.mailboxes import in_punycode, mailbox
 from models.tables import sealed_rows
 from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
@@ -140,7 +141,8 @@ def delete_all(model: Any, where: pw.Expression, resource: str | None = None) ->
 
 def _told_within(person: User, after: int, upto: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
-    written = (*_as_json(person.email), *(f'"{name}"' for name in _as_json(person.name)))
+    written = (*(form for address in _addresses(person) for form in _as_json(address)),
+               *(f'"{name}"' for name in _as_json(person.name)))
     named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, one) for one in written]
     about = Audit.facts.is_null(False) | ((Audit.resource == "session") & (Audit.result != "allowed"))
     mine: Any = (Audit.principal == key_of(person)) | ((Audit.resource_id == person.id) & about)
@@ -155,6 +157,11 @@ def _personal() -> pw.Expression:
     return some
 
 
+def _addresses(person: User) -> set[str]:
+    """The person's e-mail address as it is stored, and as it may have been written down."""
+    return {person.email, mailbox(person.email), in_punycode(person.email)}
+
+
 def _as_json(text: str) -> set[str]:
     """A text as it can stand inside a string of JSON, in small letters."""
     return {json.dumps(text)[1:-1].lower(), orjson.dumps(text).decode()[1:-1].lower()}
@@ -163,7 +170,7 @@ def _as_json(text: str) -> set[str]:
 def _names(person: User, data: bytes) -> bool:
     """Whether the e-mail address, or the name as words of their own, stand in the bytes of an answer or a file."""
     small = data.lower()
-    written = {form.encode() for name in (person.email, person.name) for form in (name.lower(), *_as_json(name))}
+    written = {form.encode() for name in (*_addresses(person), person.name) for form in (name.lower(), *_as_json(name))}
     return any(re.search(rb"(?<!\w)" + re.escape(one) + rb"(?!\w)", small) for one in written)
 
 

@@ -8,6 +8,7 @@ import peewee as pw
 
 from models.engine.database import Database
 from models.records.columns import EmailField, ListField, RoleField, TimeField
+from models.records.mailboxes import mailbox, spellings
 from models.records.rows import locked
 from models.records.table import Owned
 from models.tables.tenant import Tenant
@@ -74,8 +75,18 @@ class User(Owned):
 
     @classmethod
     def by_email(cls, email: str) -> User | None:
+        """The user whose address is stored just so, or else the one whose mailbox this is."""
         # Across tenants: a login names an e-mail address, unique per instance, and no tenant.
-        return cls.select().where(cls.email == email, cls.erased_at.is_null()).first()
+        known = spellings(email)
+        stored = cls.email.in_([pw.Value(one, converter=False) for one in known])
+        found = {user.email: user for user in cls.select().where(stored, cls.erased_at.is_null())}
+        return next((found[one] for one in known if one in found), None)
+
+    def shares_mailbox(self) -> bool:
+        """True if another user has the normalized spelling of this user's address, which is stored otherwise."""
+        # Across tenants, as above.
+        mine = mailbox(self.email)
+        return mine != self.email and User.select().where(User.email == mine).exists()
 
     @classmethod
     def roles(cls, ids: Sequence[str]) -> dict[str, str]:

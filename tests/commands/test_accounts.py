@@ -51,6 +51,24 @@ def test_an_address_with_an_invisible_character_is_none(instance):
     assert "is not an e-mail address" in done.stderr
 
 
+def test_a_mailbox_is_one_user_however_its_address_is_typed(instance, service):
+    add(instance, "Noor@xn--mnchen-3ya.example")
+    assert "noor@münchen.example" in instance.run("user", "list").stdout
+    again = instance.run("user", "add", "ｎｏｏｒ@München.example", "--password-file", "-", input=PASSWORD)
+    assert (again.returncode, "There is a user noor@münchen.example already" in again.stderr) == (1, True)
+    assert may_log_in(service, "NOOR@MÜNCHEN.example")
+    for command in ("disable", "enable"):
+        assert instance.run("user", command, "noor@XN--MNCHEN-3YA.example").returncode == 0
+    assert may_log_in(service, "noor@münchen.example")
+
+
+def test_an_administrator_has_an_address_that_can_be(tmp_path):
+    for email in ("admin@b..org", ".admin@b.org", "admin", "ad\u200bmin@b.org"):
+        done = Instance(tmp_path / "new").run("init", "--admin-email", email)
+        assert (done.returncode, "is not an e-mail address" in done.stderr) == (1, True), done.stderr
+        assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("options", [("--name", "B\u200bo"), ("--department", "\u202en"), ("--group", "ed\u00aditors")])
 def test_a_name_with_an_invisible_character_is_refused(instance, options):
     done = instance.run("user", "add", "bea@example.org", *options)

@@ -138,7 +138,7 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
     if who in roles:
         tenant = ground.services.guest_tenant if ground.services is not None else "<tenant>"
         return None, guest(tenant) if who == "guest" else Principal("<id>", "user:<id>", who, tenant, "<department>")
-    user = User.by_email(who.strip().lower()) if ground.services is not None else None
+    user = User.by_email(who) if ground.services is not None else None
     if user is None:
         near = did_you_mean(who, roles) or "."
         raise click.ClickException(f"There is no such user or role{near} Roles: {', '.join(sorted(roles))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from models.base import DAY, later, new_id
-from models.records.columns import mailbox
+from models.records.mailboxes import mailbox
 from models.tables.audit import origins
 from models.tables.user import User
 
@@ -17,6 +17,7 @@ REMEMBERED = 30.0 * DAY  # seconds for which the network of a right login is kno
 def guessing(call: Call, email: str) -> AbstractContextManager[None]:
     """Count a guess of the password behind this address, unless the block ends without a `Problem`.
 
+    All spellings that find one account are counted together (`User.by_email`).
     Raises `Problem` (`rate_limited`) where there were too many.
     """
     def known() -> set[str]:
@@ -26,4 +27,4 @@ def guessing(call: Call, email: str) -> AbstractContextManager[None]:
             tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
             return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
 
-    return call.services.limits.guessing(mailbox(email), call.address, known)
+    return call.services.limits.guessing(mailbox(email).casefold(), call.address, known)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from models.base import Rows, later
-from models.records.columns import mailbox
+from models.records.mailboxes import mailbox
 from models.tables.session import Session
 from models.tables.user import User
 
@@ -78,11 +78,13 @@ def require(call: Call) -> None:
 def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
     """In the transaction: the changes of the user's columns, once it is sure that the caller may make them.
 
+    An address that was stored before addresses were normalized stays as it is while another user has its mailbox.
     Raises `Problem` (`forbidden`).
     """
     if user.id == call.principal.id and _changes_email(user, changes):
         _require(call, user)
-    return {name: value for name, value in changes.items() if name != FIELD}
+    kept = "email" in changes and not _changes_email(user, changes) and user.shares_mailbox()
+    return {name: value for name, value in changes.items() if name != FIELD and not (kept and name == "email")}
 
 
 def _oneself(call: Call, *, lock: bool = False) -> User | None:
@@ -98,7 +100,7 @@ def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> Non
 
 
 def _changes_email(user: User, body: Values) -> bool:
-    return "email" in body and mailbox(body["email"]) != user.email
+    return "email" in body and mailbox(body["email"]) != mailbox(user.email)
 
 
 def _needed(call: Call) -> bool:

@@ -39,10 +39,11 @@ class Who(Line):
 
 def named_person(call: Call, who: str) -> User:
     """The user with that id or e-mail, if the caller may see them under it. Raises `Problem` (404) for any other."""
-    users, rows = cast(Readable, call.services.collections[USERS]), Rows(User, call.tenant_id)
-    found: User | None = rows.find(who) if is_id(who) else rows.select().where(
-        User.email == who.strip().lower()).first()
-    if found is None or not users.counts(found.__data__) or not call.access.allows(users.view, found.__data__):
+    users = cast(Readable, call.services.collections[USERS])
+    found = Rows(User, call.tenant_id).find(who) if is_id(who) else User.by_email(who)
+    if found is None or found.tenant_id != call.tenant_id or not users.counts(found.__data__):
+        raise not_found()
+    if not call.access.allows(users.view, found.__data__):
         raise not_found()
     # A caller who may not see a person's e-mail must not learn here whether it exists.
     if not is_id(who) and "email" in hidden_of(call, users, found.__data__):

@@ -19,7 +19,7 @@ from models.records.columns import IdField, ListField, TimeField, holds
 from ..request.call import Call
 from ..schemas.documented import choices
 from ..schemas.fields import Bool, Email, Id, IdText, Int, Language, NextTime, Text, Time, length, one_of, values_of
-from ..schemas.parameters import LanguageText, ListParameter, LowerText, Number, Switch
+from ..schemas.parameters import AddressText, LanguageText, ListParameter, Number, Switch
 from .filter_texts import meaning, words
 from .readable import Readable
 
@@ -83,7 +83,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
         case IdText():
             value = IdText(maximum=_LONGEST, minimum=least, metadata=about)
         case Email():
-            value = LowerText(maximum=_LONGEST, minimum=least, metadata=about)
+            value = AddressText(maximum=_LONGEST, minimum=least, metadata=about)
         case Language() if operator in ("eq", "ne", "in"):
             value = LanguageText(maximum=_LONGEST, minimum=least, metadata=about)
         case _:

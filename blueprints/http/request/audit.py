@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from models.base import is_new, read_id
-from models.records.columns import mailbox
+from models.records.mailboxes import mailbox
 from models.tables.audit import add
 from models.tables.user import User
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
 from models.base import parse_time, read_id, with_read_id
+from models.records.mailboxes import LONGEST, mailbox, normalize
 
 from ..protocol import language
 from ..protocol.json_body import unstorable
@@ -120,18 +121,21 @@ class Slug(Line):
 
 
 class Email(Line):
-    """An e-mail address, kept in lower case so that one mailbox is one account."""
+    """An e-mail address, loaded in the one spelling of its mailbox (RFC 5321, RFC 6531, UTS 46)."""
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
-        super().__init__(maximum=254, validate=_checks(kwargs, check), **kwargs)
+        super().__init__(maximum=LONGEST, validate=_checks(kwargs, check), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        address = super()._deserialize(value, attr, data, **kwargs)
-        # An address with an invisible character (a zero-width space) would look like another one.
-        if not (address.isprintable() and is_visible(address)):
+        sent = super()._deserialize(value, attr, data, **kwargs)
+        if not 0 < len(sent) <= LONGEST:
+            return sent  # it is refused for its length
+        address = normalize(sent)
+        # An address with an invisible character would look like another one.
+        if address is None or not is_visible(address):
             raise ValidationError("This is not an e-mail address.")
-        return address.lower()
+        return address
 
 
 class Language(Line):
@@ -256,10 +260,12 @@ class Reference(Id):
 
 
 def with_read_ids(declared: fields.Field[Any] | None, value: Any) -> Any:
-    """Returns a value that is not loaded, such as a read-only one, with its ids as the field would load them."""
+    """Returns a value that is not loaded, such as a read-only one, with ids and addresses as the field loads them."""
     match declared, value:
         case Id(), str():
             return read_id(value) or value
+        case Email(), str():
+            return mailbox(value)
         case fields.List(inner=inner), list():
             return [with_read_ids(inner, entry) for entry in value]
         case fields.Nested(schema=Schema(fields=known)), dict():

@@ -12,6 +12,8 @@ from typing import Any
 from marshmallow import ValidationError, fields
 from webargs.fields import DelimitedList
 
+from models.records.mailboxes import fold, normalize
+
 from ..protocol.language import formatted, is_well_formed
 from ..protocol.messages import Message
 from .fields import Text
@@ -58,11 +60,12 @@ class Switch(fields.Boolean):
         super().__init__(truthy={"true"}, falsy={"false"}, **kwargs)
 
 
-class LowerText(Text):
-    """Text that is kept in lower case, such as an e-mail address."""
+class AddressText(Text):
+    """Text that is read as `Email` keeps an address, also where it is the beginning of one."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        return super()._deserialize(value, attr, data, **kwargs).lower()
+        text = super()._deserialize(value, attr, data, **kwargs)
+        return normalize(text) or fold(text)
 
 
 class LanguageText(Text):
