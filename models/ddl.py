@@ -7,12 +7,16 @@ a table of the application, which moves on.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from playhouse.migrations import MigrationError
 
 from models.engine.database import Database
 from models.engine.words import SIGNS
+from models.records.mailboxes import normalize
+
+_AT_ONCE = 1000  # rows that a statement reads
 
 SQLITE = {
     "id": "TEXT",
@@ -217,3 +221,39 @@ def loadable(database: Database, table: str) -> None:
     """
     if database.dialect == "sqlite" and all(column.name != "load" for column in database.get_columns(table)):
         run(database, f'ALTER TABLE {table} ADD COLUMN "load" INTEGER')
+
+
+def mailboxes(database: Database, table: str, column: str, *, unique: bool = False) -> None:
+    """Store the e-mail addresses of a column in the one spelling of their mailbox, as an `EmailField` does.
+
+    An impossible address stays as it is. So do all rows that would have one mailbox, where the column is `unique` in
+    the whole instance. A row that changes has another version, because clients keep it by that.
+    """
+    mark = "?" if database.dialect == "sqlite" else "%s"
+    if unique and database.dialect == "postgres":
+        run(database, f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # what is free stays free until it is stored
+    changed = {id: spelled for id, written in _texts(database, table, column, mark)
+               if (spelled := normalize(written) or written) != written}
+    if unique:
+        wanted = Counter(changed.values())
+        for some in _pieces(list(wanted)):
+            marks = ", ".join([mark] * len(some))
+            wanted.update(taken for (taken,) in database.query(
+                f"SELECT {column} FROM {table} WHERE {column} IN ({marks})", some))
+        changed = {id: spelled for id, spelled in changed.items() if wanted[spelled] == 1}
+    for id, spelled in changed.items():
+        database.execute_sql(f"UPDATE {table} SET {column} = {mark}, version = version + 1 WHERE id = {mark}",
+                             (spelled, id))
+
+
+def _texts(database: Database, table: str, column: str, mark: str) -> Iterator[tuple[str, str]]:
+    """The id and this column of each row that has a text there, some rows at a time."""
+    after = "00000000-0000-0000-0000-000000000000"
+    while rows := database.query(f"SELECT id, {column} FROM {table} WHERE id > {mark} AND {column} IS NOT NULL "
+                                 f"ORDER BY id LIMIT {_AT_ONCE}", (after,)):
+        yield from rows
+        after = rows[-1][0]
+
+
+def _pieces(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (values[start:start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE))

@@ -104,6 +104,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
         yield "names", lambda: own.names(database)
+        yield "mailboxes", lambda: own.mailboxes(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
         yield "erasures", lambda: own.erasures(database)
         yield "shares", lambda: own.shares(database, discover().collections.values())

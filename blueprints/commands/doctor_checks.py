@@ -19,6 +19,7 @@ from blueprints.http.security.keys import Keys
 from blueprints.http.writing.sharing import GUESTS
 from models.engine.database import Database
 from models.engine.errors import TimedOut
+from models.records.mailboxes import normalize
 from models.records.search import has_lost_words
 from models.tables import share
 from models.tables.erasure import unfinished
@@ -107,6 +108,44 @@ def names(database: Database) -> Found:
     """Departments and groups that no condition can name. They are no fault: no rule need name them."""
     with database.connected():
         return Found(State.OK, unnamed(*User.names()) or "conditions can name each department and group")
+
+
+def mailboxes(database: Database) -> Found:
+    """Accounts of one mailbox, and addresses that no mail reaches: both from before addresses were normalized."""
+    with database.connected():
+        wrong = User.misspelled()
+        mailboxes: dict[str, list[str]] = {}
+        impossible = []
+        for id, email in wrong:
+            if (mailbox := normalize(email)) is None:
+                impossible.append(f"{id} {email}")
+            else:
+                mailboxes.setdefault(mailbox, []).append(f"{id} {email}")
+        named = dict(list(mailboxes.items())[:MOST_USERS])
+        for mailbox, id in User.by_mailboxes(list(named)).items():
+            named[mailbox].insert(0, f"{id} {mailbox}")
+    if not wrong:
+        return Found(State.OK, "each is in the one spelling of its mailbox")
+    said = []
+    if mailboxes:
+        listed = "\n".join(f"  {mailbox}: {', '.join(users)}" for mailbox, users in named.items())
+        said.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts under other spellings, which "
+                    "log in as they are stored. Give all but one of each another address (PATCH /api/users/<id>) or "
+                    "erase them (gatepost user erase <id>); then PATCH the last one with its own address:\n"
+                    f"{listed}{_others(len(mailboxes))}")
+    if impossible:
+        listed = "\n".join(f"  {one}" for one in impossible[:MOST_USERS])
+        said.append(f"{_number(len(impossible), 'address', 'addresses')} that no mail reaches. Give the users other "
+                    f"ones (PATCH /api/users/<id>):\n{listed}{_others(len(impossible))}")
+    return Found(State.DEGRADED, "\n".join(said))
+
+
+def _number(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def _others(number: int) -> str:
+    return f"\n  and {number - MOST_USERS} others" if number > MOST_USERS else ""
 
 
 def erasures(database: Database) -> Found:

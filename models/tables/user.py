@@ -8,7 +8,7 @@ import peewee as pw
 
 from models.engine.database import Database
 from models.records.columns import EmailField, ListField, RoleField, TimeField
-from models.records.mailboxes import mailbox, spellings
+from models.records.mailboxes import mailbox, normalize, spellings
 from models.records.rows import locked
 from models.records.table import Owned
 from models.tables.tenant import Tenant
@@ -87,6 +87,21 @@ class User(Owned):
         # Across tenants, as above.
         mine = mailbox(self.email)
         return mine != self.email and User.select().where(User.email == mine).exists()
+
+    @classmethod
+    def misspelled(cls) -> list[tuple[str, str]]:
+        """(id, address) of the users whose address is not in the one spelling of its mailbox, or is impossible."""
+        # Across tenants, as above.
+        kept = cls.select(cls.id, cls.email).where(cls.erased_at.is_null()).tuples()
+        return [(id, email) for id, email in kept.iterator() if normalize(email) != email]
+
+    @classmethod
+    def by_mailboxes(cls, mailboxes: Sequence[str]) -> dict[str, str]:
+        """The id of the user who has each of these mailboxes in its one spelling; those that there are."""
+        # Across tenants, as above.
+        batches = (mailboxes[start:start + _BATCH] for start in range(0, len(mailboxes), _BATCH))
+        return {user.email: user.id for batch in batches
+                for user in cls.select(cls.id, cls.email).where(cls.email.in_(batch))}
 
     @classmethod
     def roles(cls, ids: Sequence[str]) -> dict[str, str]:

@@ -9,14 +9,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import peewee as pw
 import pytest
 from playhouse.migrations import MigrationError
 
-from models import migrate
+from models import ddl, migrate
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import InvalidReference
+from models.records.mailboxes import normalize
+from models.tables.contact import ContactMessage
 from models.tables.session import Session
 from models.tables.share import Share
 from models.tables.tenant import Tenant
@@ -258,3 +261,95 @@ def test_what_was_shared_before_is_the_owner_s_and_stays(empty: Database, tmp_pa
         with pytest.raises(InvalidReference):
             empty.transact(lambda: rows.insert(Share(**{**old, "id": new_id(), "grantee": "group:g"},
                                                      granted_by=new_id())))
+
+
+# (as it was stored, as it is stored now)
+ADDRESSES = (
+    ("ada@example.org", "ada@example.org"),
+    ("noor@xn--mnchen-3ya.de", "noor@münchen.de"),
+    ("rene\u0301@straße.de", "ren\u00e9@straße.de"),
+    ("ｉｄａ@example.org", "ida@example.org"),
+    ("Bo@Example.org", "bo@example.org"),
+    # one mailbox, and two of its spellings with an account each
+    ("max@xn--mnchen-3ya.de", "max@xn--mnchen-3ya.de"), ("max@münchen.de", "max@münchen.de"),
+    ("ｅva@münchen.de", "ｅva@münchen.de"), ("eva@xn--mnchen-3ya.de", "eva@xn--mnchen-3ya.de"),
+    # impossible
+    ("a@b..org", "a@b..org"), (".A@b.org", ".A@b.org"), ('"q q"@b.org', '"q q"@b.org'), ("", ""),
+)
+
+
+@pytest.fixture
+def addresses_of_before(empty: Database, tmp_path: Path) -> dict[str, str]:
+    """The ids of users with `ADDRESSES`, who have a message each, before the migration; by the address."""
+    before = tmp_path / "before"
+    before.mkdir()
+    for file in sorted(migrate.SHIPPED["gatepost"].glob("00*.py")):
+        if file.stem < "0032":
+            shutil.copy(file, before)
+    migrate.upgrade(empty, {"gatepost": before})
+    ids = {}
+    with empty.connected():
+        tenant = empty.transact(lambda: Tenant.add("somewhere")).id
+        for number, (stored, _) in enumerate(ADDRESSES):
+            def rows(number: int = number, stored: str = stored) -> str:
+                user = Rows(User, tenant).insert(User(name="N", email=f"{number}@example.com", password_hash="-"))
+                message = Rows(ContactMessage, tenant).insert(ContactMessage(
+                    name="N", email=f"{number}@example.com", subject="S", body="B"))
+                for row in (user, message):
+                    raw = {type(row).email: pw.Value(stored, converter=False)}
+                    type(row).update(raw).where(type(row).id == row.id).execute()
+                return user.id
+            ids[stored] = empty.transact(rows)
+    return ids
+
+
+def stored_addresses(database: Database, table: type[User] | type[ContactMessage]) -> dict[str, tuple[str, int]]:
+    with database.connected():
+        return {row.id: (row.email, row.version) for row in table.select()}
+
+
+@pytest.mark.both_databases
+def test_addresses_become_one_spelling_and_accounts_of_one_mailbox_stay(
+        empty: Database, addresses_of_before: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ddl, "_AT_ONCE", 3)
+    assert "gatepost/0032_mailboxes" in migrate.upgrade(empty)
+    users, messages = (stored_addresses(empty, table) for table in (User, ContactMessage))
+    assert users == {addresses_of_before[stored]: (now, 1 + (stored != now)) for stored, now in ADDRESSES}
+    # No message is in the way of another one.
+    assert sorted(email for email, _ in messages.values()) == sorted(normalize(one) or one for one, _ in ADDRESSES)
+    with empty.connected():
+        empty.transact(lambda: ddl.mailboxes(empty, "users", "email", unique=True))
+    assert stored_addresses(empty, User) == users, "a second run changes nothing"
+
+
+@pytest.mark.both_databases
+def test_a_migration_of_addresses_that_is_killed_starts_again(
+        empty: Database, addresses_of_before: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = stored_addresses(empty, User)
+    with monkeypatch.context() as killed:
+        left = iter(range(3))
+        execute = type(empty).execute_sql
+
+        def dying(self: Database, sql: str, *more: object) -> object:
+            if sql.startswith("UPDATE users"):
+                next(left)
+            return execute(self, sql, *more)
+
+        killed.setattr(type(empty), "execute_sql", dying)
+        with pytest.raises(StopIteration):
+            migrate.upgrade(empty)
+    assert stored_addresses(empty, User) == before
+    migrate.upgrade(empty)
+    users = stored_addresses(empty, User)
+    assert {stored: users[id][0] for stored, id in addresses_of_before.items()} == dict(ADDRESSES)
+
+
+@pytest.mark.both_databases
+def test_what_is_wrong_with_addresses_is_found(empty: Database, addresses_of_before: dict[str, str]) -> None:
+    migrate.upgrade(empty)
+    with empty.connected():
+        wrong = {email for _, email in User.misspelled()}
+        assert User.by_mailboxes(["max@münchen.de", "eva@münchen.de"]) == {
+            "max@münchen.de": addresses_of_before["max@münchen.de"]}
+    assert wrong == {"max@xn--mnchen-3ya.de", "ｅva@münchen.de", "eva@xn--mnchen-3ya.de", "a@b..org", ".A@b.org",
+                     '"q q"@b.org', ""}

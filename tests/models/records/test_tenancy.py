@@ -63,7 +63,7 @@ CROSSING = {
     "session.Session.by_id", "session.Session.user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
-    "user.User.shares_mailbox",
+    "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",
     "user.User.tenants", "user.User.names",  # one policy, which may name users and groups of all tenants
     "share.named",  # for operators
