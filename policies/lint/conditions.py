@@ -277,6 +277,12 @@ def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
         case Comparison(_, Attribute("obj", name), int()):
             said = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
             return said[0] if all(said) else None
+        case Comparison(operator, Attribute("obj", name), str(literal)):
+            spelled = {column.spelled(literal) if column.spelled else literal
+                       for column in (resource.columns[name] for resource in having)}
+            if literal not in spelled:
+                return (f"`{text(atom)}` {'never' if operator == '==' else 'always'} holds: it is stored as "
+                        f"'{min(spelled)}'; write that")
     return None
 
 

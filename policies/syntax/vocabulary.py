@@ -54,6 +54,7 @@ class Column:
     null_at_create  true if it is missing while `create` is decided: the service fills it afterwards
     least, most     bounds of a number, as far as they are declared. Only the lint reads them: no row is held to them
     row_of          the resource whose rows an id names, where that is known; the lint alone reads it
+    spelled         makes of a text the one that is stored for it, where several mean one thing; the lint alone reads it
     """
 
     type: type[str] | type[int] | type[bool]
@@ -65,6 +66,7 @@ class Column:
     least: int | None = field(default=None, compare=False)
     most: int | None = field(default=None, compare=False)
     row_of: str | None = field(default=None, compare=False)
+    spelled: Callable[[str], str] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

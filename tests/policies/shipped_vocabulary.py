@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from models.records.mailboxes import mailbox
 from policies.syntax.vocabulary import Column, Resource, Vocabulary
 
 # The roles that the shipped roles.csv declares, guest first.
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 
 TEXT, OPTIONAL_TEXT = Column(str, nullable=False), Column(str, nullable=True)
+ADDRESS = replace(TEXT, spelled=mailbox)
 ID, OPTIONAL_ID = Column(str, nullable=False, format="uuid"), Column(str, nullable=True, format="uuid")
 TIME, OPTIONAL_TIME = (Column(str, nullable=nullable, format="date-time") for nullable in (False, True))
 NUMBER, FLAG = Column(int, nullable=False), Column(bool, nullable=False)
@@ -107,7 +109,7 @@ RESOURCES = (
     _collection("category", "categories", name=TEXT, slug=TEXT, parent_id=CATEGORY),
     _collection(
         "user", "users", "disable", "enable", "register",
-        name=TEXT, email=TEXT, role=Column(str, nullable=False, format="role"), active=FLAG,
+        name=TEXT, email=ADDRESS, role=Column(str, nullable=False, format="role"), active=FLAG,
         owner_id=replace(OPTIONAL_OWNER, same_as="id"),
     ),
     _collection(
@@ -120,7 +122,7 @@ RESOURCES = (
           state=STATES["job"], progress=JOB_NUMBER, attempts=JOB_NUMBER, done_at=OPTIONAL_TIME),
     _other("profile", "export", "view", "update", export="GET HEAD", update="PATCH POST"),
     _rows("token", "tokens", "view", "create", "delete", **UNSEEN_ROW, owner_id=OWNER, name=TEXT),
-    _rows("contact", "contact", "create", "view", "delete", **EVERY_ROW, name=TEXT, email=TEXT, subject=TEXT,
+    _rows("contact", "contact", "create", "view", "delete", **EVERY_ROW, name=TEXT, email=ADDRESS, subject=TEXT,
           body=TEXT),
     _other("health", "view"),
     _other("stats", "view"),

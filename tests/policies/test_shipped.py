@@ -164,7 +164,7 @@ def test_the_installed_collections_say_of_columns_and_endpoints_what_the_contrac
         pairs["methods"] = (dict(resource.methods), dict(mine.methods))
         pairs |= {f"{name}.{part}": (getattr(column, part), getattr(mine.columns[name], part))
                   for name, column in resource.columns.items()
-                  for part in ("values", "same_as", "least", "most", "row_of")}
+                  for part in ("values", "same_as", "least", "most", "row_of", "spelled")}
         faults += [f"{resource.name}.{name}: {wanted} is {given}" for name, (wanted, given) in pairs.items()
                    if wanted != given]
     assert faults == []

@@ -17,7 +17,8 @@ from marshmallow.validate import Range
 
 from models import indexes
 from models.base import Owned, Record
-from models.records.columns import IdField, JsonField, ListField, RoleField, TimeField
+from models.records.columns import EmailField, IdField, JsonField, ListField, RoleField, TimeField
+from models.records.mailboxes import mailbox
 from policies import SHIPPED, Column, Resource, Vocabulary
 from policies.loading import first_release
 from policies.syntax.vocabulary import Condition, Function
@@ -245,6 +246,8 @@ def column_of(field: pw.Field) -> Column:
             return Column(str, field.null, "date-time")
         case RoleField():
             return Column(str, field.null, "role")
+        case EmailField():
+            return Column(str, field.null, spelled=mailbox)
         case pw.BooleanField():
             return Column(bool, field.null)
         case pw.IntegerField():

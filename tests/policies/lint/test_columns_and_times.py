@@ -45,6 +45,19 @@ def test_a_number_beyond_the_bounds_of_its_column_is_told() -> None:
     ]) == {}
 
 
+def test_an_address_in_a_spelling_that_is_not_stored_is_told() -> None:
+    assert faults([
+        ("r.obj.email == 'Noor@Example.org'", "user.update", "`r.obj.email == 'Noor@Example.org'` never holds: it is "
+         "stored as 'noor@example.org'; write that"),
+        ("r.obj.email != 'noor@xn--mnchen-3ya.de'", "contact.delete", "always holds: it is stored as "
+         "'noor@münchen.de'; write that"),
+        ("(r.obj.email in['a@b.org', 'B@b.org'])", "user.update", "`r.obj.email == 'B@b.org'` never holds"),
+        ("r.obj.email == 'noor@münchen.de'", "user.update", None),
+        ("r.obj.email == 'a@b..org'", "user.update", None),  # some may have it from before
+        ("r.obj.name == 'Noor@Example.org'", "user.update", None),
+    ]) == {}
+
+
 def test_ids_of_different_tables_are_told() -> None:
     assert faults([
         ("r.obj.id == r.sub.id", "order.update", "never holds: r.obj.id is the object's own id, and r.sub.id is the id "
