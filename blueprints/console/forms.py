@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -33,6 +33,7 @@ _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
 _OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase", "_find")  # what forms send besides the fields of a schema
 _TYPED = "gatepost.typed"
+_ENTRY = re.compile(r'\s*+(?:"([^"]*+(?:""[^"]*+)*+)"\s*+(?=,|\Z)|([^,]*+))(?:,|\Z)')
 
 
 def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
@@ -131,8 +132,8 @@ def _as_json(request: Request, endpoint: Endpoint) -> Request:
 def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) -> Mapping[str, Any]:
     """The JSON object that a form's fields mean to the schema. What cannot be read stays text: the schema says why.
 
-    A list is one text with commas, or one field for each entry. What is left empty is left out, but for a change of
-    what may be emptied, and for what must be there.
+    A list is one text as `with_commas` makes it, or one field for each entry. What is left empty is left out, but for
+    a change of what may be emptied, and for what must be there.
     """
     found: dict[str, Any] = {}
     known = {field.data_key or name: field for name, field in schema.fields.items()}
@@ -141,7 +142,7 @@ def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) 
             continue
         field, texts = known.get(name), [text.replace("\r\n", "\n") for text in sent.getlist(name)]
         if isinstance(field, fields.List) and isinstance(field.inner, fields.String):
-            parts = [part.strip() for part in (texts if len(texts) > 1 else texts[0].split(","))]
+            parts = [part.strip() for part in (texts if len(texts) > 1 else _entries(texts[0]))]
             found[name] = [part for part in parts if part]
         elif texts[-1] != "" or field is None:
             found[name] = _value(field, texts[-1])
@@ -152,6 +153,17 @@ def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) 
         elif partial or field.required:
             found[name] = ""
     return found
+
+
+def with_commas(entries: Iterable[str]) -> str:
+    """A list as one text in which people change it: an entry with a comma stands in double quotes."""
+    return ", ".join('"' + one.replace('"', '""') + '"' if "," in one or one.startswith('"') else one
+                     for one in entries)
+
+
+def _entries(text: str) -> list[str]:
+    """The entries of such a text. What looks like a quoted entry, and is none, is taken as it was typed."""
+    return [found[2] if found[1] is None else found[1].replace('""', '"') for found in _ENTRY.finditer(text)]
 
 
 def _value(field: fields.Field[Any] | None, text: str) -> Any:

@@ -15,7 +15,7 @@ from ...http.credentials.console_sessions import member
 from ...http.credentials.step_up import FIELD
 from ...http.resources.asking import ask, asked
 from ..data.listed import Kind, possible
-from ..forms import form, typed
+from ..forms import form, typed, with_commas
 from ..frame import LOGIN, drawn_again, page, routes, see_other, show
 from ..naming import sentence
 from .listed import PEOPLE
@@ -86,7 +86,7 @@ def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
     """What the caller may change of the person, and sees as it is: by name, as it is typed."""
     row = users.visible(call, found["id"])
     managed = () if row is not None and call.access.would_allow(users.manage, row) else users.managed
-    return {name: ", ".join(found[name]) if isinstance(found[name], list) else found[name] or ""
+    return {name: with_commas(found[name]) if isinstance(found[name], list) else found[name] or ""
             for name in _CHANGEABLE if name in found and name not in managed}
 
 

@@ -211,6 +211,23 @@ def test_a_change_is_one_run_of_the_api(admin, given):
     assert noted(given, dora, "update") == 1
 
 
+@pytest.mark.parametrize("groups", [["night, or day", "desk"], ['"quoted"', 'a "b', ","], ['a"', '",", "b'], []])
+def test_groups_with_commas_and_quotes_stay_when_something_else_changes(admin, given, groups):
+    dora = given.user(groups=groups)
+    assert send(admin, person(admin, dora), "change", name="Dora").status_code == 303
+    assert (given.found(User, dora.id).name, given.found(User, dora.id).groups) == ("Dora", groups)
+
+
+@pytest.mark.parametrize(("typed", "groups"), [
+    ('a,b , "c, d"', ["a", "b", "c, d"]), ('"a, b', ['"a', "b"]), ('"a"b, c', ['"a"b', "c"]), (" , ,a,", ["a"]),
+    ('"a" ,"""b"""', ["a", '"b"']),
+])
+def test_groups_are_typed_with_commas_between_them(admin, given, typed, groups):
+    dora = given.user()
+    assert send(admin, person(admin, dora), "change", groups=typed).status_code == 303
+    assert given.found(User, dora.id).groups == groups
+
+
 def test_a_change_of_what_has_changed_meanwhile_is_drawn_again_and_can_be_sent_then(admin, given):
     dora = given.user(name="Dora")
     page = person(admin, dora)
