@@ -67,10 +67,12 @@ from settings.declared import FILES
 
 
 @collection_paused()
-def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = ()) -> Flask:
+def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = (), *,
+               reads_copies: bool = False) -> Flask:
     """The WSGI application of one instance.
 
     `config` overrides settings by name; `collections`, or modules of them, are served besides those that are found.
+    `reads_copies`: a database that cannot be written to is opened for reading, for a command that serves nothing.
     Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError`, `UnderWay` and `NotReady`, each with a sentence
     for the operator.
     """
@@ -88,7 +90,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
-                             statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)))
+                             statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
+                             reads_copies=reads_copies)
     try:
         with database.connected():
             if (said := obstacle(database, registry.migrations)) is not None:

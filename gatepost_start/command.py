@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from flask import Flask
 
 
-def _create_app(*arguments: Any) -> Flask:
+def _create_app(*arguments: Any, **options: Any) -> Flask:
     with importing("app"):
         from app import create_app  # takes longer to import than most commands take
-    return create_app(*arguments)
+    return create_app(*arguments, **options)
 
 
 def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:

@@ -93,8 +93,9 @@ def verify(heads: Path | None) -> None:
     """
     with open_instance() as instance:
         keys = instance.keys()
-        with suppress(Damaged):  # `verify` below finds the damaged rows
-            Trail(instance.database, keys).seal()
+        if not instance.database.read_only:
+            with suppress(Damaged):  # `verify` below finds the damaged rows
+                Trail(instance.database, keys).seal()
         verdict = seals.verify(instance.database, sealer(keys), _heads(heads))
     for finding in verdict.findings:
         echo(finding, mark=click.style("FAIL  ", fg="red"))

@@ -163,6 +163,8 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
     lost, unknown = [], []
     hurried = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
     with database_of(hurried) as database, database.connected():
+        if database.read_only:
+            return Found(State.OK, "not looked through, since nothing can be written here")
         for collection in collections:
             if collection.search:
                 try:

@@ -92,6 +92,7 @@ def database_of(settings: Settings) -> Iterator[Database]:
             synchronous=settings.synchronous,
             group_commit=settings.group_commit,
             statement_timeout=settings.statement_timeout,
+            reads_copies=True,
         )
     except (ValueError, RuntimeError) as error:
         raise click.ClickException(f"database_url: {error}") from None
@@ -158,10 +159,12 @@ def hash_password(password: str) -> str:
         raise click.ClickException(f"The password cannot be hashed: {error}.") from error
 
 
-def app_for(create_app: AppFactory, **options: Any) -> Flask:
-    """The app, or the sentence that says why it cannot start."""
+def app_for(create_app: AppFactory, *, serves: bool = False, **options: Any) -> Flask:
+    """The app, or the sentence that says why it cannot start. One that does not serve may read a copy that cannot be
+    written to."""
     try:
-        return create_app({name: value for name, value in options.items() if value is not None})
+        return create_app({name: value for name, value in options.items() if value is not None},
+                          reads_copies=not serves)
     except (SettingError, KeyFileError, PluginError, PolicyError, UnderWay, NotReady, RowError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -123,7 +123,7 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
              "past the proxies can claim any address.", err=True)
     serve_with = _several_processes if settings.workers else _one_process
     try:
-        serve_with(lambda: _lasting(app_for(create_app, **options)), settings, place)
+        serve_with(lambda: _lasting(app_for(create_app, serves=True, **options)), settings, place)
     except OSError as error:
         address = f"{place.host}:{place.port}"
         raise click.ClickException(f"Cannot listen on {address}: {error.strerror}. --host and --port, or "

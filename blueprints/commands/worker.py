@@ -32,7 +32,7 @@ def worker(create_app: AppFactory) -> None:
     with open_instance() as instance:
         instance.tenant()
     logs.configure(load_settings().log_level)
-    services: Services = app_for(create_app, run_jobs=True).extensions["gatepost"]
+    services: Services = app_for(create_app, serves=True, run_jobs=True).extensions["gatepost"]
     ended = Event()
 
     def end(number: int, frame: FrameType | None) -> None:

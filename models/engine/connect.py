@@ -9,13 +9,13 @@ POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it i
 
 def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", group_commit: bool = True,
                   statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
-                  waiting: int | None = None) -> Database:
+                  waiting: int | None = None, reads_copies: bool = False) -> Database:
     """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
 
     SQLite's are `synchronous` (`full` or `normal`) and `group_commit` (whether writers may share a transaction),
     Postgres' are `pool_size` (connections) and `pool_wait`. `statement_timeout` and `pool_wait` are seconds. `waiting`:
     how many threads may wait at a time for their turn to write (SQLite) or for a connection (Postgres), beyond a
-    moment; None: all.
+    moment; None: all. `reads_copies`: a SQLite file that cannot be written to is opened for reading.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
@@ -29,7 +29,7 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", g
         if synchronous.lower() not in ("full", "normal"):
             raise ValueError("synchronous must be full or normal")
         return SqliteDatabase(path, synchronous=synchronous, group_commit=group_commit,
-                              statement_timeout=statement_timeout, waiting=waiting)
+                              statement_timeout=statement_timeout, waiting=waiting, reads_copies=reads_copies)
     if separator and scheme in ("postgresql", "postgres"):
         from models.engine.postgres.database import PostgresDatabase
 

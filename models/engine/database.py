@@ -66,6 +66,7 @@ class Database(pw.Database):
     """What both dialects share. Made by `open_database`, never directly."""
 
     dialect: str
+    read_only = False  # whether this is a copy (SQLite) that cannot be written to, opened for reading
     proof: str  # a statement that cannot succeed without the server or the file
     sealer: Sealer | None = None  # while migrations run
     _state: Any  # peewee's note of this thread's connection

@@ -45,7 +45,7 @@ def check(database: Database, keys: Keys) -> None:
         found = fingerprints(keys)
         if not (known in found if known is not None else _has_sealed(keys)):
             raise WrongKeys
-        if known is None or known not in (found[0], prepared_fingerprint(keys)):
+        if not database.read_only and (known is None or known not in (found[0], prepared_fingerprint(keys))):
             database.transact(lambda: note_fingerprint(found[0]))
 
 

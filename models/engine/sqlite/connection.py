@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from time import monotonic
 from typing import Any, cast
+from urllib.parse import quote
 
 import apsw
 
@@ -52,15 +53,21 @@ class Cursor:
 class Connection(LoadsHidden):
     """A connection to the file at `path`. Raises OSError or apsw.CantOpenError when there is none.
 
+    With `read_only` nothing beside it is written to either: a log is read if it has frames, and its index is there.
+
     deadline  when the running statement must have ended, by the monotonic clock
     compared  whether what is remembered was held against the file since this was set to False
     belongs   whether the log may be copied into the file when this is the last connection that is closed
     """
 
-    def __init__(self, path: str) -> None:
-        _refuse_unwritable(path)
+    def __init__(self, path: str, *, read_only: bool = False, has_log: bool = True) -> None:
         # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
-        super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
+        if read_only:
+            super().__init__(f"file:{quote(path)}{'' if has_log else '?immutable=1'}",
+                             flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, statementcachesize=STATEMENTS)
+        else:
+            refuse_unwritable(path)
+            super().__init__(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS)
         self.deadline = float("inf")
         self.compared = False
         self.belongs: Callable[[], bool] = lambda: True
@@ -129,7 +136,7 @@ def check_version(version: str) -> None:
     raise RuntimeError(f"SQLite {version} can lose committed writes: install apsw with 3.51.3 or newer")
 
 
-def _refuse_unwritable(path: str) -> None:
+def refuse_unwritable(path: str) -> None:
     """SQLite would open such a file for reading, and make a log beside it that nobody can write to.
 
     Raises `Unavailable`.

@@ -21,7 +21,15 @@ from models.engine.errors import Busy, Damaged, LostLog, NoRoom, RowError, Timed
 from models.engine.observer import Observer
 from models.engine.sqlite import copies, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
-from models.engine.sqlite.connection import BUSY_TIMEOUT, Connection, Cursor, Fetched, Pool, check_version
+from models.engine.sqlite.connection import (
+    BUSY_TIMEOUT,
+    Connection,
+    Cursor,
+    Fetched,
+    Pool,
+    check_version,
+    refuse_unwritable,
+)
 from models.engine.sqlite.errors import busy, meaning
 from models.engine.sqlite.group_commit import GroupCommit
 from models.engine.sqlite.loads import reads
@@ -48,7 +56,7 @@ class SqliteDatabase(Database, APSWDatabase):
     proof = "SELECT count(*) FROM sqlite_schema"
 
     def __init__(self, path: str, *, synchronous: str, group_commit: bool, statement_timeout: float,
-                 waiting: int | None) -> None:
+                 waiting: int | None, reads_copies: bool = False) -> None:
         check_version(apsw.sqlitelibversion())
         self.path = Path(path).absolute()  # another working directory must not mean another database
         self.statement_timeout = statement_timeout
@@ -56,6 +64,8 @@ class SqliteDatabase(Database, APSWDatabase):
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
         self.group_commit = group_commit
+        self._reads_copies = reads_copies
+        self.read_only = False  # whether this is a copy that cannot be written to
         self._pool: Pool = Pool(self._connect)
         # Writers of all threads use one connection: the pages that change most stay in its cache.
         self._writers = Pool(self._connect)
@@ -84,6 +94,8 @@ class SqliteDatabase(Database, APSWDatabase):
 
         Raises `Busy`, `Overloaded`, `Unavailable`.
         """
+        if self.read_only:
+            refuse_unwritable(self.database)
         wait = wait or Wait(self.places)
         try:
             self.writer_lock.acquire(wait)
@@ -140,6 +152,8 @@ class SqliteDatabase(Database, APSWDatabase):
             self.fail(error, "COMMIT")
 
     def _transact(self, work: Callable[[], T], grouped: bool) -> T:
+        if self.read_only:
+            return self._only_read(work)
         if not self.is_closed():
             self._state.conn.compared = False  # another connection does the work
         wait = Wait(self.places)
@@ -151,6 +165,15 @@ class SqliteDatabase(Database, APSWDatabase):
                     return work()
         finally:
             wait.end()
+
+    def _only_read(self, work: Callable[[], T]) -> T:
+        """Run work that need not write, on a copy that cannot be written to. Raises `Unavailable` where it writes."""
+        with self.connected():
+            try:
+                return work()
+            except Unavailable:
+                refuse_unwritable(self.database)
+                raise
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
@@ -342,6 +365,10 @@ class SqliteDatabase(Database, APSWDatabase):
             conn = Connection(self.database)
         except OSError as error:
             raise Unavailable(str(error)) from error
+        except Unavailable:
+            if not (self._reads_copies and self.path.exists()):
+                raise
+            return self._connect_for_reading()
         try:
             self.pair.check()
             conn.belongs = self.pair.belongs
@@ -354,6 +381,23 @@ class SqliteDatabase(Database, APSWDatabase):
         except BaseException:
             conn.close()
             raise
+        return conn
+
+    def _connect_for_reading(self) -> Connection:
+        has_log = self.pair.log_has_frames()
+        try:
+            conn = Connection(self.database, read_only=True, has_log=has_log)
+            try:
+                self.pair.check()
+                self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
+                conn.pragma("schema_version")
+            except BaseException:
+                conn.close()
+                raise
+        except apsw.CantOpenError as error:
+            raise Unavailable(f"{self.path.name}-wal holds what {self.path.name} does not, and cannot be read where "
+                              "nothing can be written: copy both to another place") from error
+        self.read_only = True
         return conn
 
     def _read_first(self, conn: Connection) -> None:

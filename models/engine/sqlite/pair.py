@@ -263,7 +263,7 @@ class Pair:
             try:
                 if self._file is None:
                     # SQLite's own: to close any other descriptor of the file would end the locks of all connections.
-                    flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
+                    flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
                     self._file = apsw.VFSFile("", str(self._path), [flags, 0])
                 found = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
             except apsw.Error as error:
