@@ -27,7 +27,7 @@ class JobSchema(StrictSchema):
     """A piece of work, and what became of it. One that waits, runs or has ended."""
 
     id = Id(dump_only=True)
-    kind = fields.String(dump_only=True, metadata={"description": "What is done, such as articles.export."})
+    kind = fields.String(dump_only=True, metadata={"description": "What is done, such as users.export."})
     state = fields.String(dump_only=True, metadata={
         "description": "waiting, running, done, failed or cancelled."})
     progress = Int(dump_only=True, metadata={"description": "Rows that were done so far."})

@@ -71,8 +71,8 @@ class PolicySchema(StrictSchema):
 class QuestionSchema(CircumstancesSchema):
     who = Who(required=True, data_key="as", metadata={
         "description": "An e-mail, a user's id, or a role.", "example": "editor"})
-    permission = Line(required=True, metadata={"description": "What is asked about, such as article.publish.",
-                                               "example": "article.publish"})
+    permission = Line(required=True, metadata={"description": "What is asked about, such as user.update.",
+                                               "example": "user.update"})
     id = Id(metadata={"description": "The object; without it, the answer is about any."})
 
 
@@ -156,7 +156,7 @@ class ExplanationSchema(StrictSchema):
         "description": "Of the answer; null: it depends on the object, or no request asks for this alone."})
     code = fields.String(required=True, allow_none=True, metadata={"description": "Of the problem, if it is one."})
     request = fields.String(required=True, allow_none=True, metadata={
-        "description": "Which would be answered so, such as `PATCH /api/articles/<id>`."})
+        "description": "Which would be answered so, such as `PATCH /api/users/<id>`."})
     other_requests = fields.List(fields.Nested(OtherRequestSchema), required=True, metadata={
         "description": "Those by other methods that are answered otherwise; none, where a method is asked about."})
     view = fields.String(required=True, allow_none=True, metadata={

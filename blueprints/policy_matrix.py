@@ -58,7 +58,7 @@ class MatrixPartSchema(StrictSchema):
     word = fields.String(required=True, metadata={
         "description": "The condition that is left of the line here, in the words of model.conf; `always`: none is."})
     place = fields.String(required=True, metadata={
-        "description": "Which of `lines` it is.", "example": "articles.csv:14"})
+        "description": "Which of `lines` it is.", "example": "users.csv:14"})
 
 
 class MatrixCellSchema(StrictSchema):

@@ -54,7 +54,7 @@ class ReviewedSchema(StrictSchema):
     active = fields.Boolean(metadata={"description": "Whether they can log in."})
     roles = fields.List(fields.Nested(HoldingSchema), required=True)
     lines = fields.List(fields.String(), required=True, metadata={
-        "description": "The lines that name this user: `orders.csv:14`."})
+        "description": "The lines that name this user: `users.csv:14`."})
     last_login = Time(required=True, allow_none=True, metadata={"description": "null: not known."})
     last_use = Time(required=True, allow_none=True, metadata={
         "description": "The newest of their audit rows, refreshed sessions and uses of tokens; null: not known. Reads "

@@ -33,7 +33,7 @@ class _Question(StrictSchema):
     who = Who(required=True, data_key="as", metadata={
         "description": "An e-mail, a user's id, or a role.", "example": "editor"})
     collection = Line(required=True, metadata={"description": "The plural name of a collection.",
-                                               "example": "articles"})
+                                               "example": "users"})
     ids = ListParameter(Id(), validate=length(1, MOST), metadata={
         "description": "Rows of the collection, separated by commas; without it, only who is asked about is told."})
 

@@ -73,7 +73,7 @@ class _Query(ListQuery):
         asked = CircumstancesSchema().fields
         return super()._schema(kind, {
             "permission": Line(required=True, metadata={
-                "description": "What is asked about, such as article.publish.", "example": "article.publish"}),
+                "description": "What is asked about, such as user.update.", "example": "user.update"}),
             "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
             **{name: asked[name] for name in ("at", "ip", "device", "method")},
             **{name: found[name] for name in _PAGES if name in found}})

@@ -18,6 +18,7 @@ from .http.request.identity import guest
 from .http.request.urls import path_of, seen_url, url_of
 from .http.resources import front
 from .http.resources.documentation import documentation_file, documentation_page, error_catalogue
+from .http.resources.plugins.leaving_out import to_begin_with
 
 routes = Routes("public", "The service itself: documentation and metrics.")
 
@@ -60,7 +61,8 @@ def openapi_30(call: Call) -> Response:
 def page(call: Call) -> Response:
     """Show how to log in and try, and every operation: a page for browsers."""
     _refuse_when_off(call)
-    return documentation_page(seen_url(call.services.settings, call.request))
+    return documentation_page(seen_url(call.services.settings, call.request),
+                              to_begin_with(call.services.settings.without))
 
 
 @routes.get("/docs/errors", public=_DOCS, produces=("text/html",), problems=(404,), operation="docs_errors")

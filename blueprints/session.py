@@ -79,7 +79,7 @@ class AccountSchema(UserSchema):
 
     permissions = fields.List(fields.String(), required=True, dump_only=True, metadata={
         "description": "What the rules in force let the caller do to some object at this moment, within the scopes of "
-                       "their token: `article.*` where that is all that can be done to articles, `*` where it is all "
+                       "their token: `user.*` where that is all that can be done to users, `*` where it is all "
                        "there is."})
 
 

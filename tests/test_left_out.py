@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +18,9 @@ from blueprints.http.resources.plugins.leaving_out import OPTIONAL
 from settings import SettingError, Settings
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
-from tests.running import Instance
+from tests.http.console.pages import visit
+from tests.policies.editing import add_line
+from tests.running import PASSWORD, Instance
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -49,14 +55,14 @@ def test_nothing_of_it_is_served_and_the_rest_goes_on(serve, names):
     assert wrong == {}
 
 
-def test_its_permissions_are_asked_for_by_nothing(serve):
+def test_its_permissions_are_no_words(serve):
     app = serve("comments")
     services = app.extensions["gatepost"]
     assert not [name for name in services.registry.by_permission if name.startswith("comment.")]
     user = log_in(app, Given(app, "default").user("user")).get("/api/profile").get_json()["permissions"]
     assert not [name for name in user if name.startswith("comment.")] and "article.create" in user
-    # They stay words, so that the files of the instance are as good as before.
-    assert "comment.view" in services.registry.vocabulary.by_permission
+    assert "comment.view" not in services.registry.vocabulary.by_permission
+    assert "read:comments" not in services.policy.current.scope_names
     assert "comments" in registry().collections, "an export and an erasure of a person still see the rows"
     assert services.registry.migrations == discover().migrations
 
@@ -107,13 +113,18 @@ def fresh_registry() -> Iterator[None]:
     folders.registry.cache_clear()
 
 
-def test_the_check_of_the_rules_says_once_for_each_file_that_they_have_no_effect(without):
+def test_the_check_of_the_rules_says_once_what_has_no_effect(without):
     checked = without.run("policy", "check")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    told = [line for line in checked.stdout.splitlines() if "left out" in line]
-    assert len(told) == 1
-    assert told[0].startswith("comments.csv:5: warning: `comment.view`: the collection comments is left out (setting "
-                              "without); this line has no effect, and neither have ")
+    assert (checked.returncode, len(checked.stdout.splitlines())) == (0, 1), checked.stdout + checked.stderr
+    assert "0 warnings, 22 lines without effect about what is left out (comments), version" in checked.stdout
+
+
+@pytest.mark.parametrize("command", ["explain --as admin", "who"])
+def test_a_question_about_it_is_told_why_there_is_none(without, command):
+    refused = without.run("policy", *command.split(), "comment.view")
+    assert refused.returncode == 2
+    assert "There is no permission 'comment.view': the collection comments is left out (setting without)." \
+        in refused.stderr
 
 
 def test_its_rules_may_be_taken_out(without):
@@ -130,3 +141,94 @@ def test_its_rules_may_be_taken_out(without):
 def test_a_command_says_that_there_is_none(without):
     refused = without.run("export", "comments")
     assert refused.returncode == 1 and "There is no export of comments. Choose from: articles" in refused.stderr
+
+
+# Each collection that can be left out, with those that refer to it.
+WITH_REFERRERS = [
+    ("comments",), ("contact",), ("orders",), ("pages",), ("articles", "comments"), ("orders", "products"),
+    ("articles", "categories", "comments", "orders", "products"), OPTIONAL]
+
+
+@pytest.fixture(scope="module", params=[
+    pytest.param(names, id="-".join(names), marks=() if names in (("comments",), OPTIONAL) else pytest.mark.slow)
+    for names in WITH_REFERRERS])
+def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """One with the rows of the demo that leaves out some collections."""
+    made = Instance(tmp_path_factory.mktemp("some") / "instance", {"GATEPOST_WITHOUT": " ".join(request.param)})
+    done = made.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
+    assert done.returncode == 0, done.stderr
+    first = re.search(r"http://\S+/api/(\S+)", done.stdout)
+    assert first is not None and first[1] not in request.param
+    return made
+
+
+def left_out(instance: Instance) -> list[str]:
+    return instance.environment["GATEPOST_WITHOUT"].split()
+
+
+def naming(instance: Instance) -> re.Pattern[str]:
+    """Permissions, scopes, paths and files of the collections that an instance leaves out."""
+    every = discover().collections
+    return re.compile("|".join(
+        rf"(?<![\w.]){every[name].resource}\.[a-z*]|:{name}\b|/{name}\b|(?<![\w/]){name}\.[a-z]"
+        for name in left_out(instance)))
+
+
+@pytest.mark.parametrize("command", [
+    "policy check --strict", "policy check --json", "policy test", "policy matrix", "policy matrix --json",
+    "policy diff shipped", "policy diff shipped --rows", "policy explain user.update --as admin",
+    "policy who user.update", "policy unused --json", "doctor", "openapi", "settings"])
+def test_a_command_answers_without_a_word_about_it(instance, command):
+    done = instance.run(*command.split())
+    assert done.returncode == 0 or command.startswith("policy unused"), done.stdout + done.stderr
+    assert re.sub("No tests.yaml in .*\n", "", done.stderr) == ""
+    assert naming(instance).findall(done.stdout) == []
+
+
+def test_a_difference_is_none_of_what_is_left_out(instance, tmp_path):
+    shutil.copytree(instance.folder / "policies", changed := tmp_path / "policies")
+    for name in left_out(instance):
+        (changed / f"{name}.csv").write_text("# end\n")
+    add_line(changed / "admin.csv", "p, support, stats.view, always, allow")
+    done = instance.run("policy", "diff", str(instance.folder), str(changed))
+    assert "stats.view" in done.stdout and naming(instance).findall(done.stdout) == []
+
+
+def test_rows_to_try_are_of_what_is_served(instance):
+    done = instance.run("demo", "--articles", "3")
+    if "articles" in left_out(instance):
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "Error: No articles are served: the collection articles is left out (setting without).\n"
+    else:
+        assert done.returncode == 0 and "Added 3 articles" in done.stdout
+    with instance.answering() as service, service.app.extensions["gatepost"].database.connected():
+        assert [name for name in left_out(instance) if discover().collections[name].model.select().exists()] == []
+
+
+def test_the_service_and_its_documents_do_not_name_it(instance, caplog):
+    with instance.answering() as service:
+        assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
+        token = service.log_in()
+        page = service.exchange("GET", "/docs")[1].decode()
+        for name in ("openapi.json", "openapi-3.0.json"):
+            status, described = service.call("GET", f"/api/{name}")
+            assert (status, naming(instance).findall(json.dumps(described))) == (200, [])
+            of_gone = {schema for collection in left_out(instance) for schema in (
+                type(discover().collections[collection].body_schema).__name__.removesuffix("Schema"),)}
+            assert of_gone.isdisjoint(described["components"]["schemas"])
+            assert set(left_out(instance)).isdisjoint(tag["name"] for tag in described["tags"])
+        first = re.search(r'data-ask="(/api/[^"?]+\?[^"]+)"', page)
+        assert first is not None
+        assert re.findall(rf"/api/({'|'.join(left_out(instance))})\\b", page) == []
+        assert service.call("GET", first[1], token=token)[0] == 200
+
+
+def test_the_pages_of_the_console_do_not_list_it(instance):
+    with instance.answering() as service:
+        visitor = visit(service.app, "admin")
+        for path in ("/console/rules", "/console/data", "/console/people", "/console/people/who?permission=user.update",
+                     "/console/why", "/console/try", "/console/running", "/console/audit"):
+            answer = visitor.get(path)
+            assert answer.status_code == 200, path
+            without_files = re.sub(r"\w+\.csv", "", answer.text)
+            assert (path, naming(instance).findall(without_files)) == (path, [])

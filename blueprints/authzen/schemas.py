@@ -43,10 +43,10 @@ class SubjectSchema(KindSchema):
 
 
 class ResourceSchema(KindSchema):
-    """The name of a resource, such as `article`. The id "" means any object that there could be."""
+    """The name of a resource, such as `user`. The id "" means any object that there could be."""
 
-    type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "article"})
-    id = IdText(required=True, maximum=_LONGEST, metadata={"example": example_id("articles")})
+    type = Text(required=True, maximum=_LONGEST, minimum=1, metadata={"example": "user"})
+    id = IdText(required=True, maximum=_LONGEST, metadata={"example": example_id("users")})
 
 
 class ActionSchema(OpenSchema):
@@ -88,7 +88,7 @@ class EvaluationsSchema(OpenSchema):
     context = _context()
     evaluations = Many(fields.Dict(), maximum=MOST, load_default=list, metadata={"example": [
         {"subject": {"type": "user", "id": example_id("users")}, "action": {"name": name},
-         "resource": {"type": "article", "id": example_id("articles")}} for name in ("view", "update")]})
+         "resource": {"type": "user", "id": example_id("users")}} for name in ("view", "update")]})
     options = fields.Nested(OptionsSchema, load_default=lambda: {"evaluations_semantic": EXECUTE_ALL})
 
 
@@ -98,7 +98,7 @@ class SubjectSearchSchema(EvaluationSchema):
 
 
 class ResourceSearchSchema(EvaluationSchema):
-    resource = fields.Nested(KindSchema, required=True, metadata={"example": {"type": "article"}})
+    resource = fields.Nested(KindSchema, required=True, metadata={"example": {"type": "user"}})
     page = fields.Nested(SearchPageSchema, load_default=dict)
 
 

@@ -9,6 +9,7 @@ import click
 from blueprints.commands import samples
 from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
+from blueprints.http.resources.registry import LEFT_OUT
 from models.records.bulk import optimize
 from models.tables.article import Article
 
@@ -22,6 +23,8 @@ def demo(articles: int) -> None:
     Example: gatepost demo --articles 200000
     """
     with open_instance() as instance:
+        if Article._meta.table_name in instance.settings.without:
+            raise click.ClickException(f"No articles are served: {LEFT_OUT.format(Article._meta.table_name)}.")
         tenant = instance.tenant()
         start = perf_counter()
         with click.progressbar(length=articles, label="articles") as bar:

@@ -77,7 +77,7 @@ def install(
         if not in_use:
             upgrade(database, installed.migrations)
             chosen = password or secrets.token_urlsafe(15)
-            if _populate(database, settings.default_tenant, email, chosen, demo):
+            if _populate(database, settings, email, chosen, demo):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else chosen
         _begin_history(settings, database, installed, copied)
@@ -147,18 +147,18 @@ def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
     return True
 
 
-def _populate(database: Database, tenant_name: str, email: str, password: str, demo: bool) -> bool:
+def _populate(database: Database, settings: Settings, email: str, password: str, demo: bool) -> bool:
     """The first tenant, its administrator and some rows to look at, in one transaction."""
     hashed = passwords.hash_password(password)
 
     def work() -> bool:
-        if Tenant.by_name(tenant_name) is not None:
+        if Tenant.by_name(settings.default_tenant) is not None:
             return False
-        tenant = Tenant.add(tenant_name)
+        tenant = Tenant.add(settings.default_tenant)
         administrator = User(name="Administrator", email=email, role="admin", password_hash=hashed)
         Rows(User, tenant.id).insert(administrator)
         if demo:
-            showcase.add(database, tenant)
+            showcase.add(database, tenant, settings.without)
         return True
 
     try:

@@ -21,6 +21,7 @@ from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.request.call import Services
+from blueprints.http.resources.plugins.leaving_out import to_begin_with
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash
@@ -77,11 +78,11 @@ def _report(settings: Settings, outcome: Outcome) -> None:
     if outcome.email is None:
         echo("The database was there already; its accounts are as they were.")
         return
-    url = settings.url
+    url, first = settings.url, to_begin_with(settings.without)
     shown = outcome.password or "the one that you gave"
     body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
     echo_lines(f"""
-  API            {url}/api/articles
+  API            {url}/api/{first}
   Documentation  {url}/docs
   Health         {url}/api/health
 
@@ -90,7 +91,7 @@ def _report(settings: Settings, outcome: Outcome) -> None:
 
 Once it is served, paste in another terminal:
 
-  curl {url}/api/articles
+  curl {url}/api/{first}
   TOKEN=$(curl -s {url}/api/login -H 'Content-Type: application/json' -d '{body}' | sed 's/.*"access_token": *"\\([^"]*\\)".*/\\1/')
   curl -H "Authorization: Bearer $TOKEN" {url}/api/profile
 """)  # noqa: E501

@@ -6,6 +6,7 @@ The people have no password, and so cannot log in, until `gatepost user password
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from blueprints.commands import samples
@@ -101,16 +102,18 @@ ORDERS = (
 RETURNED = ("refunded", "cancelled", "rejected")  # back on the shelf
 
 
-def add(database: Database, tenant: Tenant) -> None:
-    """Fill an empty tenant and a second one; inside the caller's transaction."""
-    house = _House(tenant, examples=True)
+def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> None:
+    """Fill an empty tenant and a second one, but for the collections `without`; inside the caller's transaction."""
+    models = {name: one.model for name, one in discover(without=without).collections.items()}
+    house = _House(tenant, models, examples=True)
     for name, department in samples.AUTHORS:
         house.person(name, ROLE_OF.get(name, "user"), department)
-    samples.add_small_demo(database, tenant.id)
+    if "articles" in models:
+        samples.add_small_demo(database, tenant.id)
     house.furnish(PRODUCTS, ARTICLES)
     house.sell()
     if tenant.name != SECOND_TENANT:
-        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT))
+        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT), models)
         for name, role, department in HARBOUR:
             harbour.person(name, role, department)
         harbour.furnish(PRODUCTS[:2], [(title, slug, language, "Mateo Silva", *rest)
@@ -124,10 +127,9 @@ class _House:
     the documentation name.
     """
 
-    def __init__(self, tenant: Tenant, *, examples: bool = False) -> None:
-        self.tenant_id = tenant.id
-        self._named = set() if examples else {*discover().collections}
-        self._models: dict[str, Any] = {name: one.model for name, one in discover().collections.items()}
+    def __init__(self, tenant: Tenant, models: dict[str, Any], *, examples: bool = False) -> None:
+        self.tenant_id, self._models = tenant.id, models
+        self._named = set() if examples else {*models}
         self._people: dict[str, User] = {}
         self._known: dict[str, Any] = {}
 

@@ -81,7 +81,7 @@ class ChangeSchema(StrictSchema):
     before = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
     after = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
     example = fields.Nested(ExampleSchema, required=True)
-    lines = fields.List(fields.String(), required=True, metadata={"description": "Which say so: `articles.csv:14`."})
+    lines = fields.List(fields.String(), required=True, metadata={"description": "Which say so: `users.csv:14`."})
     lines_before = fields.List(fields.String(), required=True, metadata={
         "description": "Which said otherwise, in the files in force."})
 

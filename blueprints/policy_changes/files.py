@@ -31,7 +31,7 @@ class PolicyFiles(fields.Dict):
     def __init__(self, **kwargs: Any) -> None:
         about = (f"File name → its whole text, of at most {LARGEST_FILE >> 20} MiB ({LARGEST >> 20} MiB together); "
                  f"null: the file goes. Names are those of rules (`name.csv`), `{MODEL_FILE}` and `{CASES_FILE}`.")
-        example = {"mine.csv": "p, support, order.approve, always, allow\n# end"}
+        example = {"mine.csv": "p, support, audit.view, always, allow\n# end"}
         super().__init__(keys=fields.String(), values=fields.String(allow_none=True),
                          metadata={"description": about, "example": example}, **kwargs)
 

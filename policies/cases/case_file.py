@@ -49,7 +49,7 @@ def failures(policy: Policy, path: Path, zone: tzinfo = UTC) -> list[Finding]:
     """Read the cases in `path`, for that time zone, and run them: what is wrong with the file, or with the policy's
     answers."""
     try:
-        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.scope_names, policy.roles.names,
+        suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.written_scopes, policy.roles.names,
                            zone)
     except Unreadable as error:
         return [Finding(path.name, 0, str(error))]

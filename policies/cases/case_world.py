@@ -32,7 +32,7 @@ class World(Nodes):
 
     zone     the time zone of the settings: what a clock on the wall shows
     refused  objects that are reported where they stand, and not once more where they are named
-    gone     objects and resources of a plugin that was taken out
+    gone     objects and resources of a plugin that was taken out, or of a collection that was left out
     """
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
@@ -120,7 +120,8 @@ class World(Nodes):
             for name, at, value in found:
                 self.thing(resource, name, at, value)
         elif why := self.patterns.gone(f"{resource}.*"):
-            self.warn(key, f"{resource}: {why}; cases about it are left out")
+            if resource not in self.vocabulary.left_out:
+                self.warn(key, f"{resource}: {why}; cases about it are left out")
             self.gone.update((resource, *(name for name, _, _ in found)))
         else:
             hint = did_you_mean(resource, self.vocabulary.resources) or "; is the plugin that has it installed?"

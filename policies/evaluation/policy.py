@@ -50,6 +50,7 @@ class Policy:
         self.closed = closed
         self.scopes: tuple[ScopeRule, ...] = tuple(lines.scopes)
         self.remarks: tuple[Finding, ...] = tuple(lines.remarks)
+        self.left_out: tuple[Rule | ScopeRule, ...] = tuple(lines.left_out)
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
@@ -153,6 +154,11 @@ class Policy:
     def scope_names(self) -> frozenset[str]:
         """Every scope that a token may be given."""
         return frozenset(rule.scope for rule in self.scopes)
+
+    @cached_property
+    def written_scopes(self) -> frozenset[str]:
+        """Every scope of the files: also those of collections that are left out."""
+        return self.scope_names.union(rule.scope for rule in self.left_out if isinstance(rule, ScopeRule))
 
     def residual(self, role: str, key: str | None, permission: str) -> Residual:
         """What is left of the rules for a role, the person `key`, and a permission."""

@@ -59,7 +59,7 @@ class _Remarks:
         """Yields a warning where administrators have permissions that no line promises them."""
         promised = frozenset().union(*(self._covered[one] for one in self._speaking
                                        if (one.kind, one.who) == (ALWAYS, ADMIN)))
-        asked, admin = self._policy.vocabulary.asked, Subject(ADMIN)
+        asked, admin = self._policy.patterns.permissions, Subject(ADMIN)
         left = [name for name in sorted(asked - promised)
                 if self._possible(allowed(self._policy, admin, name), ADMIN, name)]
         if left:
@@ -74,7 +74,7 @@ class _Remarks:
     def _patterns(self, one: Invariant) -> Iterator[str]:
         patterns = self._policy.patterns
         for act in (one.act, *one.exceptions):
-            if not patterns.covered(act):
+            if not patterns.covered(act) and not patterns.left_out(act):
                 yield f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
         spoken = patterns.covered(one.act)
         if spoken and not self._covered[one]:

@@ -105,8 +105,8 @@ class Conditions:
             if (condition := self._policy.conditions.get(rule.when)) is not None:
                 reached.setdefault(condition.name, set()).update(self._policy.patterns.covered(rule.act))
         for word, condition in self._policy.conditions.items():
-            asked = reached.get(word, self._policy.vocabulary.by_permission.keys())
-            message = None if word in self._told else self._of_columns(condition, self._resources(asked))
+            resources = self._resources(reached[word]) if word in reached else self._policy.vocabulary.described
+            message = None if word in self._told else self._of_columns(condition, resources)
             if message:
                 self._told.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
@@ -126,7 +126,7 @@ class Conditions:
     def _about_model(self) -> Iterator[Finding]:
         model = self._policy.model
         for atom in dict.fromkeys(atoms(model.matcher)):
-            message = self._literal(atom, self._policy.vocabulary.resources.values())
+            message = self._literal(atom, self._policy.vocabulary.described)
             if message:
                 self._told |= {word for word, condition in self._policy.conditions.items()
                                if atom in atoms(condition.expression)}
@@ -147,6 +147,8 @@ class Conditions:
         """That a condition holds for no caller, permission and object at all, or on all."""
         if lacking := self._lacking(condition):
             return lacking
+        if self._awaits_left_out(condition):
+            return None
         try:
             if not any(self._standing.meets(*case) for case in self._cases(condition)):
                 return f"nobody can ever meet `{condition.name}`: {CONTRADICTION}"
@@ -156,9 +158,15 @@ class Conditions:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
         return None
 
+    def _awaits_left_out(self, condition: Branch) -> bool:
+        """True if no line in force asks for a condition, and it may be written for a resource that is left out."""
+        named = columns(condition.expression)
+        return not any(self._policy.conditions.get(rule.when) is condition for rule in self._policy.rules) and any(
+            named <= resource.columns.keys() for resource in self._policy.vocabulary.left_out.values())
+
     def _lacking(self, condition: Branch) -> str:
         """That no collection has what a condition reads, such as one of a plugin that is not installed."""
-        named, resources = columns(condition.expression), self._policy.vocabulary.resources.values()
+        named, resources = columns(condition.expression), self._policy.vocabulary.described
         if any(named <= resource.columns.keys() for resource in resources):
             return ""
         known = {name for resource in resources for name in resource.columns}

@@ -10,7 +10,7 @@ from ..evaluation.rights import is_read
 from ..invariants.lines import lines_of
 from ..syntax.expression import atoms
 from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink
-from ..syntax.rules import ScopeRule
+from ..syntax.rules import Rule, ScopeRule
 from ..wording.finding import Finding, single_person
 from .openings import Openings
 from .words import listed
@@ -52,7 +52,9 @@ def about_givers(policy: Policy, held: frozenset[str] | None) -> Iterator[Findin
 
 def _unused(policy: Policy, held: frozenset[str] | None) -> Iterator[tuple[str, RoleLink]]:
     """The roles that no line names, none inherits and nobody has, each with its first line."""
-    named = {rule.sub for rule in policy.rules} | _quoted(policy) | {one.who for one in lines_of(policy)}
+    rules = (*policy.rules, *policy.left_out)
+    named = {rule.sub for rule in rules if isinstance(rule, Rule)} | _quoted(policy)
+    named |= {one.who for one in lines_of(policy)}
     used = named.union((link.inherits for link in policy.roles.links), held or ())
     return ((name, link) for name, link in _declared(policy) if name not in used)
 

@@ -126,10 +126,10 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     named = columns(atom)
     if not named:
         return None
-    having = [resource for resource in vocabulary.resources.values() if named <= resource.columns.keys()]
+    having = [resource for resource in vocabulary.described if named <= resource.columns.keys()]
     wrong = [message for resource in having if (message := wrong_atom(atom, resource, roles))]
     if not having:
-        known = {name for resource in vocabulary.resources.values() for name in resource.columns}
+        known = {name for resource in vocabulary.described for name in resource.columns}
         unknown = sorted(named - known) or sorted(named)
         reader = f"{atom.function.name} ({atom.function.place}) reads, and " if isinstance(atom, PluginCall) else ""
         wrong = [f"{reader}no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
@@ -161,7 +161,7 @@ def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: V
     for atom in atoms(condition.expression if condition else True):
         if not isinstance(atom, Comparison) or not isinstance(atom.right, Prefixed):
             continue
-        candidates = (resource, *vocabulary.resources.values())
+        candidates = (resource, *vocabulary.described)
         having = next((one for one in candidates if columns(atom) <= one.columns.keys()), None)
         if having is None:
             return _wrong_everywhere(atom, model, vocabulary, roles)

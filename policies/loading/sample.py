@@ -148,7 +148,7 @@ def failing_functions(model: Model, vocabulary: Vocabulary) -> list[Finding]:
     """
     found = []
     for call in dict.fromkeys(atom for atom in atoms(model.matcher) if isinstance(atom, PluginCall)):
-        having = [one for one in vocabulary.resources.values() if columns(call) <= one.columns.keys()]
+        having = [one for one in vocabulary.described if columns(call) <= one.columns.keys()]
         for resource in having if columns(call) else having[:1]:
             try:
                 _ask(call, resource)

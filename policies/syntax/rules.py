@@ -67,12 +67,17 @@ class ScopeRule:
 
 @dataclass
 class Lines:
-    """Everything that the CSV files say; `remarks` are warnings about lines that have no effect."""
+    """Everything that the CSV files say.
+
+    remarks   warnings about lines that have no effect
+    left_out  lines about collections that the operator left out, read no further
+    """
 
     rules: list[Rule] = field(default_factory=list)
     scopes: list[ScopeRule] = field(default_factory=list)
     links: list[RoleLink] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
+    left_out: list[Rule | ScopeRule] = field(default_factory=list)
 
 
 class Reader:
@@ -91,7 +96,7 @@ class Reader:
         scope can be of, `branches` the lines of the matcher by which plugins would give further words a meaning."""
         self._roles, self._patterns, self._conditions, self._areas = roles, patterns, conditions, areas
         self._findings, self._branches = findings, branches or {}
-        self._idle: dict[tuple[str, str], list[tuple[int, str]]] = {}  # file, why → lines without effect, and of what
+        self._gone: dict[tuple[str, str], list[tuple[int, str]]] = {}  # file, why → lines without effect, and of what
         self._strangers: dict[str, tuple[int, str]] = {}  # how many lines name what is no role, and what was said
         self._waiting: dict[str, list[Finding]] = {}  # word that wants a branch → what is said of each of its lines
         self.lines = Lines()
@@ -126,12 +131,13 @@ class Reader:
         for first, *others in self._waiting.values():
             also = f" ({len(others)} more line{'s' * (len(others) > 1)})" if others else ""
             self._findings.append(replace(first, message=f"{first.message}{also}"))
-        for (file, why), found in self._idle.items():
+        for (file, why), found in self._gone.items():
             (number, act), more = found[0], len(found) - 1
             also = f", and neither {'has' if more == 1 else 'have'} {more} more of this file" if more else ""
             self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this line has no effect{also}",
                                               "warning"))
-        named = {rule.sub for rule in self.lines.rules} | {link.inherits for link in self.lines.links}
+        named = {rule.sub for rule in (*self.lines.rules, *self.lines.left_out) if isinstance(rule, Rule)}
+        named |= {link.inherits for link in self.lines.links}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
             if number > MOST_ALIKE:
@@ -141,14 +147,17 @@ class Reader:
                                                                     f"you mean {name}?"))
 
     def _is_gone(self, file: str, number: int, kind: str, columns: list[str]) -> bool:
-        """Whether a line is about a permission that is no word any more. What has no effect is noted."""
+        """Returns true, and notes the line, if it is about a permission that is no word any more."""
         if kind not in ("p", "p2") or len(columns) != len(COLUMNS[kind]):
             return False
         act = columns[1]
-        gone = self._patterns.gone(act)
-        if why := gone or self._patterns.idle(act):
-            self._idle.setdefault((file, why), []).append((number, act))
-        return gone is not None
+        if self._patterns.left_out(act):
+            self.lines.left_out.append((Rule if kind == "p" else ScopeRule)(file, number, *columns))
+            return True
+        why = self._patterns.gone(act)
+        if why is not None:
+            self._gone.setdefault((file, why), []).append((number, act))
+        return why is not None
 
     def _again(self, wrong: str, columns: list[str]) -> bool:
         """Whether a name that is no role is told already at enough rules: those of a missing role are wrong alike."""

@@ -166,14 +166,15 @@ class Condition:
 class Vocabulary:
     """All resources and functions by name, and the conditions that plugins declare, by word.
 
-    idle  resource → why nothing asks for its permissions, as a clause: a line about them has no effect
-    gone  permission → the same of one that is no word any more: of a plugin that was taken out
+    gone      permission → why it is no word any more, as a clause: a line about it has no effect
+    left_out  the resources of such permissions that the operator left out: lines about them are no findings, and
+              conditions may be written for their columns
     """
 
     resources: Mapping[str, Resource]
     functions: Mapping[str, Function] = field(default_factory=dict)
-    idle: Mapping[str, str] = field(default_factory=dict)
     gone: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Resource] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     @cached_property
@@ -184,9 +185,9 @@ class Vocabulary:
         }
 
     @cached_property
-    def asked(self) -> frozenset[str]:
-        """The permissions that something may ask for."""
-        return frozenset(name for name, resource in self.by_permission.items() if resource.name not in self.idle)
+    def described(self) -> tuple[Resource, ...]:
+        """The resources that conditions may be written for: also those that are left out."""
+        return (*self.resources.values(), *self.left_out.values())
 
 
 class Patterns:
@@ -209,18 +210,23 @@ class Patterns:
             known = self._known[pattern] = _matching(pattern, self.permissions)
         return known
 
-    def idle(self, pattern: str) -> str | None:
-        """Why nothing asks for any permission that a pattern covers, if so."""
-        resources = {self._vocabulary.by_permission[one].name for one in self.covered(pattern)}
-        found = [self._vocabulary.idle.get(one) for one in sorted(resources)]
-        return found[0] if found and all(found) else None
-
     def gone(self, pattern: str) -> str | None:
         """Why a pattern covers no permission, where it covered one of a resource that was taken out."""
         if self.covered(pattern):
             return None
-        matching = sorted(_matching(pattern, frozenset(self._vocabulary.gone)))
+        matching = self._matching_gone(pattern)
         return self._gone.get(pattern.partition(".")[0]) or (self._vocabulary.gone[matching[0]] if matching else None)
+
+    def left_out(self, pattern: str) -> bool:
+        """True if a pattern covers nothing but permissions of resources that the operator left out."""
+        if self.covered(pattern):
+            return False
+        resources = {pattern.partition(".")[0]} & self._gone.keys() or {
+            one.partition(".")[0] for one in self._matching_gone(pattern)}
+        return bool(resources) and resources <= self._vocabulary.left_out.keys()
+
+    def _matching_gone(self, pattern: str) -> list[str]:
+        return sorted(_matching(pattern, frozenset(self._vocabulary.gone)))
 
 
 def _matching(pattern: str, permissions: frozenset[str]) -> frozenset[str]:

@@ -94,8 +94,7 @@ def matrix(policy: Policy, roles: Sequence[str] = (), resources: Sequence[str] =
     unless roles are chosen. Raises KeyError for a resource that is none."""
     grants = Grants(policy)
     columns = tuple(roles) or policy.roles.names
-    served = [name for name in policy.vocabulary.resources if name not in policy.vocabulary.idle]
-    shown = [policy.vocabulary.resources[name] for name in dict.fromkeys(resources or served)]
+    shown = [policy.vocabulary.resources[name] for name in dict.fromkeys(resources or policy.vocabulary.resources)]
     asked = frozenset().union(*(resource.permissions for resource in shown))
     sections = []
     used: dict[str, None] = {}

@@ -179,4 +179,4 @@ def _permissions(policy: Policy, counts: Mapping[tuple[str, str], int], trials: 
                                  if count and line not in denying}
     given = {permission for rule in policy.rules if rule.eft == "allow"
              for permission in policy.permissions_of_line(rule)}
-    return {name: name in given for name in sorted(policy.vocabulary.asked) if name not in used}
+    return {name: name in given for name in sorted(policy.patterns.permissions) if name not in used}

@@ -17,6 +17,9 @@ from urllib.parse import urlencode
 import jwt
 import pytest
 
+from blueprints.http.description.document import document
+from blueprints.http.resources.plugins.discovery import discover
+from blueprints.http.resources.plugins.leaving_out import OPTIONAL
 from blueprints.http.security.keys import Keys
 from tests.clients import cutting
 from tests.clients.cutting import CuttingProxy, cutting_proxy
@@ -184,6 +187,21 @@ def test_a_plugin_s_document_gives_types_that_know_its_collection(extended, tmp_
     said = node("tsc", "--project", "tsconfig.json", "--noEmit", cwd=source.parent).stdout
     assert re.findall(r"^(\S+)\(\d+,\d+\): error TS\d+: (.*?) on type", said, re.MULTILINE) == [
         ("src/wrong.ts", "Property 'planets' does not exist")], said
+
+
+@pytest.mark.parametrize("without", [("articles", "comments"), OPTIONAL], ids=["two", "all that can be"])
+def test_the_document_of_an_instance_that_leaves_some_out_gives_types_that_fit(without, tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "package")
+    described = tmp_path / "openapi.json"
+    described.write_bytes(document(discover(without=without), "3.1.0"))
+    source = _generated(described, tmp_path / "package").rename(tmp_path / "package" / "src" / "api.ts").parent
+    told = ('import { Gatepost } from "./index.ts";\nconst client = new Gatepost("http://x");\n'
+            'await client.users.create({ name: "Ann", email: "ann@example.org", password: "a long walk" });\n')
+    (source / "right.ts").write_text(told, encoding="utf-8")
+    (source / "wrong.ts").write_text(told + 'await client.comments.create({ body: "Hello" });\n', encoding="utf-8")
+    said = node("tsc", "--project", "tsconfig.json", "--noEmit", cwd=source.parent).stdout
+    assert re.findall(r"^(\S+)\(\d+,\d+\): error TS\d+: (.*)", said, re.MULTILINE) == [
+        ("src/wrong.ts", "Argument of type '{ body: string; }' is not assignable to parameter of type 'never'.")], said
 
 
 def _generated(document: Path, folder: Path) -> Path:

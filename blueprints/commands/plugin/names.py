@@ -84,7 +84,7 @@ class Names:
         if (self.collection in served.collections or self.collection in served.routes
                 or SHIPPED.joinpath(f"{self.collection}.csv").is_file()):
             return f"The name {self.collection!r} is taken; choose another one."
-        if self.resource in served.vocabulary.resources:
+        if self.resource in served.vocabulary.resources or self.resource in served.vocabulary.left_out:
             return f"There are permissions {self.resource}.… already; choose another name, or --singular WORD."
         settings = {name: Setting.switch(name, False, "of the templates") for name in SETTINGS}
         if (reason := clash({**served.settings, self.collection: settings}, DECLARED)) is not None:

@@ -11,7 +11,7 @@ from blueprints.commands.context import load_settings, show_path
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, counted, finish
 from blueprints.commands.policy.ungranted import ungranted
-from policies import Finding, PolicyError, load
+from policies import Finding, Policy, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
 from policies.loading.folder import SAMPLE
@@ -51,10 +51,18 @@ def check(place: Path | None, strict: bool, as_json: bool) -> None:
         findings = _about(file, [*findings, *folders.gone(folder, found)], base)
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]
-        summary = ", ".join([*(counted(*one) for one in numbers), f"version {version}"])
+        summary = ", ".join([*(counted(*one) for one in numbers), *_left_out(found), f"version {version}"])
     findings += [] if file else folders.without_effect(place and folder)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))
+
+
+def _left_out(policy: Policy) -> list[str]:
+    """The number of lines about collections that the operator left out, as a part of the summary."""
+    if not policy.left_out:
+        return []
+    named = ", ".join(sorted(one.collection or one.name for one in policy.vocabulary.left_out.values()))
+    return [f"{counted(len(policy.left_out), 'line')} without effect about what is left out ({named})"]
 
 
 def _about(file: Path | None, findings: list[Finding], base: Path) -> list[Finding]:

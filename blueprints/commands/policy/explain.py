@@ -169,9 +169,7 @@ def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Pred
 
 def _prediction(ground: Ground, asked: Asked) -> Prediction:
     policy, permission = ground.policy, asked.permission
-    if permission not in policy.vocabulary.by_permission:
-        near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
-        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
+    folders.refuse_unknown(permission, policy)
     user, principal = find_principal(ground, asked.who)
     collection = folders.registry().by_resource.get(permission.partition(".")[0])
     row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)

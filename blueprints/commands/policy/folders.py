@@ -36,6 +36,7 @@ from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, Broken, digest, from_files, packaged, read_files
 from policies.questions.diff import decide_alike
 from policies.syntax.model import MODEL_FILE
+from policies.wording.suggestions import did_you_mean
 from settings import SettingError
 from settings.declared import DATABASE
 
@@ -254,12 +255,21 @@ def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Pol
         raise Unusable(_STORED if is_stored(place) else place, error) from None
 
 
+def refuse_unknown(permission: str, policy: Policy) -> None:
+    """Raises ClickException for a permission that a policy does not know."""
+    known = policy.vocabulary.by_permission
+    if permission not in known:
+        why = policy.patterns.gone(permission)
+        near = f": {why}." if why else did_you_mean(permission, known) or "."
+        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
+
+
 def suite(path: Path, policy: Policy) -> Suite:
     """The cases in `path`, for that policy. Raises Unusable with every finding when they cannot be used."""
     # So a finding says that the line is not in a file of the operator's.
     name = f"{SHIPPED_WORD}/{path.name}" if path.parent == SHIPPED else path.name
     try:
-        return read_suite(read_text(path), name, policy.vocabulary, policy.scope_names, policy.roles.names,
+        return read_suite(read_text(path), name, policy.vocabulary, policy.written_scopes, policy.roles.names,
                           zone=load_settings().zone)
     except Unreadable as error:
         raise Unusable(path, PolicyError([Finding(name, 0, str(error))])) from None

@@ -24,7 +24,6 @@ from models.tables.user import User
 from policies import Policy
 from policies.holders.conditions import NotTold
 from policies.syntax.roles import GUEST
-from policies.wording.suggestions import did_you_mean
 
 _AT_ONCE = 500  # users read by one statement
 _COLUMNS = (User.id, User.email, User.role, User.department, User.groups)
@@ -57,9 +56,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
     Example: gatepost policy who order.delete
     """
     policy = folders.served(directory, whole=directory is None)
-    if permission not in policy.vocabulary.by_permission:
-        near = did_you_mean(permission, policy.vocabulary.by_permission) or "."
-        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
+    folders.refuse_unknown(permission, policy)
     asked = circumstances({"at": at, "ip": ip, "device": device, "method": method})
     with open_instance() as instance:
         home = instance.tenant(tenant)

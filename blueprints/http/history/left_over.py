@@ -38,7 +38,7 @@ def left_over(database: Database, installed: Known) -> Mapping[str, str]:
     patterns = Patterns(installed.vocabulary)
     gone = sorted({act for text in _texts() for act in _permissions(text)
                    if act.partition(".")[0] not in installed.vocabulary.resources
-                   and "*" not in act.partition(".")[0] and not patterns.covered(act)})
+                   and "*" not in act.partition(".")[0] and not patterns.covered(act) and not patterns.left_out(act)})
     return dict.fromkeys(gone, _why(sorted(histories(database) - installed.migrations.keys()))) if gone else {}
 
 

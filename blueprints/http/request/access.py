@@ -107,12 +107,12 @@ class Access:
 
     def permissions(self) -> list[str]:
         """Every permission that the principal may have on some object."""
-        return [name for name in sorted(self.policy.vocabulary.asked) if self.may_ever(name)]
+        return [name for name in sorted(self.policy.patterns.permissions) if self.may_ever(name)]
 
     def patterns(self) -> list[str]:
         """The same, shortened: `article.*` where that is every permission of the resource, `*` where it is every one
         there is."""
-        held, known = self.permissions(), self.policy.vocabulary.asked
+        held, known = self.permissions(), self.policy.patterns.permissions
         if len(held) == len(known):
             return ["*"]
         wanting = {name.partition(".")[0] for name in known.difference(held)}

@@ -21,12 +21,13 @@ _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
           ".txt": "text/plain; charset=utf-8"}
 
 
-def documentation_page(base: str) -> Response:
-    """How to log in and try, then every operation; `base` is the URL of the service in the commands to copy.
+def documentation_page(base: str, first: str) -> Response:
+    """How to log in and try, then every operation; `base` is the URL of the service in the commands to copy, `first`
+    the collection that they ask for.
 
     The links are relative, so that the page works below any path.
     """
-    return Response(render("docs.html", base=base), content_type=_HTML, headers=_PAGE_HEADERS)
+    return Response(render("docs.html", base=base, first=first), content_type=_HTML, headers=_PAGE_HEADERS)
 
 
 def documentation_file(name: str) -> Response:

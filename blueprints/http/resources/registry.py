@@ -53,8 +53,7 @@ class Registry:
     translations     folders of translations: the shipped one, and one of each plugin
     settings         name of a plugin → the settings that it declares, by name
     gone             permission → why nothing has it any more: of plugins that were taken out
-    left_out         shipped collections that the setting `without` names: their permissions stay words of policies,
-                     and nothing asks for them
+    left_out         shipped collections that the setting `without` names: their permissions are no words of policies
     conditions       by word: what plugins declare that the matcher itself can say
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
@@ -137,16 +136,18 @@ class Registry:
             if endpoint.permission is not None:
                 permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
         tables = {collection.resource: collection for collection in collections}
-        resources = {collection.name: collection.resource for collection in collections}
+        names = {collection.name: collection.resource for collection in collections}
         methods = _methods(chain.from_iterable(groups))
         for collection in collections:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        return Vocabulary({name: _resource(name, verbs, tables.get(name), self.migrations, methods, resources)
-                           for name, verbs in permissions.items()},
-                          self.functions, idle={one.resource: LEFT_OUT.format(one.name)
-                                                for one in self.left_out.values()}, gone=self.gone,
+        resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
+                     for name, verbs in permissions.items()}
+        left_out = {one.resource: resources.pop(one.resource) for one in self.left_out.values()}
+        gone = {permission: LEFT_OUT.format(one.collection)
+                for one in left_out.values() for permission in one.permissions}
+        return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
                           conditions=self.conditions)
 
     @property

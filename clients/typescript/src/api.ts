@@ -36,7 +36,7 @@ export interface components {
         Job: {
             /** Format: uuid */
             id: string;
-            /** @description What is done, such as articles.export. */
+            /** @description What is done, such as users.export. */
             kind: string;
             /** @description waiting, running, done, failed or cancelled. */
             state: components["schemas"]["JobState"];
@@ -363,11 +363,11 @@ export interface components {
         ServiceToken: {
             /** Format: uuid */
             id: string;
-            /** @example Backup of articles */
+            /** @example Copy of the users */
             name: string;
             /**
              * @example [
-             *       "read:articles"
+             *       "read:users"
              *     ]
              */
             scopes: string[];
@@ -473,12 +473,12 @@ export interface components {
             };
         };
         Resource: {
-            /** @example article */
+            /** @example user */
             type: string;
             properties?: {
                 [key: string]: unknown;
             };
-            /** @example 01941f29-7c00-7000-8000-906c7ff47cd7 */
+            /** @example 01941f29-7c00-7000-8000-7dfb4cf67742 */
             id: string;
         };
         Evaluation: {
@@ -523,8 +523,8 @@ export interface components {
              *           "name": "view"
              *         },
              *         "resource": {
-             *           "type": "article",
-             *           "id": "01941f29-7c00-7000-8000-906c7ff47cd7"
+             *           "type": "user",
+             *           "id": "01941f29-7c00-7000-8000-7dfb4cf67742"
              *         }
              *       },
              *       {
@@ -536,8 +536,8 @@ export interface components {
              *           "name": "update"
              *         },
              *         "resource": {
-             *           "type": "article",
-             *           "id": "01941f29-7c00-7000-8000-906c7ff47cd7"
+             *           "type": "user",
+             *           "id": "01941f29-7c00-7000-8000-7dfb4cf67742"
              *         }
              *       }
              *     ]
@@ -595,7 +595,7 @@ export interface components {
             action: components["schemas"]["Action"];
             /**
              * @example {
-             *       "type": "article"
+             *       "type": "user"
              *     }
              */
             resource: components["schemas"]["Kind"];
@@ -765,7 +765,7 @@ export interface components {
             status: number | null;
             /** @description Of the problem, if it is one. */
             code: string | null;
-            /** @description Which would be answered so, such as `PATCH /api/articles/<id>`. */
+            /** @description Which would be answered so, such as `PATCH /api/users/<id>`. */
             request: string | null;
             /** @description Those by other methods that are answered otherwise; none, where a method is asked about. */
             other_requests: components["schemas"]["OtherRequest"][];
@@ -790,7 +790,7 @@ export interface components {
             /**
              * @description File name → its whole text, of at most 1 MiB (4 MiB together); null: the file goes. Names are those of rules (`name.csv`), `model.conf` and `tests.yaml`.
              * @example {
-             *       "mine.csv": "p, support, order.approve, always, allow\n# end"
+             *       "mine.csv": "p, support, audit.view, always, allow\n# end"
              *     }
              */
             files: {
@@ -828,7 +828,7 @@ export interface components {
             /** @description null: never. */
             after: string | null;
             example: components["schemas"]["Example"];
-            /** @description Which say so: `articles.csv:14`. */
+            /** @description Which say so: `users.csv:14`. */
             lines: string[];
             /** @description Which said otherwise, in the files in force. */
             lines_before: string[];
@@ -864,7 +864,7 @@ export interface components {
             /**
              * @description File name → its whole text, of at most 1 MiB (4 MiB together); null: the file goes. Names are those of rules (`name.csv`), `model.conf` and `tests.yaml`.
              * @example {
-             *       "mine.csv": "p, support, order.approve, always, allow\n# end"
+             *       "mine.csv": "p, support, audit.view, always, allow\n# end"
              *     }
              */
             files: {
@@ -936,7 +936,7 @@ export interface components {
             word: string;
             /**
              * @description Which of `lines` it is.
-             * @example articles.csv:14
+             * @example users.csv:14
              */
             place: string;
         };
@@ -1062,7 +1062,7 @@ export interface components {
             /** @description Whether they can log in. */
             active?: boolean;
             roles: components["schemas"]["Holding"][];
-            /** @description The lines that name this user: `orders.csv:14`. */
+            /** @description The lines that name this user: `users.csv:14`. */
             lines: string[];
             /**
              * Format: date-time
@@ -1228,7 +1228,7 @@ export interface components {
             department: string | null;
             groups: string[];
             active: boolean;
-            /** @description What the rules in force let the caller do to some object at this moment, within the scopes of their token: `article.*` where that is all that can be done to articles, `*` where it is all there is. */
+            /** @description What the rules in force let the caller do to some object at this moment, within the scopes of their token: `user.*` where that is all that can be done to users, `*` where it is all there is. */
             permissions: string[];
         };
         ProfileChanges: {
@@ -1701,11 +1701,11 @@ export interface components {
             total_estimate?: number;
         };
         NewServiceToken: {
-            /** @example Backup of articles */
+            /** @example Copy of the users */
             name: string;
             /**
              * @example [
-             *       "read:articles"
+             *       "read:users"
              *     ]
              */
             scopes: string[];
@@ -1783,7 +1783,7 @@ export interface components {
         method: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE";
         /** @description An e-mail, a user's id, or a role. */
         as: string;
-        /** @description What is asked about, such as article.publish. */
+        /** @description What is asked about, such as user.update. */
         permission: string;
         /** @description How many rows a page has at most. It has 20 unless given. */
         limit: number;
@@ -2212,7 +2212,7 @@ export interface operations {
                 scope?: string[];
                 /** @description An e-mail, a user's id, or a role. */
                 as: components["parameters"]["as"];
-                /** @description What is asked about, such as article.publish. */
+                /** @description What is asked about, such as user.update. */
                 permission: components["parameters"]["permission"];
                 /** @description The object; without it, the answer is about any. */
                 id?: string;
@@ -2545,7 +2545,7 @@ export interface operations {
                  * @example de
                  */
                 lang?: components["parameters"]["lang"];
-                /** @description What is asked about, such as article.publish. */
+                /** @description What is asked about, such as user.update. */
                 permission: components["parameters"]["permission"];
                 /** @description The object; without it, those who may do it to some object. */
                 id?: string;

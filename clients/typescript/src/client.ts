@@ -4,9 +4,9 @@ import { Jobs } from "./jobs.ts";
 import { asked, done, object, precondition } from "./requests.ts";
 import { Session } from "./session.ts";
 import { type Limits, type Request, Transport } from "./transport.ts";
-import type { Kind, KindOf, Options, Schemas, Tagged, WriteOptions } from "./types.ts";
+import type { Kind, KindOf, Options, SchemaOf, Schemas, Shipped, Tagged, WriteOptions } from "./types.ts";
 
-export class Articles extends Deferrable<KindOf<"articles">> {
+export class Articles extends Deferrable<Shipped<"articles">> {
   readonly submit = this.action("submit");
   readonly approve = this.action("approve");
   readonly reject = this.action("reject");
@@ -14,12 +14,12 @@ export class Articles extends Deferrable<KindOf<"articles">> {
   readonly archive = this.action("archive");
 }
 
-export class Products extends Deferrable<KindOf<"products">> {
+export class Products extends Deferrable<Shipped<"products">> {
   readonly publish = this.action("publish");
   readonly archive = this.action("archive");
 }
 
-export class Orders extends Collection<KindOf<"orders">> {
+export class Orders extends Collection<Shipped<"orders">> {
   readonly approve = this.action("approve");
   readonly reject = this.action("reject");
   readonly cancel = this.action("cancel");
@@ -28,17 +28,17 @@ export class Orders extends Collection<KindOf<"orders">> {
   readonly refund = this.action("refund");
 }
 
-export class Comments extends Deferrable<KindOf<"comments">> {
+export class Comments extends Deferrable<Shipped<"comments">> {
   readonly approve = this.action("approve");
   readonly reject = this.action("reject");
 }
 
-export class Pages extends Deferrable<KindOf<"pages">> {
+export class Pages extends Deferrable<Shipped<"pages">> {
   readonly publish = this.action("publish");
   readonly archive = this.action("archive");
 
   /** The page of this slug, in the language that suits best. */
-  text(slug: string, query: { readonly lang?: string } = {}, { signal }: Options = {}): Promise<Schemas["PageText"]> {
+  text(slug: string, query: { readonly lang?: string } = {}, { signal }: Options = {}): Promise<SchemaOf<"PageText">> {
     return asked(this.session, { method: "GET", path: this.at(slug), query, signal });
   }
 }
@@ -48,8 +48,8 @@ export class Users extends Importable<KindOf<"users">> {
   readonly enable = this.action("enable");
 }
 
-export class Contact extends Objects<KindOf<"contact">> {
-  create(body: Schemas["NewContact"], { signal }: Options = {}): Promise<Schemas["Receipt"]> {
+export class Contact extends Objects<Shipped<"contact">> {
+  create(body: SchemaOf<"NewContact">, { signal }: Options = {}): Promise<SchemaOf<"Receipt">> {
     return asked(this.session, { method: "POST", path: this.path, body, keyed: true, signal });
   }
 }
@@ -81,7 +81,7 @@ export class Gatepost {
   readonly products: Products;
   readonly orders: Orders;
   readonly comments: Comments;
-  readonly categories: Deferrable<KindOf<"categories">>;
+  readonly categories: Deferrable<Shipped<"categories">>;
   readonly pages: Pages;
   readonly users: Users;
   readonly jobs: Jobs;

@@ -47,6 +47,12 @@ export interface KindOf<C extends CollectionName> extends Kind {
   importing: Known<`${C}_import`>;
 }
 
+/** The same of a collection that comes with Gatepost. The document of an instance may lack it: then there is none. */
+export type Shipped<C extends string> = C extends CollectionName ? KindOf<C> : { [Part in keyof Kind]: never };
+
+/** A schema of such a collection. */
+export type SchemaOf<S extends string> = S extends keyof Schemas ? Schemas[S] : never;
+
 /** Parameters of a list that is read to its end. */
 export type Filters<K extends Kind> = Omit<K["filters"], Paging>;
 

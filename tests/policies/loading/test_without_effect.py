@@ -1,4 +1,4 @@
-"""Lines about what nothing asks for any more: warned of, never an error, and never without a reason."""
+"""Lines about what nothing asks for any more: never an error, and a warning unless the operator left it out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from tests.policies.shipped_vocabulary import VOCABULARY
 
 WHY = "the plugin that had it, sample_notes, is not installed"
 GONE = replace(VOCABULARY, gone={"note.view": WHY, "note.finish": WHY})
-IDLE = replace(VOCABULARY, idle={"comment": "the collection comments is left out (setting without)"})
+COMMENT = VOCABULARY.resources["comment"]
+LEFT_OUT = replace(
+    VOCABULARY, resources={name: one for name, one in VOCABULARY.resources.items() if one is not COMMENT},
+    gone=dict.fromkeys(COMMENT.permissions, "the collection comments is left out (setting without)"),
+    left_out={"comment": COMMENT})
 
 
 def lines(*added: str, name: str = "notes.csv") -> dict[str, bytes]:
@@ -87,9 +91,59 @@ def test_cases_about_it_are_left_out_with_a_warning():
         read_suite(CASES, "tests.yaml", VOCABULARY)
 
 
-def test_a_line_about_a_collection_that_is_left_out_is_a_warning_and_stays():
-    before, after = from_files(FILES, VOCABULARY), from_files(FILES, IDLE)
-    about = [rule for rule in after.rules if rule.act.startswith("comment.")]
-    assert [str(rule.place) for rule in before.rules] == [str(rule.place) for rule in after.rules] and about
-    assert all("comment" in one and "left out" in one for one in told(after)) and told(after)
-    assert told(before) == []
+LINES_LEFT_OUT = [line for line in FILES["comments.csv"].decode().splitlines() if line.startswith("p")]
+
+
+def test_lines_about_a_collection_that_is_left_out_count_for_nothing_and_are_no_findings():
+    before, after = from_files(FILES, VOCABULARY), from_files(FILES, LEFT_OUT)
+    assert [rule for rule in before.rules if not rule.act.startswith("comment.")] == list(after.rules)
+    assert [rule for rule in before.scopes if not rule.act.startswith("comment.")] == list(after.scopes)
+    assert len(after.left_out) == len(LINES_LEFT_OUT) > 0
+    assert (told(after), warnings(after)) == ([], ())
+    assert before.left_out == ()
+
+
+@pytest.mark.parametrize("added", [
+    "p, user, comment.no_such_verb, always, allow", "p, no_such_role, comment.view, no_such_word, allow",
+    "p, user, comment.*, always, allow", "p2, read:comments, comment.*"])
+def test_they_are_read_no_further(added):
+    assert told(policy := from_files(lines(added), LEFT_OUT)) == []
+    assert len(policy.left_out) == len(LINES_LEFT_OUT) + 1
+
+
+def test_a_pattern_of_what_is_left_out_and_of_what_was_taken_out_is_still_a_warning():
+    both = replace(LEFT_OUT, gone={**LEFT_OUT.gone, "commission.view": WHY})
+    policy = from_files(lines("p, user, comm*.view, own, allow"), both)
+    assert len(told(policy)) == 1 and "has no effect" in told(policy)[0]
+
+
+def test_a_role_that_only_such_lines_name_is_not_useless():
+    files = lines("p, commentator, comment.view, always, allow")
+    files["roles.csv"] = files["roles.csv"].replace(b"# end", b"g, commentator, user\ng, owner, commentator\n# end")
+    assert warnings(from_files(files, LEFT_OUT), held=frozenset()) == ()
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_conditions_may_be_written_for_its_columns_and_states(used):
+    branches = (b"    p.when == 'waiting' && r.obj.status == 'pending' || \\\n"
+                b"    p.when == 'of_public' && r.obj.article_status == 'published' || \\\n")
+    files = lines(*(f"p, user, comment.view, {word}, allow" for word in ("waiting", "of_public") if used))
+    anchor = b"    p.when == 'published'"
+    assert anchor in files["model.conf"]
+    files["model.conf"] = files["model.conf"].replace(anchor, branches + anchor, 1)
+    assert warnings(from_files(files, LEFT_OUT)) == ()
+
+
+@pytest.mark.parametrize("line", [
+    "never, guest, comment.delete", "never, guest, comment.*", "atmost, user, comment.update, own",
+    "only, moderator, comment.approve", "never, guest, *.delete, except comment.delete"])
+def test_invariants_about_it_promise_nothing_and_are_no_findings(line):
+    policy = from_files(lines(line, "always, admin, *, always", name="invariants.csv"), LEFT_OUT)
+    assert warnings(policy) == ()
+
+
+def test_cases_about_it_are_left_out_without_a_word():
+    suite = read_suite(CASES.replace("note", "comment").replace("ann: {role: user}", "ann: {role: user, kind: service, "
+                       "scopes: ['read:comments']}"), "tests.yaml", LEFT_OUT,
+                       from_files(FILES, LEFT_OUT).written_scopes)
+    assert (list(suite.questions(LEFT_OUT)), suite.warnings) == ([], ())

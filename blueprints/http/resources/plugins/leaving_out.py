@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from policies.wording.suggestions import did_you_mean
 from settings import SettingError
@@ -11,6 +11,13 @@ from ..collection import Collection
 from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
+# Collections to show first, the best first: guests may list all but the last, which is always served.
+_TO_BEGIN_WITH = ("articles", "pages", "products", "categories", "comments", "users")
+
+
+def to_begin_with(left_out: Container[str]) -> str:
+    """Returns the collection that a first request asks for."""
+    return next(name for name in _TO_BEGIN_WITH if name not in left_out)
 
 
 def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection]) -> None:
