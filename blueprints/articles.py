@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from gatepost import Collection, Language, Line, OwnedSchema, Reference, Slug, Text, Time, action, now, transition
+from gatepost import Collection, Language, OwnedSchema, Reference, Slug, Text, Time, Title, action, now, transition
 from models.tables.article import Article
 
 
 class ArticleSchema(OwnedSchema):
     """A written post."""
 
-    title = Line(required=True, metadata={"example": "A walk along the river"})
+    title = Title(required=True, metadata={"example": "A walk along the river"})
     slug = Slug(required=True, metadata={"example": "a-walk-along-the-river"})
     body = Text(required=True, minimum=1, maximum=200_000, metadata={"example": "It begins at the old mill."})
     language = Language(metadata={"example": "en"})

@@ -8,7 +8,7 @@ from typing import Any
 
 import peewee as pw
 
-from gatepost import Call, Collection, Email, Endpoint, Id, Line, Name, RecordSchema, StrictSchema, Text
+from gatepost import Call, Collection, Email, Endpoint, Id, Name, RecordSchema, StrictSchema, Text, Title
 from models.tables.contact import ContactMessage
 from models.tables.user import User
 
@@ -20,7 +20,7 @@ class ContactSchema(RecordSchema):
 
     name = Name(required=True, metadata={"example": "Noor Visser"})
     email = Email(required=True, metadata={"example": "noor@example.org"})
-    subject = Line(required=True, metadata={"example": "Opening hours"})
+    subject = Title(required=True, metadata={"example": "Opening hours"})
     body = Text(required=True, minimum=1, maximum=20_000, metadata={"example": "Are you open on Sundays?"})
 
 

@@ -13,11 +13,11 @@ from gatepost import (
     Collection,
     Endpoint,
     Language,
-    Line,
     OwnedSchema,
     Slug,
     Text,
     Time,
+    Title,
     action,
     is_id,
     now,
@@ -44,7 +44,7 @@ class PageSchema(OwnedSchema):
     """A standing text in one language."""
 
     slug = PageSlug(required=True, metadata={"example": "opening-hours"})
-    title = Line(required=True, metadata={"example": "Opening hours"})
+    title = Title(required=True, metadata={"example": "Opening hours"})
     body = Text(required=True, minimum=1, maximum=200_000, metadata={"example": "From nine to five."})
     language = Language(required=True, metadata={"example": "en"})
     status = fields.String(dump_only=True)

@@ -13,7 +13,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a route       Routes; permission, public for views of a plain Flask Blueprint
     a refusal     Conflict, Fault, Problem, RuleInCode, Message, plural
     a schema      OwnedSchema, RecordSchema, StrictSchema; the fields Bool, Currency, Email, Id, Int, Language, Line,
-                  Many, Name, NewPassword, Reference, Slug, Text, Time
+                  Many, Name, NewPassword, Reference, Slug, Text, Time, Title
     a table       Owned, Record; the columns EmailField, IdField, ListField, MoneyField, TimeField
     a condition   Condition, Function
     a job         on, every, Task
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         StrictSchema,
         Text,
         Time,
+        Title,
     )
     from blueprints.http.schemas.records import OwnedSchema, RecordSchema
     from blueprints.http.security.passwords import NewPassword
@@ -74,7 +75,7 @@ __all__ = [
     "Fault", "Function", "Id", "IdField", "Instance", "Int", "Language", "Line", "ListField", "Many", "Message",
     "MoneyField", "Name", "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference",
     "Routes", "Rows", "RuleInCode", "Setting", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField",
-    "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",
+    "Title", "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",
     "permission", "plural", "public", "transition",
 ]
 
@@ -93,7 +94,7 @@ _PLACES = {
     "blueprints.http.resources.collection": "Collection",
     "blueprints.http.resources.routes": "Routes permission public",
     "blueprints.http.schemas.fields":
-        "Bool Currency Email Id Int Language Line Many Name Reference Slug StrictSchema Text Time",
+        "Bool Currency Email Id Int Language Line Many Name Reference Slug StrictSchema Text Time Title",
     "blueprints.http.schemas.records": "OwnedSchema RecordSchema",
     "blueprints.http.security.passwords": "NewPassword",
     "blueprints.http.writing.actions": "Conflict action transition",

@@ -16,13 +16,13 @@ from blueprints.commands.instance import (
     Instance,
     hash_password,
     open_instance,
+    read_name,
     read_password,
     record,
 )
 from blueprints.commands.lazy import Lazy
 from blueprints.commands.policy import folders
 from blueprints.commands.printing import Group, echo
-from blueprints.http.schemas.visible import is_visible
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import end_all
@@ -68,8 +68,8 @@ def add(
     Example: gatepost user add ada@example.org --role editor
     """
     email = address(email)
-    if not all(is_visible(text) for text in (name or "", department or "", *groups)):
-        raise click.ClickException("Invisible characters and marks of direction are not allowed in a name.")
+    name, department = name and read_name(name), department and read_name(department)
+    groups = tuple(map(read_name, groups))
     password, made_up = _password(password_file, name, email)
     with open_instance() as instance:
         _require_role(role)

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import click
 from flask import Flask
+from marshmallow import ValidationError
 
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
@@ -17,6 +18,7 @@ from blueprints.commands.printing import echo
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
 from blueprints.http.resources.plugins.contents import PluginError
+from blueprints.http.schemas.fields import Name
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
@@ -149,6 +151,15 @@ def read_password(file: TextIO, *known: str | None) -> str:
     if problem := passwords.objection(password, *known):
         raise click.ClickException(problem)
     return password
+
+
+def read_name(text: str) -> str:
+    """Returns a name of an option as the API stores it. Raises ClickException."""
+    try:
+        name: str = Name().deserialize(text)
+    except ValidationError as error:
+        raise click.ClickException(str(error.messages[0])) from None
+    return name
 
 
 def hash_password(password: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.instance import AppFactory, open_instance, record, services_for
+from blueprints.commands.instance import AppFactory, open_instance, read_name, record, services_for
 from blueprints.commands.printing import Group, echo
 from blueprints.http.request.identity import service_token
 from models.base import DAY, Rows, later, read_id, with_read_id
@@ -36,7 +36,7 @@ def add(create_app: AppFactory, email: str, name: str, scopes: tuple[str, ...], 
         raise click.ClickException(f"There is no scope {unknown[0]}; there are {', '.join(sorted(known))}.")
     with open_instance() as instance:
         owner = instance.user(email)
-        row = ServiceToken(owner_id=owner.id, department=owner.department, name=name, scopes=list(scopes),
+        row = ServiceToken(owner_id=owner.id, department=owner.department, name=read_name(name), scopes=list(scopes),
                            expires_at=later(days * DAY) if days else None)
         row.id, row.token_hash, text = service_token()
 

@@ -24,6 +24,9 @@ from .visible import is_visible
 Check = Callable[[Any], Any]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# The characters of Unicode's White_Space that stand within a line (category Zs).
+_BLANKS = re.compile("[ \xa0\u1680\u2000-\u200a\u202f\u205f\u3000]{2,}")
+_LIKE_BLANKS = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f]")
 _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
 
 
@@ -67,6 +70,12 @@ def _refusing(check: Check) -> Check:
     return refusing
 
 
+def _one_blank(several: re.Match[str]) -> str:
+    """One blank for several: the ordinary one, unless all are of another kind."""
+    kinds = set(several[0])
+    return kinds.pop() if len(kinds) == 1 else " "
+
+
 class StrictSchema(Schema):
     """A schema that refuses what it does not know and keeps its fields in the order they are written."""
 
@@ -102,11 +111,20 @@ class Line(Text):
         return text
 
 
-class Name(Line):
-    """A name of a person or a thing: a line without characters that a reader does not see."""
+class Title(Line):
+    """A line that is loaded without blanks at its ends, and with one blank for several inside it."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
+        return _BLANKS.sub(_one_blank, text.strip())
+
+
+class Name(Title):
+    """A name of a person or a thing: a `Title` without characters that a reader does not see."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        # A reader takes each of them but the ideographic one for the ordinary blank.
+        text = _LIKE_BLANKS.sub(" ", super()._deserialize(value, attr, data, **kwargs))
         if not is_visible(text):
             raise ValidationError("Invisible characters and marks of direction are not allowed in a name.")
         return text

@@ -1,11 +1,14 @@
-"""Names and addresses: every character of them is seen."""
+"""Names, titles and addresses: every character of them is seen, and blanks separate words."""
 
 from __future__ import annotations
+
+import sys
+import unicodedata
 
 import pytest
 from marshmallow import ValidationError
 
-from blueprints.http.schemas.fields import Email, Name
+from blueprints.http.schemas.fields import Email, Line, Name, Text, Title
 from blueprints.http.schemas.visible import is_visible
 
 
@@ -21,8 +24,8 @@ def test_a_name_that_a_reader_sees_is_taken(name):
 @pytest.mark.parametrize(("hidden", "code"), [
     ("zero-width space", 0x200B), ("zero-width non-joiner", 0x200C), ("zero-width joiner", 0x200D),
     ("left-to-right mark", 0x200E), ("right-to-left override", 0x202E), ("right-to-left isolate", 0x2067),
-    ("Arabic letter mark", 0x061C), ("soft hyphen", 0xAD), ("no-break space", 0xA0), ("thin space", 0x2009),
-    ("word joiner", 0x2060), ("invisible times", 0x2062), ("byte order mark", 0xFEFF), ("Hangul filler", 0x3164),
+    ("Arabic letter mark", 0x061C), ("soft hyphen", 0xAD), ("word joiner", 0x2060), ("invisible times", 0x2062),
+    ("byte order mark", 0xFEFF), ("Hangul filler", 0x3164),
     ("half-width Hangul filler", 0xFFA0), ("Braille blank", 0x2800), ("grapheme joiner", 0x034F),
     ("variation selector 16", 0xFE0F), ("ideographic variation", 0xE0100), ("tag letter", 0xE0061),
     ("interlinear annotation", 0xFFF9), ("Mongolian vowel separator", 0x180E),
@@ -45,3 +48,35 @@ def test_a_name_is_a_line():
     for refused in ("", "   ", "two\nlines", "nul\x00", 5):
         with pytest.raises(ValidationError):
             Name().deserialize(refused)
+
+
+SPACES = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+def test_spaces_at_the_ends_go_and_one_stays_for_several(space):
+    inside = space if space == "\u3000" else " "
+    for sent, name, title in (
+        (f"{space}Ada{space}", "Ada", "Ada"), (f"Ada{space}King", f"Ada{inside}King", f"Ada{space}King"),
+        (f"Ada{space * 3}King", f"Ada{inside}King", f"Ada{space}King"),
+        (f" {space}Ada {space} King{space} ", "Ada King", "Ada King"),
+    ):
+        assert (sent, Name().deserialize(sent), Title().deserialize(sent)) == (sent, name, title)
+        assert (Line().deserialize(sent), Text(maximum=99).deserialize(sent)) == (sent, sent)
+    for field in (Name(), Title()):
+        with pytest.raises(ValidationError, match="blank"):
+            field.deserialize(space * 2)
+
+
+def test_what_is_counted_is_what_is_stored():
+    assert Name(maximum=3).deserialize(" " * 1000 + "Ada" + " " * 1000) == "Ada"
+    with pytest.raises(ValidationError, match="Length must be"):
+        Name(maximum=3).deserialize(" Adam ")
+
+
+@pytest.mark.parametrize("break_", ["\t", "\n", "\v", "\f", "\r", "\x1c", "\x85", "\u2028", "\u2029"], ids=ascii)
+def test_tabs_and_breaks_of_lines_are_refused_wherever_they_stand(break_):
+    for sent in (f"Ada{break_}", f"{break_}Ada", f"Ada {break_} King"):
+        for field in (Name(), Title()):
+            with pytest.raises(ValidationError, match="Control characters"):
+                field.deserialize(sent)
