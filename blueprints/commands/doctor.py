@@ -13,8 +13,8 @@ import apsw
 import click
 
 from blueprints.commands import doctor_checks as own
-from blueprints.commands.context import load_settings, migrations, registry
-from blueprints.commands.instance import AppFactory, database_of, services_for, settle_restore
+from blueprints.commands.context import load_settings, migrations
+from blueprints.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
 from blueprints.http.health import checks
@@ -22,8 +22,6 @@ from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey
 from blueprints.http.operations import program
 from blueprints.http.operations.pulse import Pulse
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.resources.plugins.discovery import discover
 from blueprints.http.resources.plugins.entry_points import COLLECTIONS, points_of
 from blueprints.http.security.keys import Keys
@@ -89,8 +87,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if not current:
         # Which keys are the right ones, only the database knows.
         yield "keys", lambda: own.key_file(settings)
-    lacking = _lacking(database) if current else None
-    yield "plugins", lambda: _plugins(lacking)
+    missing = lacking(database) if current else None
+    yield "plugins", lambda: _plugins(missing)
     # Migrations and rules are those of the plugins, too: with a broken one, each would say the same again.
     with suppress(click.ClickException):
         directories = migrations()
@@ -99,7 +97,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if current:
         yield "keys", lambda: checks.keys(database, Keys.load(settings.secret_file), settings.secret_file)
         yield "writes", lambda: checks.writes(own.beat(Pulse(database)))
-        if lacking is None:  # else no app can be made, and it would be said twice
+        if missing is None:  # else no app can be made, and it would be said twice
             yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
@@ -120,21 +118,11 @@ def _versions() -> Found:
                            f"SQLite {apsw.sqlitelibversion()}")
 
 
-def _plugins(lacking: str | None) -> Found:
+def _plugins(missing: str | None) -> Found:
     migrations()
     refuse_clashes()
     names = ", ".join(sorted(point.name for point in points_of(COLLECTIONS))) or "none"
-    return Found(State.OK, names) if lacking is None else Found(State.DOWN, lacking)
-
-
-def _lacking(database: Database) -> str | None:
-    """What a table lacks for what its collection declares, if one does: the service would not start."""
-    try:
-        with database.connected():
-            tables.check(database, registry().collections.values())
-    except PluginError as error:
-        return str(error)
-    return None
+    return Found(State.OK, names) if missing is None else Found(State.DOWN, missing)
 
 
 def _is_current(database: Database) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -17,6 +18,7 @@ from blueprints.commands.context import load_settings, registry, require_instanc
 from blueprints.commands.printing import echo
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
+from blueprints.http.resources.plugins import tables
 from blueprints.http.resources.plugins.contents import PluginError
 from blueprints.http.schemas.fields import Name
 from blueprints.http.security import known_keys, passwords
@@ -31,6 +33,7 @@ from models.tables.user import User
 from policies import PolicyError
 from settings import SettingError, Settings
 
+_OF_A_TABLE = re.compile(r"\b(column|relation|table)\b")  # in what either database says
 AppFactory = Callable[..., Flask]
 """`create_app`, which commands get as the object of their context."""
 
@@ -110,7 +113,7 @@ def open_instance() -> Iterator[Instance]:
     settings = load_settings()
     settle_restore(settings)
     require_instance(settings)
-    with database_of(settings) as database, sentences(database), database.connected():
+    with database_of(settings) as database, sentences(database), _told_of_tables(database), database.connected():
         installed = registry()
         if (said := obstacle(database, installed.migrations)) is not None:
             raise click.ClickException(said)
@@ -125,6 +128,31 @@ def settle_restore(settings: Settings) -> None:
         raise click.ClickException(f"A restore was broken off, and cannot be completed: {error}") from error
     if said is not None:
         echo(said, err=True)
+
+
+def lacking(database: Database) -> str | None:
+    """Returns what a table lacks for what its collection declares, if one does: the service would not start."""
+    try:
+        with database.connected():
+            tables.check(database, registry().collections.values())
+    except PluginError as error:
+        return str(error)
+    return None
+
+
+@contextmanager
+def _told_of_tables(database: Database) -> Iterator[None]:
+    """Raises the sentence about what a table lacks where a driver complains of it: each has errors of its own."""
+    try:
+        yield
+    except Exception as error:
+        said = None
+        if not isinstance(error, click.ClickException) and _OF_A_TABLE.search(str(error)):
+            with suppress(Exception):
+                said = lacking(database)
+        if said is None:
+            raise
+        raise click.ClickException(said) from error
 
 
 @contextmanager

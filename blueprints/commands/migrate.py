@@ -14,7 +14,7 @@ from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.taking import CannotBackUp, free_place, take
 from blueprints.commands.context import load_settings, migrations, require_instance, show_path
-from blueprints.commands.instance import database_of, settle_restore
+from blueprints.commands.instance import database_of, lacking, settle_restore
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.policy.folders import outdated_lines
 from blueprints.commands.printing import echo, echo_lines
@@ -33,7 +33,8 @@ _OUTDATED = ("These lines of the policy are no longer accepted. Change them; unt
 
 @click.command()
 @click.option("--check", is_flag=True,
-              help="Change nothing; exit with 1 when there is something to do, or a rule is no longer accepted.")
+              help="Change nothing; exit with 1 when there is something to do, a rule is no longer accepted, or a "
+                   "table lacks a column.")
 @click.option("--leave-unproved", is_flag=True,
               help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
 def migrate(check: bool, leave_unproved: bool) -> None:
@@ -56,13 +57,14 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 outdated = [str(finding) for finding in outdated_lines(database)]
                 said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
                 said += [_OUTDATED, *outdated] if outdated else []
+                said += [] if waiting else filter(None, [lacking(database)])
                 echo_lines("\n".join(said) or "Nothing to do.")
                 sys.exit(bool(said))
             keys = Keys.load(settings.secret_file)
             applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
                               sealer=sealer(keys, lenient=leave_unproved))
             removed = retention.remove_old(settings.backups) if saved else []
-            refused = outdated_lines(database)
+            refused, missing = outdated_lines(database), lacking(database)
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
         except (MigrationError, KeyFileError, CannotBackUp, CannotEncrypt) as error:
@@ -76,6 +78,8 @@ def migrate(check: bool, leave_unproved: bool) -> None:
         echo_lines("\n".join((_OUTDATED, *map(str, refused))))
     for sentence in news():
         echo(sentence)
+    if missing is not None:
+        raise click.ClickException(missing)
 
 
 def _kept(saved: Iterable[Path]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import peewee as pw
@@ -375,5 +376,9 @@ def test_a_table_that_does_not_serve_its_collection_stops_the_start(tmp_path, re
             database.execute_sql(statement)
     database.close_all()
     new_instance(tmp_path / "instance", url, "default")
-    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}$"):
+    with pytest.raises(PluginError, match=rf"{HERE}:\d+: {re.escape(sentence)}$") as raised:
         make_app(tmp_path / "instance", url, [Books])
+    file, number = re.match(r"(.*?):(\d+): ", str(raised.value)).groups()
+    line = Path(file).read_text().splitlines()[int(number) - 1]
+    assert line.startswith("    secrets = " if "no column" in sentence else
+                           "class Book(" if "no table" in sentence or "Book lacks" in sentence else "class Books(")

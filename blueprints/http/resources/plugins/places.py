@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from types import ModuleType
@@ -29,6 +30,21 @@ def place(declared: Any) -> str:
         return f"{file}:{inspect.getsourcelines(found)[1]}"
     except (OSError, IndexError):
         return file
+
+
+def place_in(declared: type, name: str) -> str:
+    """`file:line` of an attribute that the body of a class, or of one that it inherits from, gives a value; the place
+    of the class where none does."""
+    for one in declared.__mro__:
+        with suppress(OSError, SyntaxError, TypeError):
+            lines, first = inspect.getsourcelines(one)
+            for node in ast.walk(ast.parse(textwrap.dedent("".join(lines)))):
+                if not isinstance(node, ast.Assign | ast.AnnAssign):
+                    continue
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                    return f"{inspect.getsourcefile(one)}:{first + node.lineno - 1}"
+    return place(declared)
 
 
 def place_among(modules: Iterable[ModuleType], declared: object) -> str:

@@ -12,7 +12,7 @@ from models.records import search
 from ..collection import Collection
 from .contents import PluginError
 from .declarations import takes_bodies
-from .places import place
+from .places import place, place_in
 
 
 def check(database: Database, collections: Iterable[Collection]) -> None:
@@ -20,26 +20,34 @@ def check(database: Database, collections: Iterable[Collection]) -> None:
     found = list(collections)
     catalog = look(database, (one.model._meta.table_name for one in found))
     for collection in found:
-        for reason in lacking(database, catalog, collection):
+        for reason in _lacking(catalog, collection.model):
+            raise PluginError(reason)
+        for reason in _unserved(database, catalog, collection):
             raise PluginError(f"{place(type(collection))}: {reason}")
 
 
-def lacking(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
-    """What is wrong with the table of a collection, a sentence each."""
-    model, named = collection.model, type(collection).__name__
+def _lacking(catalog: Catalog, model: type[Record]) -> Iterator[str]:
+    """The columns in which a model and its table differ, a sentence each, with the place in the model."""
     table, fields = model._meta.table_name, model._meta.fields
     known = catalog.columns.get(table)
     if known is None:
-        yield f"there is no table {table!r} of {model.__name__}; a migration makes it with ddl.table"
+        yield f"{place(model)}: there is no table {table!r} of {model.__name__}; a migration makes it with ddl.table"
         return
-    if missing := [field.column_name for field in fields.values() if field.column_name not in known]:
-        yield f"the table {table!r} has no column {missing[0]!r}, which {model.__name__} names; a migration adds it"
-        return
+    for name, field in fields.items():
+        if field.column_name not in known:
+            yield (f"{place_in(model, name)}: the table {table!r} has no column {field.column_name!r}, which "
+                   f"{model.__name__} names; a migration adds it")
     for column in known.keys() - {field.column_name for field in fields.values()}:
         if known[column].demanded:
-            yield (f"the table {table!r} has the column {column!r}, which takes no null and has no default, and "
-                   f"{model.__name__} lacks it: no row could be stored; give {model.__name__} the column")
-            return
+            yield (f"{place(model)}: the table {table!r} has the column {column!r}, which takes no null and has no "
+                   f"default, and {model.__name__} lacks it: no row could be stored; give {model.__name__} the column")
+
+
+def _unserved(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
+    """What a table with the columns of its model lacks for what its collection declares, a sentence each."""
+    model, named = collection.model, type(collection).__name__
+    table, fields = model._meta.table_name, model._meta.fields
+    known = catalog.columns[table]
     if collection.search and not search.is_current(database, model):
         columns = "".join(f'"{name}", ' for name in collection.search).rstrip(" ")
         yield (f"the words of {collection.name} have no index, or one that all tenants share; "
