@@ -19,6 +19,7 @@ from blueprints.http.request.environment import RequestEnvironment
 from blueprints.http.request.identity import guest
 from blueprints.http.resources.collection import Collection
 from blueprints.http.resources.plugins import tables
+from blueprints.http.resources.plugins.findings import findings, unreachable
 from models.base import Rows
 from policies import Policy
 from policies.syntax.attributes import Reads
@@ -286,6 +287,13 @@ def its_table_serves_what_it_declares(world: World) -> None:
         tables.check(world.services.database, [world.collection])
 
 
+def its_declarations_are_used(world: World) -> None:
+    collection = type(world.collection)
+    shipped = collection.__module__.startswith("blueprints.")  # whose translations stand beside others
+    found = unreachable(world.collection) if shipped else findings(collection, [world.collection])
+    assert not (said := "\n".join(found)), said
+
+
 def answers_equal_what_the_schema_dumps(world: World) -> None:
     world.made()
     collection, tenant_id = world.collection, world.services.guest_tenant
@@ -307,7 +315,8 @@ CHECKS: tuple[Callable[[World], None], ...] = (
     every_order_walks_through_all_rows_once, every_filter_finds_the_row_that_it_fits,
     fields_and_expansions_are_answered_as_asked, every_action_does_its_work_or_says_why_not,
     answers_equal_what_the_schema_dumps, what_a_body_may_leave_out_can_be_left_out,
-    a_new_row_is_judged_with_the_columns_that_rules_may_read, its_table_serves_what_it_declares)
+    a_new_row_is_judged_with_the_columns_that_rules_may_read, its_table_serves_what_it_declares,
+    its_declarations_are_used)
 
 
 def contract(*examples: Example) -> Callable[..., None]:

@@ -129,6 +129,17 @@ def test_one_that_cannot_be_used_says_why_and_the_others_are_listed(install, lis
     assert said.startswith("  cannot be used: ") and sentence in said
 
 
+def test_what_nothing_uses_is_a_finding_of_a_plugin_that_can_be_used(install, listed):
+    package = install("bookmarks")
+    texts = package / "translations" / "de.po"
+    texts.write_text(f'{texts.read_text()}\nmsgid "Nobody says this."\nmsgstr "Das sagt niemand."\n')
+    number = texts.read_text().splitlines().index('msgid "Nobody says this."') + 1
+    done = listed()
+    assert (done.exit_code, done.output) == (0, brought("bookmarks") + (
+        f"  finding: {texts}:{number}: no file of the package has this text, so that nothing says it: "
+        "'Nobody says this.'\n"))
+
+
 def test_of_two_that_clash_one_is_listed_and_the_other_says_why(install, listed):
     install("marks")
     names = Names.of("marks")

@@ -24,8 +24,8 @@ from settings import SettingError
 def list_command() -> None:
     """List what is installed, and what each brings.
 
-    It says why a plugin cannot be used, and then exits with 1. Of migrations it says which are not applied, where the
-    settings name an instance.
+    It says why a plugin cannot be used, and then exits with 1. It also names states and translations that nothing uses.
+    Of migrations it says which are not applied, where the settings name an instance.
 
     \b
     Example: gatepost plugin list
@@ -65,6 +65,8 @@ def _show(plugin: Installed, database: Database | None) -> bool:
     wrong += filter(None, map(wrong_with_command, plugin.commands))
     for sentence in wrong:
         echo(f"  cannot be used: {sentence}")
+    for sentence in plugin.findings:
+        echo(f"  finding: {sentence}")
     return bool(wrong)
 
 

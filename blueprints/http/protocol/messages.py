@@ -26,7 +26,7 @@ from policies.wording.message import Message, any_of, together
 from .language import best, wishes
 
 __all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translations", "Unreadable", "any_of", "plural",
-           "read_texts", "together"]
+           "read_texts", "text_ids", "together"]
 
 SOURCE = "en"  # the language of the texts in the code
 _LINE = re.compile(r'(#.*|((msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]+\])\s*)?"([^"\\]|\\.)*")?')
@@ -95,6 +95,14 @@ class Translations:
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:
     """The texts of one file. Raises `Unreadable`: Babel would go on with other texts than are written."""
     return GNUTranslations(BytesIO(_compiled(str(file), file.read_bytes(), tag)))
+
+
+def text_ids(file: Traversable) -> list[tuple[int, str]]:
+    """The English texts of one file that can be read, of a plural the singular, each with its line."""
+    from babel.messages.pofile import read_po
+
+    return [(message.lineno or 0, message.id[0] if isinstance(message.id, tuple | list) else message.id)
+            for message in read_po(BytesIO(file.read_bytes())) if message.id]
 
 
 @lru_cache(maxsize=16)

@@ -23,6 +23,7 @@ from .contents import PluginError, contents, migrations_of, modules_of
 from .declarations import conditions_of, functions_of, settings_of
 from .discovery import discover
 from .entry_points import COLLECTIONS, COMMANDS, points_of
+from .findings import findings
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Installed:
     brings       what it brings, such as `hooks`, and the names of these
     commands     the entry points of its commands, which are not imported
     migrations   name of a history → its folder
+    findings     what hardly means what its author meant, a sentence each
     """
 
     name: str
@@ -43,6 +45,7 @@ class Installed:
     collections: tuple[Collection, ...] = ()
     brings: Mapping[str, tuple[str, ...]] | None = None
     migrations: Mapping[str, Path] | None = None
+    findings: tuple[str, ...] = ()
 
 
 def installed(without: Group[str] = ()) -> list[Installed]:
@@ -99,6 +102,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
     hooks: list[str] = []
     conditions: list[str] = []
     migrations: dict[str, Path] = {}
+    doubtful: list[str] = []
     for point in points:
         if point.group == COMMANDS:
             continue
@@ -108,6 +112,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
                 routes.append(found.name)
             else:
                 collections.append(served[found.name])
+        doubtful += findings(plugin, [served[one.name] for one in contents(plugin) if one.name in served])
         modules = modules_of(plugin)
         settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]
@@ -117,4 +122,5 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
     kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
              "hooks": hooks, "conditions": conditions}
     return Installed(name, version, commands, None, tuple(collections),
-                     {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}, migrations)
+                     {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}, migrations,
+                     tuple(dict.fromkeys(doubtful)))
