@@ -16,7 +16,7 @@ from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from io import BytesIO
+from io import BytesIO, StringIO
 from typing import Any
 
 from flask import Request
@@ -29,7 +29,12 @@ __all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translat
            "read_texts", "text_ids", "together"]
 
 SOURCE = "en"  # the language of the texts in the code
-_LINE = re.compile(r'(#.*|((msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]+\])\s*)?"([^"\\]|\\.)*")?')
+# Of the escapes of gettext, those that Babel reads.
+_LINE = re.compile(r'(?:#.*|(?:(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]\])[ \t]*)?("(?:[^"\\]|\\[\\nrt"])*"))?')
+_FIRST = ("msgctxt", "msgid")
+# keyword → those that may follow it
+_NEXT = {"": _FIRST, "msgctxt": ("msgid",), "msgid": ("msgid_plural", "msgstr"), "msgid_plural": ("msgstr[0]",),
+         "msgstr": _FIRST, **{f"msgstr[{form}]": (*_FIRST, f"msgstr[{form + 1}]") for form in range(10)}}
 SHIPPED = files("blueprints").joinpath("translations")
 
 
@@ -94,15 +99,20 @@ class Translations:
 
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:
     """The texts of one file. Raises `Unreadable`: Babel would go on with other texts than are written."""
-    return GNUTranslations(BytesIO(_compiled(str(file), file.read_bytes(), tag)))
+    compiled = _compiled(str(file), file.read_bytes(), tag)
+    try:
+        return GNUTranslations(BytesIO(compiled))
+    except (LookupError, RecursionError, ValueError) as error:
+        raise Unreadable(f"{file}: the header cannot be used: {error}") from error
 
 
 def text_ids(file: Traversable) -> list[tuple[int, str]]:
     """The English texts of one file that can be read, of a plural the singular, each with its line."""
     from babel.messages.pofile import read_po
 
+    lines = StringIO(_strict(str(file), file.read_bytes().decode()))
     return [(message.lineno or 0, message.id[0] if isinstance(message.id, tuple | list) else message.id)
-            for message in read_po(BytesIO(file.read_bytes())) if message.id]
+            for message in read_po(lines) if message.id]
 
 
 @lru_cache(maxsize=16)
@@ -113,14 +123,40 @@ def _compiled(file: str, content: bytes, tag: str) -> bytes:
 
     compiled = BytesIO()
     try:
-        for number, line in enumerate(content.decode().splitlines(), 1):
-            if not _LINE.fullmatch(line.strip()):
-                raise Unreadable(f'{file}:{number}: this is no line of a .po file; texts are written msgid "…" and '
-                                 'msgstr "…", each in quotes that end on their line')
-        write_mo(compiled, read_po(BytesIO(content), locale=tag.replace("-", "_"), abort_invalid=True))
-    except (LookupError, PoFileError, ValueError) as error:
+        lines = StringIO(_strict(file, content.decode()))
+        write_mo(compiled, read_po(lines, locale=tag.replace("-", "_"), abort_invalid=True))
+    except PoFileError as error:
+        raise Unreadable(f"{file}:{error.lineno + 1}: {error.args[0].rpartition(' on ')[0]}") from error
+    except (LookupError, ValueError) as error:
         raise Unreadable(f"{file}: {error}") from error
     return compiled.getvalue()
+
+
+def _strict(file: str, text: str) -> str:
+    """A file as Babel reads it. Raises `Unreadable` with the line where Babel would go on with other texts than are
+    written."""
+    keyword, within, lines = "", False, []
+    for number, line in enumerate(text.split("\n"), 1):
+        # An entry that is no longer used; `#~|` is what such a text was before.
+        obsolete = line.lstrip().startswith("#~")
+        said = line.strip().removeprefix("#~").strip() if obsolete else line.strip()
+        if obsolete and said.startswith("|"):
+            lines.append("")
+            continue
+        if (found := _LINE.fullmatch(said)) is None:
+            raise Unreadable(f'{file}:{number}: this is no line of a .po file; texts are written msgid "…" and msgstr '
+                             '"…", each in quotes that end on their line; after \\ stands \\, ", n, r or t')
+        if found[1] is not None:
+            if found[1] not in _NEXT[keyword]:
+                raise Unreadable(f"{file}:{number}: {found[1]} stands where {' or '.join(_NEXT[keyword])} belongs")
+            keyword, within = found[1], True
+            said = f"{found[1]} {found[2]}"
+        elif found[2] is not None and not within:
+            raise Unreadable(f"{file}:{number}: this text belongs to no msgid or msgstr")
+        elif said.startswith("#"):
+            within = False
+        lines.append(f"#~ {said}" if obsolete else said)
+    return "\n".join(lines)
 
 
 # What is said by the libraries that look at bodies and parameters: marshmallow, json and csv.
