@@ -26,6 +26,7 @@ from .cases import Case, Suite, Thing
 from .yaml_nodes import line_of
 
 OTHERS = "others"
+MOST_ASKED = 50_000  # pairs of a principal and an object of all cases together
 _PARTS = ("clock", "env", "principals", "objects", "cases")
 _USUAL = datetime(2026, 11, 18, 10)  # on the wall, where no clock is given: a Wednesday morning
 _NOTHING = ("nothing", "none", "no", "never", "-", "~", "null")
@@ -59,12 +60,17 @@ def failures(policy: Policy, path: Path, zone: tzinfo = UTC) -> list[Finding]:
 
 
 class _Reader(World):
-    """One pass over the nodes of a file of cases; `used` are the principals and objects that some case names."""
+    """One pass over the nodes of a file of cases.
+
+    used   the principals and objects that some case names
+    asked  number of pairs of a principal and an object that the cases name
+    """
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,
                  roles: Collection[str] | None, zone: tzinfo) -> None:
         super().__init__(text, file, vocabulary, scopes, roles, zone)
         self.used: set[str] = set()
+        self.asked = 0
 
     def suite(self) -> Suite:
         root = self.root()
@@ -107,6 +113,12 @@ class _Reader(World):
         who = tuple(word for word in people if word in self.principals)
         things = tuple(self.things[word] for word in objects if word in self.things)
         self.used.update(people, objects)
+        self.asked += len(who) * len(things)
+        if self.asked > MOST_ASKED:
+            # By an alias, a short file repeats a long case as often as it likes.
+            self.report(node, f"the cases ask about more than {MOST_ASKED} pairs of a principal and an object; make "
+                              "lists shorter")
+            who = ()
         # With an object that is not known, a permission of it cannot be known either.
         may = self.may(parts.get("may"), who, things, {*people, *objects}, whole=len(things) == len(objects))
         principals = tuple((word, self.principals[word]) for word in who)

@@ -14,6 +14,8 @@ import yaml
 from ..wording.finding import Finding
 from ..wording.suggestions import did_you_mean
 
+_LONGEST = 100  # characters of a number, a time or a truth value
+_TEXT = "tag:yaml.org,2002:str"
 Entry = tuple[str, yaml.Node, yaml.Node]  # name, and the nodes of key and value
 _WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
 _OPENED = {"while parsing a flow sequence": "list", "while parsing a flow mapping": "mapping"}
@@ -118,10 +120,13 @@ class Nodes:
         """The Python value of a scalar, as YAML 1.1 reads it; of anything else the node itself."""
         if not isinstance(node, yaml.ScalarNode):
             return node
+        # Numbers on the base of 60, such as 1:59:59, take quadratic time.
+        if len(node.value) > _LONGEST and node.tag != _TEXT:
+            return node
         try:
             return yaml.SafeLoader("").construct_object(node)
-        except (yaml.YAMLError, ValueError):
-            # A date that is none, an unknown tag.
+        except (yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError):
+            # A date that is none, an unknown tag, a tag that does not fit: PyYAML lets errors of its own code through.
             return node
 
     def _report_syntax(self, error: yaml.MarkedYAMLError) -> None:
