@@ -67,6 +67,22 @@ def test_its_permissions_are_no_words(serve):
     assert services.registry.migrations == discover().migrations
 
 
+def test_what_the_api_tells_of_the_rules_does_not_know_it(serve):
+    app = serve("comments")
+    given = Given(app, "default")
+    admin = log_in(app, given.user("admin"))
+    asked = {"as": "editor", "permission": "comment.view"}
+    for path in ("explain", "who"):
+        answer = admin.get(f"/api/admin/policy/{path}", query_string=asked)
+        assert (answer.status_code, answer.mimetype) == (400, "application/problem+json"), answer.text
+    for path in ("", "/matrix", "/review", "/unused"):
+        answer = admin.get(f"/api/admin/policy{path}")
+        assert (answer.status_code, "comment." in answer.text.replace("comment.csv", "")) == (200, False), path
+    refused = admin.post("/api/tokens", json={"name": "n", "scopes": ["read:comments"]})
+    assert [fault["code"] for fault in refused.json["errors"]] == ["unknown_scope"], refused.json
+    assert admin.post("/api/tokens", json={"name": "n", "scopes": ["read:articles"]}).status_code == 201
+
+
 @pytest.mark.parametrize(("names", "sentence"), [
     (["comnts"], "^without: there is no shipped collection 'comnts'; did you mean comments?"),
     (["users"], "^without: users cannot be left out, because Gatepost itself needs them"),
