@@ -115,16 +115,18 @@ class Title(Line):
     """A line that is loaded without blanks at its ends, and with one blank for several inside it."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text = super()._deserialize(value, attr, data, **kwargs)
-        return _BLANKS.sub(_one_blank, text.strip())
+        text = super()._deserialize(value, attr, data, **kwargs).strip()
+        return text if text.isascii() and "  " not in text else _BLANKS.sub(_one_blank, text)
 
 
 class Name(Title):
     """A name of a person or a thing: a `Title` without characters that a reader does not see."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        # A reader takes each of them but the ideographic one for the ordinary blank.
-        text = _LIKE_BLANKS.sub(" ", super()._deserialize(value, attr, data, **kwargs))
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not text.isascii():
+            # A reader takes each of them but the ideographic one for the ordinary blank.
+            text = _LIKE_BLANKS.sub(" ", text)
         if not is_visible(text):
             raise ValidationError("Invisible characters and marks of direction are not allowed in a name.")
         return text
