@@ -23,6 +23,7 @@ from typing import IO, BinaryIO, cast
 from models.contents import Contents
 from policies.loading.snapshot import LARGEST_SNAPSHOT
 
+DIALECTS = ("sqlite", "postgres")
 FORMAT = 1
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 4 << 20  # bytes
@@ -68,6 +69,15 @@ class Manifest:
     contents: Contents
     parts: Mapping[str, Part]
 
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether what is said of the backup has the types that it should have."""
+        rows, migrations, head = self.contents
+        return (isinstance(self.made_at, str) and isinstance(self.version, str) and self.dialect in DIALECTS
+                and all(isinstance(number, int) for number in rows.values())
+                and all(isinstance(name, str) for names in migrations.values() for name in names)
+                and (head is None or isinstance(head, str)))
+
     def text(self) -> bytes:
         """The manifest as it stands in the archive."""
         said = {"format": FORMAT, **asdict(self), "contents": self.contents._asdict()}
@@ -85,7 +95,10 @@ class Manifest:
                 raise BadArchive("The manifest of the archive names a file that no backup has.")
             if any(part.bytes < 0 or (name != DATABASE and part.bytes > LARGEST_TEXT) for name, part in parts.items()):
                 raise BadArchive("The manifest of the archive names a file that is larger than any that a backup has.")
-            return cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
+            found = cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
+            if not found.is_well_formed:
+                raise ValueError
+            return found
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise BadArchive("The manifest of the archive cannot be read.") from None
 
@@ -131,7 +144,9 @@ def unpack(archive: Path, folder: Path) -> Manifest:
                 # To the end: only there is the checksum.
                 while bounded.read(_BLOCK):
                     pass
-        except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        # Of headers with numbers that are none, tarfile raises what `int` does.
+        except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, LookupError, OverflowError
+                ) as error:
             raise BadArchive(f"{archive} is not as it was written: {error}.") from error
     return manifest
 
