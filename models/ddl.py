@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from playhouse.migrations import MigrationError
 
 from models.engine.database import Database
-from models.engine.words import SIGNS
+from models.engine.words import mark, vector
 from models.records.mailboxes import normalize
 
 _AT_ONCE = 1000  # rows that a statement reads
@@ -62,7 +62,8 @@ def run(database: Database, *statements: str) -> None:
         database.execute_sql(written.replace("%", percent).strip())
 
 
-# What `table`, `index`, `searchable` and `loadable` make is frozen like a migration: plugins have released it.
+# What `table`, `index` and `loadable` make is frozen like a migration: plugins have released it. `searchable` changes
+# with the words of a text; a migration of Gatepost then makes the indexes of plugins anew, too.
 _EVERY_ROW = (
     "id {id} NOT NULL PRIMARY KEY",
     "tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT",
@@ -149,7 +150,8 @@ def _check(name: str) -> None:
         raise MigrationError(f"the name {name} is longer than {_LONGEST_NAME} characters; give a shorter one")
 
 
-# What FTS5 is given are words and spaces, and no character but a space ends a word.
+# FTS5 is given folded words of ASCII letters, digits and characters beyond ASCII, and spaces: it folds nothing, and a
+# space alone ends a word.
 # External content: the words alone are stored twice, not the texts. Rows are told apart by rowid, which VACUUM keeps
 # where a table has further indexes.
 _SEARCH_SQLITE = (
@@ -161,12 +163,10 @@ _SEARCH_SQLITE = (
     "CREATE VIEW {table}_words AS SELECT rowid AS number, {words} FROM {table}",
     """
     CREATE VIRTUAL TABLE {table}_search USING fts5(
-        {columns}, content='{table}_words', content_rowid='number', columnsize=0,
-        tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Cf Cn Co Cs'")
+        {columns}, content='{table}_words', content_rowid='number', columnsize=0, tokenize="ascii")
     """,
     # Bytes of words that are gathered before they are written: loads write longer runs.
     "INSERT INTO {table}_search ({table}_search, rank) VALUES ('hashsize', 8388608)",
-    "INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')",
     """
     CREATE TRIGGER {table}_search_update AFTER UPDATE OF tenant_id, {columns} ON {table} BEGIN
         INSERT INTO {table}_search ({table}_search, rowid, {columns}) VALUES ('delete', OLD.rowid, {old});
@@ -179,38 +179,93 @@ _SEARCH_SQLITE = (
     END
     """,
 )
-# The same words as `models.engine.words.of_tenant` gives. Collation "C": no locale of the server decides.
-_SEARCH_POSTGRES = (
-    """
-    ALTER TABLE {table} DROP COLUMN IF EXISTS search, ADD COLUMN search tsvector GENERATED ALWAYS AS (
-        to_tsvector('simple', replace(
-            ' ' || btrim(regexp_replace(({text}) COLLATE "C", '[{signs}]+', ' ', 'g')),
-            ' ', ' ' || translate(right(tenant_id::text, 6), '0123456789', 'ghijklmnop')))) STORED
-    """,
-    "CREATE INDEX {table}_search ON {table} USING gin (search)",
-)
+# Indexes of before, whose words the database folded.
+_OUTDATED_SQLITE = """
+    SELECT name, (SELECT group_concat(name) FROM pragma_table_info(made.name)) FROM sqlite_schema AS made
+    WHERE type = 'table' AND sql LIKE '%fts5%_words%' AND sql NOT LIKE '%tokenize="ascii"%' ORDER BY name
+"""
+_OUTDATED_POSTGRES = """
+    SELECT attrelid::regclass::text, pg_get_expr(adbin, adrelid) FROM pg_attrdef
+    JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+    WHERE attname = 'search' AND attgenerated = 's' AND pg_get_expr(adbin, adrelid) LIKE '%%tenant_id%%' ORDER BY 1
+"""
+_COALESCED = re.compile(r'COALESCE\("?(\w+)"?,')
+_AT_ONCE = 5000  # rows
 
 
 def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
     """Index the words of these text columns of `table` for `q`, each tenant's apart; an older index is made anew.
 
-    The table has a `tenant_id`, as `table` makes it. New rows are indexed by `models.records.search`, later changes by
-    the database.
+    The table has a `tenant_id`, as `table` makes it. `models.records` indexes the rows that it stores; on SQLite
+    triggers follow later changes.
     """
-    def each(form: str) -> str:
-        return ", ".join(form.format(name) for name in columns)
+    names = {"table": table, "columns": ", ".join(columns)}
+    if database.dialect == "sqlite":
+        for name, form in (("words", "gatepost_words(tenant_id, {0}) AS {0}"),
+                           ("old", "gatepost_words(OLD.tenant_id, OLD.{0})"),
+                           ("new", "gatepost_words(NEW.tenant_id, NEW.{0})")):
+            names[name] = ", ".join(form.format(column) for column in columns)
+        run(database, *(statement.format(**names) for statement in _SEARCH_SQLITE))
+        _index_rows(database, table, names["columns"])
+    else:
+        run(database, f"ALTER TABLE {table} DROP COLUMN IF EXISTS search, ADD COLUMN search tsvector")
+        _fill_column(database, table, names["columns"])
+        run(database, f"CREATE INDEX {table}_search ON {table} USING gin (search)")
 
-    names = {
-        "table": table,
-        "columns": ", ".join(columns),
-        "words": each("gatepost_words(tenant_id, {0}) AS {0}"),
-        "old": each("gatepost_words(OLD.tenant_id, OLD.{0})"),
-        "new": each("gatepost_words(NEW.tenant_id, NEW.{0})"),
-        "text": " || ' ' || ".join(f"coalesce({name}, '')" for name in columns),
-        "signs": SIGNS,
-    }
-    for statement in _SEARCH_SQLITE if database.dialect == "sqlite" else _SEARCH_POSTGRES:
-        run(database, statement.format(**names))
+
+def outdated_search(database: Database) -> list[tuple[str, list[str]]]:
+    """The tables whose index an older version of `searchable` has made, and the columns that it indexes."""
+    if database.dialect == "sqlite":
+        return [(index.removesuffix("_search"), [f'"{column}"' for column in columns.split(",")])
+                for index, columns in database.query(_OUTDATED_SQLITE)]
+    return [(table, [f'"{column}"' for column in _COALESCED.findall(expression)])
+            for table, expression in database.query(_OUTDATED_POSTGRES, [])]
+
+
+def _index_rows(database: Database, table: str, columns: str) -> None:
+    last, done, whole = -1 << 63, 0, _count(database, table)
+    while numbers := database.query(f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT {_AT_ONCE}",
+                                    [last]):
+        database.query(f"INSERT INTO {table}_search (rowid, {columns}) SELECT number, {columns} FROM {table}_words "
+                       "WHERE number > ? AND number <= ?", [last, numbers[-1][0]])
+        last, done = numbers[-1][0], done + len(numbers)
+        _tell(database, done, whole)
+    if done:
+        # In one piece: else a later writer would have to merge the pieces while others wait.
+        database.query(f"INSERT INTO {table}_search ({table}_search) VALUES ('optimize')")
+
+
+def _fill_column(database: Database, table: str, columns: str) -> None:
+    """Write the words beside the table, and then the table anew: an UPDATE would leave it, and each of its indexes,
+    twice as large."""
+    last, done, whole = "00000000-0000-0000-0000-000000000000", 0, _count(database, table)
+    if not whole:
+        return
+    run(database, "CREATE TEMPORARY TABLE words_of_rows (id uuid, words tsvector)")
+    while rows := database.query(f"SELECT id, tenant_id, {columns} FROM {table} WHERE id > %s ORDER BY id "
+                                 f"LIMIT {_AT_ONCE}", [last]):
+        with database.cursor().copy("COPY words_of_rows FROM STDIN") as copy:
+            for id, tenant_id, *texts in rows:
+                copy.write_row((id, vector(texts, mark(tenant_id))))
+        last, done = rows[-1][0], done + len(rows)
+        _tell(database, done, whole)
+    run(database,
+        "ALTER TABLE words_of_rows ADD PRIMARY KEY (id)",
+        "ANALYZE words_of_rows",
+        "CREATE FUNCTION pg_temp.words_of_row(uuid) RETURNS tsvector LANGUAGE sql STABLE "
+        "AS 'SELECT words FROM pg_temp.words_of_rows WHERE id = $1'",
+        f"ALTER TABLE {table} ALTER COLUMN search TYPE tsvector USING pg_temp.words_of_row(id)",
+        "DROP FUNCTION pg_temp.words_of_row(uuid)",
+        "DROP TABLE words_of_rows")
+
+
+def _count(database: Database, table: str) -> int:
+    return int(database.query(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def _tell(database: Database, done: int, whole: int) -> None:
+    if database.report is not None:
+        database.report(done, whole)
 
 
 def loadable(database: Database, table: str) -> None:

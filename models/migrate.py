@@ -94,10 +94,12 @@ def missing(waiting: Sequence[str]) -> str:
 
 
 def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
-            before: Callable[[], object] | None = None, sealer: Sealer | None = None) -> tuple[str, ...]:
+            before: Callable[[], object] | None = None, sealer: Sealer | None = None,
+            report: Callable[[int, int], object] | None = None) -> tuple[str, ...]:
     """Apply what is pending, each migration in a transaction of its own; what was applied (`gatepost/0001_accounts`).
 
-    `sealer` proves what was sealed, where a migration changes that; without it such a migration fails.
+    `sealer` proves what was sealed, where a migration changes that; without it such a migration fails. `report` is told
+    how many rows of a table a long migration has done, and of how many.
 
     `before` is called first where the database holds something, for a backup. A second process that upgrades at the
     same time waits, and finds nothing left to do. Raises MigrationError for files that cannot be used, and where newer
@@ -116,12 +118,12 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
             raise MigrationError(_is_newer(newer))
         if before is not None and database.get_tables():
             before()
-        database.sealer = sealer
+        database.sealer, database.report = sealer, report
         try:
             applied = [f"{name}/{migration}" for name, runner in runners.items()
                        for migration in runner.up()]  # type: ignore[no-untyped-call]
         finally:
-            database.sealer = None
+            database.sealer = database.report = None
     database.analyze()
     return tuple(applied)
 

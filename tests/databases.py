@@ -35,6 +35,10 @@ STOP_PATIENCE = 3.0  # seconds
 
 _numbers = itertools.count(1)
 
+# Locales of a database on Postgres, for CREATE DATABASE: without any letter beyond ASCII, and with letters of its own.
+NO_LETTERS = "LC_COLLATE 'C' LC_CTYPE 'C'"
+TURKISH = "LOCALE_PROVIDER icu ICU_LOCALE 'tr'"
+
 
 class Server:
     """A Postgres server that the tests own."""
@@ -279,8 +283,8 @@ def prepare(url: str) -> None:
     database.close_all()
 
 
-def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool = True) -> str:
-    """The URL of a new database, migrated or empty."""
+def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool = True, locale: str = "") -> str:
+    """The URL of a new database, migrated or empty. `locale`: what CREATE DATABASE says of it; then it is empty."""
     if dialect == "sqlite":
         factory = request.getfixturevalue("tmp_path_factory")
         path = factory.mktemp("database") / "gatepost.db"
@@ -289,8 +293,8 @@ def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool
         return f"sqlite:///{path}"
     server = request.getfixturevalue("postgres_server")
     name = f"gatepost_{os.getpid()}_{next(_numbers)}"
-    template = request.getfixturevalue("postgres_template") if migrated else "template0"
-    server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    template = request.getfixturevalue("postgres_template") if migrated and not locale else "template0"
+    server.execute(f"CREATE DATABASE {name} TEMPLATE {template} {locale}")
     return server.url(name)
 
 

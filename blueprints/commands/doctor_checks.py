@@ -168,7 +168,7 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
         for collection in collections:
             if collection.search:
                 try:
-                    if has_lost_words(database, collection.model):
+                    if has_lost_words(database, collection.model, WORDS):
                         lost.append(collection.name)
                 except TimedOut:
                     unknown.append(collection.name)

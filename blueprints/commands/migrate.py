@@ -17,7 +17,7 @@ from blueprints.commands.context import load_settings, migrations, require_insta
 from blueprints.commands.instance import database_of, lacking, settle_restore
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.policy.folders import outdated_lines
-from blueprints.commands.printing import echo, echo_lines
+from blueprints.commands.printing import echo, echo_lines, progress
 from blueprints.http.auditing.trail import sealer
 from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database
@@ -61,8 +61,9 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 echo_lines("\n".join(said) or "Nothing to do.")
                 sys.exit(bool(said))
             keys = Keys.load(settings.secret_file)
-            applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
-                              sealer=sealer(keys, lenient=leave_unproved))
+            with progress("Indexing words") as report:
+                applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
+                                  sealer=sealer(keys, lenient=leave_unproved), report=report)
             removed = retention.remove_old(settings.backups) if saved else []
             refused, missing = outdated_lines(database), lacking(database)
         except RowError as error:

@@ -15,6 +15,7 @@ from typing import Any
 from models.base import Rows, now
 from models.engine.database import Database, current
 from models.engine.errors import TimedOut
+from models.records.search import index_changed
 from models.records.table import Table
 from models.tables import erasure, remains, traces
 from models.tables.audit import Audit, add
@@ -192,8 +193,10 @@ def _settle(person: User, collection: Collection, fate: str, heir: User | None, 
     stamps = {model.version: model.version + 1, model.updated_at: at}
     ids = [row.id for row in model.select(model.id).where(where)]
     for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start:start + _AT_ONCE]
         model.update({**{getattr(model, name): value for name, value in changes.items()}, **stamps}).where(
-            model.id.in_(ids[start:start + _AT_ONCE])).execute()
+            model.id.in_(some)).execute()
+        index_changed(current, model, changes, some)
 
 
 def _last(person: User) -> CannotErase:

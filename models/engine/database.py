@@ -69,6 +69,8 @@ class Database(pw.Database):
     read_only = False  # whether this is a copy (SQLite) that cannot be written to, opened for reading
     proof: str  # a statement that cannot succeed without the server or the file
     sealer: Sealer | None = None  # while migrations run
+    # Is told how many rows of a table a long migration has done, and of how many.
+    report: Callable[[int, int], object] | None = None
     _state: Any  # peewee's note of this thread's connection
     _pool: Pool
     _damage: Damaged | None = None

@@ -1,9 +1,12 @@
-"""The words of a text as the index of words holds them, each marked with its tenant.
+"""Tokens of a text for the full-text index: its words, folded, each prefixed with its tenant.
 
 A word is a run of letters, combining marks and decimal digits of any script (categories L, M and Nd of Unicode 14, but
-no variation selector): `O'Brien` is two words, `m²` is `m`. Six letters before each word tell tenants apart: one
-tenant's words are other terms of the index than another's, so that a search reads no more where others use its words
-often. Two tenants have the same letters once in 16 million; a search asks for the tenant of each row besides.
+no variation selector): `O'Brien` is two words, `m²` is `m`. Words that differ in case alone, or in how a letter is
+encoded, are one token (`fold`). No database folds or splits by itself, so no locale decides what a search finds.
+
+Six letters before each word tell tenants apart: one tenant's words are other terms of the index than another's, so that
+a search reads no more where others use its words often. Two tenants have the same letters once in 16 million; a search
+asks for the tenant of each row besides.
 
 The indexes hold what these functions gave: after a change here a migration makes all of them anew (`ddl.searchable`).
 """
@@ -11,10 +14,13 @@ The indexes hold what these functions gave: after a change here a migration make
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain, islice, repeat
 
-# All other assigned characters, as ranges of a character class that `re` and Postgres read alike. They are written out,
-# because another version of Python or another locale of Postgres would split words that are stored otherwise.
+# All other assigned characters, as ranges of a character class. They are written out, because another version of Python
+# would split words that are stored otherwise.
 _PLAIN = (
     r"\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
     r"\u02c2-\u02c5\u02d2-\u02df\u02e5-\u02eb\u02ed\u02ef-\u02ff\u0375\u037e\u0384-\u0385\u0387\u03f6\u0482"
@@ -56,13 +62,35 @@ _RARE = (
     r"\U0001da85-\U0001da8b\U0001e14f\U0001e2ff\U0001e8c7-\U0001e8cf\U0001e95e-\U0001ed3d\U0001eef0-\U0001fbca"
     r"\U000e0001-\U000e01ef"
 )
-SIGNS = _PLAIN + _RARE
 
 _WORD = re.compile(f"[^{_PLAIN}]+")
 # A class with characters beyond the first plane is looked through one by one, so it is kept for texts that have them.
-_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _RARE_SIGN = re.compile(f"[{_RARE}]+")
-_LATIN = bytes(ord(" ") if _WORD.fullmatch(chr(code)) is None else code for code in range(256))
+# Scripts with marks of their own, marks of others, a sign that decomposes to one, and all beyond the first plane: what
+# takes more than the folding of one letter after the other.
+_MARKED = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u1cff\u1dc0-\u1dff\u1f80-\u1fff\u20d0-\u20ff\u2adc\u2cef-\u2cf1\u2d7f\u2de0-\u2dff"
+    "\u302a-\u302f\u3099\u309a\ua66f-\ua67d\ua69e\ua69f\ua6f0\ua6f1\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7dc\ua800-\uabff"
+    "\ufb1e\ufe20-\ufe2f\U00010000-\U0010ffff]")
+# Letters and marks that Unicode 15 to 17 have added, and that fold, decompose or change their order. They stay as they
+# are: a newer version of Python would fold words that are stored otherwise.
+_LATER_PLAIN = r"\u0897\u1acf-\u1aeb\u1c89\u1c8a\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7dc"
+_LATER_RARE = (
+    r"\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010efa-\U00010eff\U00011380-\U000113ff\U00011f00-\U00011f5f"
+    r"\U00016100-\U0001613f\U00016d40-\U00016d7f\U00016ea0-\U00016edf\U0001e030-\U0001e08f\U0001e4d0-\U0001e4ff"
+    r"\U0001e5d0-\U0001e5ff\U0001e6c0-\U0001e6ff"
+)
+_IOTA = re.compile("[\u0345\u1f80-\u1fff]")  # below a letter, and letters that have one
+_SETTLED = re.compile(f"[^{_LATER_PLAIN}{_LATER_RARE}]+")
+# Python sorts marks in a time that grows with the square of their number. No language has so many on one letter.
+_MANY_MARKS = re.compile(r"\W{31}")
+# Words of Latin-1, folded. Two letters become others than those of Latin-1: `split` sees to them.
+_SHARP_S, _MICRO = b"\xdf", b"\xb5"
+_LATIN = bytes(ord(" " if _WORD.fullmatch(chr(code)) is None else chr(code).lower()) for code in range(256))
+# Bytes that a tsvector of Postgres can have, and a word in it; places of a word, and the bytes that each of them takes.
+_LARGEST, _LONGEST, _MOST_PLACES, _LAST_PLACE, _PER_WORD, _PER_PLACE = 1_000_000, 2046, 255, 16383, 3, 2
+_SHORT, _SHORT_WORD = 200_000, 500  # characters of a written one, and of a word, that need not be counted
+_known_places: list[str] = []
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -72,22 +100,108 @@ def mark(tenant_id: str) -> str:
     return tenant_id[-6:].translate(_LETTERS)
 
 
+def fold(text: str) -> str:
+    """Text without differences of case and encoding: the full case folding of Unicode 14, in NFC.
+
+    `ß` folds to `ss`, `ς` to `σ`. `İ` and `ı` fold to `i`, as `I` does, because no text says whether it is Turkish.
+    """
+    if _MARKED.search(text):
+        return _SETTLED.sub(lambda found: _fold_marked(found[0]), text)
+    return _fold_plain(text)
+
+
+def _fold_marked(text: str) -> str:
+    # Marks of their own may stand in another order than folding leaves them in (Unicode, definition D145).
+    if _IOTA.search(text) or not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFD", text)
+    return _fold_plain(text)
+
+
+def _fold_plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold().replace("ı", "i").replace("i\u0307", "i"))
+
+
 def split(text: str) -> list[str]:
-    """The words of a text, as they are written there."""
+    """The words of a text, folded."""
     try:
-        return text.encode("latin-1").translate(_LATIN).decode("latin-1").split()
+        latin = text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD.findall(_RARE_SIGN.sub(" ", text) if _BEYOND.search(text) else text)
+        return _split_any(text)
+    if _MICRO in latin:
+        return _split_any(text)
+    words = latin.translate(_LATIN)
+    if _SHARP_S in words:
+        words = words.replace(_SHARP_S, b"ss")
+    return words.decode("latin-1").split()
+
+
+def _split_any(text: str) -> list[str]:
+    if not _MARKED.search(text):
+        return _WORD.findall(_fold_plain(text))
+    words = _WORD.findall(_RARE_SIGN.sub(" ", text))
+    joined = " ".join(words)
+    if _MANY_MARKS.search(joined):
+        return [word.casefold() if _MANY_MARKS.search(word) else fold(word) for word in words]
+    return fold(joined).split()
 
 
 def marked(text: str | None, mark: str) -> str | None:
-    """The words of a text, each behind `mark`, with spaces in between; None for None."""
+    """The words of a text, folded, each behind `mark`, with spaces in between; None for None."""
     if text is None:
         return None
-    found = split(text)
-    return f"{mark}{f' {mark}'.join(found)}" if found else ""
+    words = split(text)
+    return f"{mark}{f' {mark}'.join(words)}" if words else ""
 
 
 def of_tenant(tenant_id: str, text: str | None) -> str | None:
     """`marked` for a tenant: on SQLite the function `gatepost_words` of each connection."""
     return marked(text, mark(tenant_id))
+
+
+def vector(texts: Iterable[str | None], mark: str) -> str:
+    """The words of several texts as Postgres reads a tsvector: each behind `mark`, with its place.
+
+    No phrase goes on in the next text. Postgres takes no vector of more than a megabyte: of larger ones the first words
+    are kept.
+    """
+    found = [split(text) if text else [] for text in texts]
+    parts, place, longest = [], 0, 0
+    for words in found:
+        endings = islice(_places(place + len(words)), place, None)
+        parts.append("".join(chain.from_iterable(zip(repeat(mark), words, endings))))
+        place += len(words) + 1
+        longest = max(longest, *map(len, words), 0)
+    written = "".join(parts)
+    return written if len(written) <= _SHORT and longest <= _SHORT_WORD else _shortened(found, mark)
+
+
+def _places(most: int) -> list[str]:
+    """`:1 `, `:2 ` and so on, what a word in a written tsvector ends with; at least so many."""
+    if len(_known_places) < most:
+        _known_places.extend(f":{min(number, _LAST_PLACE)} " for number in range(len(_known_places) + 1, most + 1))
+    return _known_places
+
+
+def _shortened(found: Iterable[list[str]], mark: str) -> str:
+    places: dict[str, list[str]] = {}
+    size = before = 0
+    for words in found:
+        for place, word in enumerate(words, before + 1):
+            known = places.get(word)
+            if known is None:
+                length = len(mark) + len(word.encode())
+                if length > _LONGEST:
+                    continue
+                known = places[word] = []
+                size += length + _PER_WORD
+            if len(known) < _MOST_PLACES:
+                size += _PER_PLACE
+                if size > _LARGEST:
+                    return _written(places, mark)
+                known.append(str(min(place, _LAST_PLACE)))
+        before += len(words) + 1
+    return _written(places, mark)
+
+
+def _written(places: Mapping[str, list[str]], mark: str) -> str:
+    return " ".join(f"{mark}{word}:{','.join(numbers)}" for word, numbers in places.items() if numbers)

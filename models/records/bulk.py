@@ -28,6 +28,9 @@ def load(database: Database, model: type[Table], columns: Sequence[str], rows: S
             search.index_together(database, model, lambda: cursor.executemany(
                 f'INSERT INTO main."{table}" ({names}) VALUES ({marks})', rows))
         else:
+            if search.in_row(database, model):
+                names += f', "{search.column(model).column_name}"'
+                rows = [(*row, search.vector_of(model, dict(zip(columns, row, strict=True)))) for row in rows]
             with cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in rows:
                     copy.write_row(row)

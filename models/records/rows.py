@@ -12,7 +12,7 @@ from models.engine.database import current
 from models.engine.errors import Outdated
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from models.records.columns import TimeField, reader
-from models.records.search import index_new
+from models.records.search import WORDS, in_row, index_changed, index_new, vector_of, words_column
 from models.records.table import Record, stored
 from models.records.times import now
 
@@ -105,10 +105,16 @@ class Rows(Generic[T]):
         Raises `AlreadyExists`, `InvalidReference`.
         """
         row.stamp(self.tenant_id, now())
-        values = stored(row, self.model._meta.fields)
-        statement = self._kept("insert", lambda: self.model.insert({name: Bind(name) for name in values}))
+        fields = self.model._meta.fields
+        values = stored(row, fields)
+        inside = in_row(current, self.model)
+        if inside:
+            values[WORDS] = vector_of(self.model, values)
+        statement = self._kept("insert", lambda: self.model.insert(
+            {**{name: Bind(name) for name in fields}, **words_column(current, self.model)}))
         statement.write(current, values)
-        index_new(current, self.model, values)
+        if self.model.searched and not inside:
+            index_new(current, self.model, values)
         row._dirty.clear()
         return row
 
@@ -123,12 +129,17 @@ class Rows(Generic[T]):
             return row
         stamps = {"version": row.version + 1, "updated_at": row.updated_at if "updated_at" in names else now()}
         names |= set(stamps)
+        words = in_row(current, self.model) and not names.isdisjoint(self.model.searched)
 
         def query() -> pw.ModelUpdate:
-            return self.model.update({name: Bind(name) for name in sorted(names)}).where(*self._as_read())
+            return self.model.update({
+                **{name: Bind(name) for name in sorted(names)},
+                **(words_column(current, self.model) if words else {})}).where(*self._as_read())
 
         statement = self._kept(frozenset(names), query)
         values = {**stored(row, names), **stamps, ".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
+        if words:
+            values[WORDS] = vector_of(self.model, stored(row, ("tenant_id", *self.model.searched)))
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
         # Only now: work that failed may be repeated with the same row.
@@ -139,7 +150,13 @@ class Rows(Generic[T]):
     def change(self, changes: Mapping[pw.Field, Any], *where: pw.Expression) -> int:
         """Change all rows that satisfy `where` (`{Product.stock: Product.stock - 1}`); their number."""
         stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
-        return self.model.update(stamped).where(self.mine, *where).execute()
+        query = self.model.update(stamped).where(self.mine, *where)
+        names = {field.name for field in changes}
+        if names.isdisjoint(self.model.searched):
+            return query.execute()
+        ids = [id for id, in query.returning(self.model.id).tuples().execute()]
+        index_changed(current, self.model, names, ids)
+        return len(ids)
 
     def add(self, column: pw.Field, amount: int, id: str) -> bool:
         """Add `amount` to a number of one row, unless that would make it negative; whether it was done."""

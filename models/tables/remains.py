@@ -27,7 +27,7 @@ def overwrite(database: Database, changed: Sequence[type[Table]], patience: floa
     `Unavailable`: then it can be repeated.
     """
     with _unhurried(database):
-        for model in changed:
+        for model in changed if database.dialect == "sqlite" else ():
             index_anew(database, model)
         until = monotonic() + patience
         while True:

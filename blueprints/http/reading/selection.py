@@ -73,7 +73,7 @@ class Selection:
             values |= bound
         if asked.q is not None:
             conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
-            values["q"] = search.words(asked.q, call.tenant_id)
+            values["q"] = search.words(asked.q, call.tenant_id, database.dialect)
             rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             column, values["snapshot"] = self._collection.by_snapshot(snapshot)

@@ -84,10 +84,10 @@ def test_the_index_holds_the_words_of_every_row(way: str, opened: Database) -> N
     rows = Rows(Article, Tenant.add("birds").id)
     opened.transact(lambda: WAYS[way](opened, rows))
     check_index(opened)
-    owl = search.words("owl", rows.tenant_id)
+    owl = search.words("owl", rows.tenant_id, "sqlite")
     found = rows.select(Article.title).where(search.matching(Article, "sqlite", owl)).tuples()
     assert list(found) == [("owl",)]
-    nothing = search.words("nothing", rows.tenant_id)
+    nothing = search.words("nothing", rows.tenant_id, "sqlite")
     assert not rows.select().where(search.matching(Article, "sqlite", nothing)).count()
 
 
@@ -106,7 +106,7 @@ def test_after_a_load_the_index_is_in_one_piece_and_whole(opened: Database) -> N
     assert pieces(opened) == 1
     check_index(opened)
     opened.transact(lambda: rows.insert(article("owl")))
-    owl = search.words("owl", rows.tenant_id)
+    owl = search.words("owl", rows.tenant_id, "sqlite")
     assert rows.select().where(search.matching(Article, "sqlite", owl)).count() == 2
 
 

@@ -88,7 +88,7 @@ def recalled(database: Database, tenant: str) -> int:
 
 
 def searched(database: Database, tenant: str) -> int:
-    found = search.matching(Product, database.dialect, pw.Value(search.words("walnut", tenant)))
+    found = search.matching(Product, database.dialect, pw.Value(search.words("walnut", tenant, database.dialect)))
     return int(Rows(Product, tenant).select().where(found).count())
 
 
