@@ -72,6 +72,9 @@ def database(database: Database) -> Found:
         return Found(State.DOWN, str(damage))
     if (loss := database.loss()) is not None:
         return Found(State.DEGRADED, loss)
+    with database.connected():
+        if (fault := database.locale_fault()) is not None:
+            return Found(State.DEGRADED, fault)
     return Found(State.OK, database.dialect)
 
 

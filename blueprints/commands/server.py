@@ -57,6 +57,9 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
         try:
             outcome = install(settings, database, registry(), email=admin_email, password=password, demo=demo,
                               new_key=new_key)
+            with database.connected():
+                if (fault := database.locale_fault()) is not None:
+                    echo(f"Warning: the database works, but {fault}.", err=True)
         except KeyFileError as error:
             raise click.ClickException(str(error)) from error
         except (OSError, RowError, CannotHash) as error:

@@ -277,6 +277,11 @@ class Database(pw.Database):
         """What the database has lost and the operator has not yet seen to, and what to do; SQLite alone is asked."""
         return None
 
+    def locale_fault(self) -> str | None:
+        """What filters with `contains` miss because of the locale of the database, and what to do about it; Postgres
+        alone has one. The database is connected."""
+        return None
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
         raise NotImplementedError

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from tests.apps import close, make_app
+from tests.databases import NO_LETTERS, TURKISH, new_database
 from tests.running import GATEPOST, PASSWORD, Instance
 
 USE = ("user", "list")
@@ -166,3 +167,23 @@ def test_without_memory_to_hash_the_password_init_says_so_and_can_be_run_again(e
     monkeypatch.undo()
     again = empty.run("init", "--no-demo", "--admin-password-file", "-", input=PASSWORD)
     assert (again.returncode, "database" in again.stdout.partition("\n")[0]) == (0, True)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("locale", "said"), [
+    (NO_LETTERS, "its locale is C, so that `contains` ignores the case of ASCII letters alone"),
+    (TURKISH, "its locale is tr, so that `contains` takes i and I for different letters"),
+    ("LC_CTYPE 'C.UTF-8'", None)], ids=["C", "tr", "C.UTF-8"])
+def test_a_locale_that_breaks_contains_is_warned_of(request, tmp_path, locale, said):
+    url = new_database("postgres", request, migrated=False, locale=locale)
+    instance = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url})
+    made = instance.run("init", "--no-demo")
+    assert made.returncode == 0
+    finding = next(line for line in instance.run("doctor").stdout.splitlines() if " database " in line)
+    if said is None:
+        assert "Warning" not in made.stderr
+        assert finding.startswith("ok")
+    else:
+        assert said in made.stderr
+        assert finding.startswith("FAIL")
+        assert said in finding

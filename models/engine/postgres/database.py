@@ -64,6 +64,12 @@ def _adapters() -> AdaptersMap:
     return adapters
 
 
+# Whether the locale of the database knows the case of letters, and what it is called.
+_LOCALE = """
+    SELECT 'I' ILIKE 'i', 'Ä' ILIKE 'ä' AND 'Ж' ILIKE 'ж',
+           coalesce(to_jsonb(pg_database) ->> 'daticulocale', to_jsonb(pg_database) ->> 'datlocale', datctype)
+    FROM pg_database WHERE datname = current_database()
+"""
 LOCK_WAIT = 10_000  # milliseconds for which `rewrite` waits for those who use a table
 _OLD_SNAPSHOTS = """
     SELECT count(*) FROM pg_stat_activity
@@ -188,6 +194,15 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             return int(self._state.conn.execute(sql, params).rowcount)
         except Exception as error:
             self.fail(error, sql)
+
+    def locale_fault(self) -> str | None:
+        knows_ascii, knows_others, locale = self.query(_LOCALE)[0]
+        if knows_ascii and knows_others:
+            return None
+        missed = ("takes i and I for different letters" if not knows_ascii
+                  else "ignores the case of ASCII letters alone in long texts")
+        return (f"its locale is {locale}, so that `contains` {missed}; a database keeps its locale: make another one "
+                "with LC_CTYPE 'C.UTF-8', and restore a backup there")
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)
