@@ -66,13 +66,15 @@ def test_it_asks_first_and_needs_room(tmp_path, monkeypatch):
     assert (instance.folder / "gatepost.db").stat().st_size >= before
 
 
-def test_words_that_were_lost_are_found_by_the_doctor_and_indexed_anew(tmp_path):
-    instance = Instance(tmp_path / "instance").made()
+@pytest.mark.both_databases
+def test_words_that_were_lost_are_found_by_the_doctor_and_indexed_anew(instance, dialect):
     assert instance.run("demo", "--articles", "5").returncode == 0
+    index = index_of(Article)
+    lose = (f"INSERT INTO {index} ({index}) VALUES ('delete-all')" if dialect == "sqlite" else
+            "UPDATE articles SET title = 'By another program'")
     database = opened(instance)
     with database.connected():
-        database.transact(lambda: database.write(
-            f"INSERT INTO {index_of(Article)} ({index_of(Article)}) VALUES ('delete-all')"))
+        database.transact(lambda: database.write(lose))
     database.close_all()
     done = instance.run("doctor")
     assert done.returncode == 1
