@@ -284,27 +284,28 @@ def mailboxes(database: Database, table: str, column: str, *, unique: bool = Fal
     An impossible address stays as it is. So do all rows that would have one mailbox, where the column is `unique` in
     the whole instance. A row that changes has another version, because clients keep it by that.
     """
-    mark = "?" if database.dialect == "sqlite" else "%s"
+    placeholder = "?" if database.dialect == "sqlite" else "%s"
     if unique and database.dialect == "postgres":
         run(database, f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # what is free stays free until it is stored
-    changed = {id: spelled for id, written in _texts(database, table, column, mark)
+    changed = {id: spelled for id, written in _texts(database, table, column, placeholder)
                if (spelled := normalize(written) or written) != written}
     if unique:
         wanted = Counter(changed.values())
         for some in _pieces(list(wanted)):
-            marks = ", ".join([mark] * len(some))
+            marks = ", ".join([placeholder] * len(some))
             wanted.update(taken for (taken,) in database.query(
                 f"SELECT {column} FROM {table} WHERE {column} IN ({marks})", some))
         changed = {id: spelled for id, spelled in changed.items() if wanted[spelled] == 1}
     for id, spelled in changed.items():
-        database.execute_sql(f"UPDATE {table} SET {column} = {mark}, version = version + 1 WHERE id = {mark}",
-                             (spelled, id))
+        database.execute_sql(
+            f"UPDATE {table} SET {column} = {placeholder}, version = version + 1 WHERE id = {placeholder}",
+            (spelled, id))
 
 
-def _texts(database: Database, table: str, column: str, mark: str) -> Iterator[tuple[str, str]]:
+def _texts(database: Database, table: str, column: str, placeholder: str) -> Iterator[tuple[str, str]]:
     """The id and this column of each row that has a text there, some rows at a time."""
     after = "00000000-0000-0000-0000-000000000000"
-    while rows := database.query(f"SELECT id, {column} FROM {table} WHERE id > {mark} AND {column} IS NOT NULL "
+    while rows := database.query(f"SELECT id, {column} FROM {table} WHERE id > {placeholder} AND {column} IS NOT NULL "
                                  f"ORDER BY id LIMIT {_AT_ONCE}", (after,)):
         yield from rows
         after = rows[-1][0]

@@ -73,9 +73,8 @@ def database(database: Database) -> Found:
     if (loss := database.loss()) is not None:
         return Found(State.DEGRADED, loss)
     with database.connected():
-        if (fault := database.locale_fault()) is not None:
-            return Found(State.DEGRADED, fault)
-    return Found(State.OK, database.dialect)
+        warning = database.locale_fault()  # no fault of the service: it answers, and only less exactly
+    return Found(State.OK, database.dialect if warning is None else f"{database.dialect}; {warning}")
 
 
 def beat(pulse: Pulse) -> Beat:
