@@ -17,7 +17,7 @@ from typing import Any
 from playhouse.migrations import Migration, MigrationError, Runner
 
 from models.engine.database import Database
-from models.engine.errors import TimedOut, Unavailable
+from models.engine.errors import Moved, TimedOut, Unavailable
 from models.engine.sealer import Sealer
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
@@ -71,9 +71,11 @@ def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> s
     """Why this code cannot use the database as it is, and what to do about it; None where it can.
 
     A history whose directory is not named, such as that of a plugin that is not installed, is no obstacle, nor are
-    rolling migrations of newer code. Raises `Unavailable`.
+    rolling migrations of newer code. One whose rows were moved elsewhere is not to be used. Raises `Unavailable`.
     """
     with database.connected():
+        if (place := database.moved()) is not None:
+            return str(Moved(place))
         runners = _runners(database, directories)
         newer, waiting = _unknown(runners), _pending(runners)
         if strict := _strict(database, newer):

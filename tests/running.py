@@ -79,7 +79,7 @@ class Instance:
         """
         environ = self.environ()
         others = {name: None for name in os.environ if name not in environ}
-        more = {} if app is None else {"obj": lambda _: app}
+        more = {} if app is None else {"obj": lambda _, **_options: app}
         result = CliRunner().invoke(cli, arguments, input, env={**others, **environ}, catch_exceptions=False, **more)
         return Done(result.exit_code, result.stdout, result.stderr)
 

@@ -54,7 +54,8 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
     manifest = _unpacked(archive, scratch, identity)
     if manifest.dialect != live.dialect:
         raise BadArchive(f"The backup is one of {_KINDS[manifest.dialect]}, and database_url names "
-                         f"{_KINDS[live.dialect]}. `gatepost export` and `import` move rows between them.")
+                         f"{_KINDS[live.dialect]}. `gatepost move` takes an instance from SQLite to Postgres, "
+                         "`gatepost export` and `import` take rows both ways.")
     keys = Keys.load(scratch / "secret.key")
     with live.scratch(str(scratch / DATABASE)) as database:
         _compare(database, manifest)

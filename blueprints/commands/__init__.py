@@ -29,6 +29,7 @@ commands: list[click.Command] = [
     Lazy("backup", "blueprints.commands.backup:backup", "Write the instance to one file, while it serves."),
     Lazy("restore", "blueprints.commands.backup:restore_",
          "Make an instance of a backup, or prove that it can be done."),
+    Lazy("move", "blueprints.commands.move:move", "Move all rows from SQLite to an empty Postgres database."),
     Lazy("compact", "blueprints.commands.compact:compact",
          "Give back room that deleted rows have left, and index words anew."),
     Lazy("plugin", "blueprints.commands.plugin.group:plugin", "Begin a plugin, and list those that are installed."),

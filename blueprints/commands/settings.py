@@ -44,7 +44,7 @@ def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
     for name, declared in DECLARED.items():
         value = getattr(settings, name)
         if declared.metadata["secret"] and value:
-            value = _without_password(value)
+            value = without_password(value)
         yield name, _shown(value), _help(declared.metadata["help"], live=declared.metadata["live"])
     for name, setting in settings.of_plugins.declared.items():
         value = settings.of_plugins.values[setting]
@@ -56,7 +56,7 @@ def _help(help: str, *, live: bool) -> str:
     return f"{help}{' [live]' if live else ''}"
 
 
-def _without_password(value: str) -> str:
+def without_password(value: str) -> str:
     """A URL keeps its host, so that one can still tell where the rows are."""
     # Not `urlsplit`: several hosts of Postgres are no URL of RFC 3986.
     front, mark, query = value.partition("?")

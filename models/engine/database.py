@@ -282,6 +282,11 @@ class Database(pw.Database):
         alone has one. The database is connected."""
         return None
 
+    def moved(self) -> str | None:
+        """Where the rows were moved to (`models.moving`), None where they were not; SQLite alone is asked, connected.
+        """
+        return None
+
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
         raise NotImplementedError

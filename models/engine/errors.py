@@ -46,6 +46,17 @@ class InUse(Unavailable):
     """Others use the database, and what was asked for needs it alone."""
 
 
+class Moved(Unavailable):
+    """A SQLite database whose rows were moved to another one. `place`: host, port and name of that one."""
+
+    BEGINNING = "this instance was moved to "
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{self.BEGINNING}{place}, and takes no writes here any more: name that database in "
+                         "database_url; or, to stay here without what was written there, gatepost move --undo")
+        self.place = place
+
+
 class Overloaded(Unavailable):
     """As many threads as may wait for the database are waiting already. `retry_after`: seconds, at least 1."""
 
@@ -104,3 +115,11 @@ class OutOfStock(InvalidState):
 
 class InvalidValue(RowError):
     """A value that cannot be stored: beyond 64 bit, a lone surrogate, of another type, a negative stock."""
+
+
+class NotTaken(InvalidValue):
+    """One of many rows cannot be stored. `number`: which of them, from 1; None where that is not known."""
+
+    def __init__(self, message: str, number: int | None) -> None:
+        super().__init__(message)
+        self.number = number

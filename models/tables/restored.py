@@ -1,4 +1,4 @@
-"""What becomes of rows that tell of things under way, when a backup that holds them is restored."""
+"""Rows that tell of things under way: how they end when a backup is restored, and when an instance is moved."""
 
 from __future__ import annotations
 
@@ -24,18 +24,39 @@ def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) 
     (unless `resume_jobs`), and begin the epoch; inside a transaction of the database that is restored."""
     # Across tenants: a restore brings them all back.
     at = now()
-    Session.update({Session.revoked_at: at}).where(Session.revoked_at.is_null()).execute()
+    _end_sessions(at)
     IdempotencyKey.delete().execute()
     if not keep_tokens:
         ServiceToken.update({ServiceToken.held_hash: ServiceToken.token_hash, ServiceToken.token_hash: ""}).where(
             ServiceToken.held_hash.is_null()).execute()
-    unfinished = Job.state.in_([WAITING, RUNNING])
     if resume_jobs:
-        Job.update({Job.state: WAITING, Job.lease: None, Job.leased_until: None}).where(unfinished).execute()
+        Job.update({Job.state: WAITING, Job.lease: None, Job.leased_until: None}).where(_unfinished()).execute()
     else:
-        Job.update({Job.state: FAILED, Job.done_at: at, Job.lease: None, Job.leased_until: None,
-                    Job.last_error: "a backup was restored"}).where(unfinished).execute()
+        _fail_jobs(at, "a backup was restored")
     Instance.update({Instance.epoch: epoch, Instance.restored_at: at}).execute()
+
+
+def end_after_move() -> tuple[int, int]:
+    """End all sessions and let unfinished jobs fail, inside a transaction of the database that rows were moved to; how
+    many of each. All else goes on: what was answered for a key, tokens, cursors and entity tags."""
+    at = now()
+    return _end_sessions(at), _fail_jobs(at, "the instance was moved to another database")
+
+
+def _end_sessions(at: str) -> int:
+    # Across tenants, as above.
+    return int(Session.update({Session.revoked_at: at}).where(Session.revoked_at.is_null()).execute())
+
+
+def _fail_jobs(at: str, error: str) -> int:
+    # Across tenants, as above.
+    return int(Job.update({Job.state: FAILED, Job.done_at: at, Job.lease: None, Job.leased_until: None,
+                           Job.last_error: error}).where(_unfinished()).execute())
+
+
+def _unfinished() -> pw.Expression:
+    found: pw.Expression = Job.state.in_([WAITING, RUNNING])
+    return found
 
 
 def release_tokens(*ids: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from blueprints.http.operations import pulse
 from blueprints.http.request.endpoint import Endpoint
 from models.base import Record, new_id, now
 from models.tables.audit import Audit, append
@@ -234,7 +235,10 @@ def world(app, given, elsewhere, as_user) -> World:
     return World(app, given, elsewhere, as_user)
 
 
-def test_every_caller_is_answered_as_the_table_says(world):
+def test_every_caller_is_answered_as_the_table_says(app, world, monkeypatch):
+    # Below, each request finds the turn to write taken: what health has written before stands for all of them.
+    monkeypatch.setattr(pulse, "KEPT", float("inf"))
+    assert app.test_client().get("/api/health").status_code == 200
     wrong = []
     for row in TABLE:
         for name, caller in world.callers.items():

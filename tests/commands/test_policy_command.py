@@ -919,7 +919,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
         app = create_app()  # one for all commands of the module
 
         def ask(*arguments: str) -> Result:
-            return CliRunner().invoke(policy, ["explain", *arguments], obj=lambda _: app)
+            return CliRunner().invoke(policy, ["explain", *arguments], obj=lambda _, **_options: app)
 
         yield Rowed(ask=ask, **found)
 

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 import pytest
@@ -93,7 +94,8 @@ WALK = [
     ("token", "add", EMAIL, "--scope", "read:articles", "--name", HOSTILE), ("token", "list", EMAIL),
     ("token", "add", EMAIL, "--scope", HOSTILE), ("token", "revoke", HOSTILE),
     ("token", "release"), ("token", "release", HOSTILE), ("backup",), ("compact", "--yes"),
-    ("restore", __file__), ("restore", "--verify", __file__),
+    ("restore", __file__), ("restore", "--verify", __file__), ("move", "--to", HOSTILE),
+    ("move", "--to", f"postgresql://127.0.0.1:1/{quote(HOSTILE)}", "--yes"),
     ("audit", "tail"), ("audit", "tail", "--tenant", HOSTILE), ("audit", "export"), ("audit", "export", "--heads"),
     ("audit", "export", "--since", HOSTILE), ("audit", "verify"),
     ("keys", "list"), ("keys", "rotate"),

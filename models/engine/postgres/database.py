@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -24,6 +24,7 @@ from models.engine.errors import (
     InvalidReference,
     InvalidValue,
     NoRoom,
+    NotTaken,
     RowError,
     StillReferenced,
     TimedOut,
@@ -203,6 +204,32 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
                   else "ignores the case of ASCII letters alone in long texts")
         return (f"its locale is {locale}, so that `contains` {missed}; a database keeps its locale: make another one "
                 "with LC_CTYPE 'C.UTF-8', and restore a backup there")
+
+    @property
+    def place(self) -> str:
+        """Host, port and name of the database that this thread is connected to."""
+        info = self._state.conn.info
+        return f"{info.host}:{info.port}/{info.dbname}"
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Parameters]) -> int:
+        """Store rows in a table by COPY, inside a transaction; how many. Raises `NotTaken` for a row that cannot be
+        stored, and what `rows` raises."""
+        statement = SQL("COPY {} ({}) FROM STDIN").format(Identifier(table), SQL(", ").join(map(Identifier, columns)))
+        number = 0
+        try:
+            with self._state.conn.cursor() as cursor, cursor.copy(statement) as copy:
+                for row in rows:
+                    copy.write_row(row)
+                    number += 1
+        except psycopg.Error as error:
+            if isinstance(error, psycopg.DataError) and error.sqlstate is None:  # of the driver, not of the server
+                raise NotTaken(str(error), number + 1) from error
+            if (error.sqlstate or "")[:2] not in ("22", "23", "54"):  # data, integrity, limits
+                self.fail(error, "COPY")
+            # The words of the context are translated by the server, its numbers are not.
+            place = re.search(r"\d+", (error.diag.context or "").removeprefix(f"COPY {table}, "))
+            raise NotTaken(error.diag.message_primary or "", int(place.group()) if place else None) from error
+        return number
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)

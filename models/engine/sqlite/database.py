@@ -19,7 +19,7 @@ from playhouse.apsw_ext import APSWDatabase
 from models.engine.database import Database, Parameters, driver_error
 from models.engine.errors import Busy, Damaged, LostLog, NoRoom, RowError, TimedOut, Unavailable
 from models.engine.observer import Observer
-from models.engine.sqlite import copies, statistics
+from models.engine.sqlite import copies, moved, statistics
 from models.engine.sqlite.checkpoints import Checkpoints
 from models.engine.sqlite.connection import (
     BUSY_TIMEOUT,
@@ -303,6 +303,9 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def loss(self) -> str | None:
         return self._recovery.loss() or self.pair.log.loss()
+
+    def moved(self) -> str | None:
+        return moved.place(self)
 
     def watch(self) -> None:
         if self.pair.log.noted:

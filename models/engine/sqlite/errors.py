@@ -12,6 +12,7 @@ from models.engine.errors import (
     Damaged,
     InvalidReference,
     InvalidValue,
+    Moved,
     NoRoom,
     RowError,
     StillReferenced,
@@ -62,6 +63,8 @@ def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None
     # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
     if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
         return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
+    if kind == apsw.SQLITE_CONSTRAINT_TRIGGER and (place := text.partition(Moved.BEGINNING)[2]):
+        return Moved(place)
     if kind in (apsw.SQLITE_CONSTRAINT_CHECK, apsw.SQLITE_CONSTRAINT_DATATYPE):
         return InvalidValue(text)
     return None

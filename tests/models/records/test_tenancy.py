@@ -36,7 +36,8 @@ CROSSING = {
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
     "instance.note_policy_in_database",
     "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest_scheduled",
-    "restored.end_what_was_under_way", "restored.release_tokens",  # one instance has all tenants
+    "restored.end_what_was_under_way", "restored._end_sessions", "restored._fail_jobs",
+    "restored.release_tokens",  # one instance has all tenants
     "erasure.begin", "erasure.end", "erasure.note", "erasure.has_begun", "erasure.begun_among", "erasure.erasures",
     "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants

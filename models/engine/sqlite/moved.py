@@ -1,0 +1,44 @@
+"""Triggers that close a SQLite database for good: its rows were moved to another database.
+
+They are part of the file, so that every process and every program is refused, also one that has the file open. A
+database that was not moved has none, and its writes cost what they always did.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from models.engine.errors import Moved
+
+if TYPE_CHECKING:
+    from models.engine.database import Database
+
+_MARK = "gatepost_moved_"  # with which the name of each of these triggers begins
+_TABLES = ("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' "
+           "ORDER BY name")
+_TRIGGERS = f"SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB '{_MARK}*' ORDER BY name"
+_PLACE = re.compile(f"'{Moved.BEGINNING}(.*)'\\)", re.DOTALL)
+
+
+def close(database: Database, place: str) -> None:
+    """Refuse every write from now on, inside a transaction. `place`: where the rows are now."""
+    reopen(database)
+    said = (Moved.BEGINNING + place).replace("'", "''")
+    for table, in database.query(_TABLES):
+        for event in ("INSERT", "UPDATE", "DELETE"):
+            database.query(f'CREATE TRIGGER "{_MARK}{table}_{event.lower()}" BEFORE {event} ON main."{table}" '
+                           f"BEGIN SELECT RAISE(ABORT, '{said}'); END")
+
+
+def reopen(database: Database) -> None:
+    """Take writes again, inside a transaction."""
+    for name, _ in database.query(_TRIGGERS):
+        database.query(f'DROP TRIGGER main."{name}"')
+
+
+def place(database: Database) -> str | None:
+    """Returns where the rows were moved to, None where they were not; the database is connected."""
+    found = database.query(f"{_TRIGGERS} LIMIT 1")
+    said = _PLACE.search(found[0][1]) if found else None
+    return said[1].replace("''", "'") if said else None

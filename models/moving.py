@@ -1,0 +1,300 @@
+"""Moving all rows of an instance from SQLite to an empty Postgres database, all of them or none.
+
+The rows go in one transaction of Postgres, while this process has its turn to write to SQLite. What SQLite holds is
+closed just before that transaction is committed (`models.engine.sqlite.moved`), so no write is ever taken by a
+database that is not used any more. Where the process is killed between the two, SQLite is closed and Postgres empty:
+moving once more completes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models.contents import Contents, contents
+from models.engine.database import Database
+from models.engine.errors import Damaged, InvalidReference, Moved, NotTaken, RowError
+from models.engine.postgres import filling
+from models.engine.sealer import Sealer
+from models.engine.sqlite import moved
+from models.engine.words import mark, vector
+from models.migrate import SHIPPED, histories, upgrade
+from models.tables import seals
+from models.tables.audit import Seal
+from models.tables.load import open_loads, undo_left
+from models.tables.restored import end_after_move
+
+if TYPE_CHECKING:
+    from models.engine.postgres.database import PostgresDatabase
+
+STAYS: Mapping[str, str] = {
+    "backups": "they are of SQLite, and cannot be restored into Postgres",
+    "nodes": "processes that serve the old database",
+}
+"""The tables whose rows do not move, and why."""
+OF_THE_SCHEMA = ("loads", "rolling_migrations")  # so are the histories of migrations: each database has its own
+_HISTORY = "migrations_"
+_HIDDEN = "load"  # a column that SQLite alone has (`ddl.loadable`)
+NAMED = 20  # rows that a message names
+STEP = 10_000  # rows between two reports of how far the work has come
+Progress = Callable[[int, int], None]
+
+
+class CannotMove(Exception):
+    """Nothing was moved; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was moved.
+
+    place     host, port and name of the database where the rows are now
+    rows      table → number of rows
+    seals     number of seals of the audit log, which are the same in both
+    sessions  sessions that were ended
+    jobs      unfinished jobs that failed
+    left      tables of plugins that are not installed, which stayed behind
+    """
+
+    place: str
+    rows: Mapping[str, int]
+    seals: int
+    sessions: int
+    jobs: int
+    left: tuple[str, ...]
+
+
+def prepare(source: Database, target: PostgresDatabase, migrations: Mapping[str, Path] = SHIPPED) -> None:
+    """Apply all migrations to the empty database `target`. Raises CannotMove where it holds anything, or `source` was
+    moved, MigrationError, `RowError`."""
+    with source.connected():
+        place = source.moved()
+    with target.connected():
+        try:
+            _refuse_filled(target)
+        except CannotMove as error:
+            raise CannotMove(str(error) if place is None else str(Moved(place))) from error
+        # To the same place, a move was broken off just before its end.
+        if place not in (None, target.place):
+            raise CannotMove(str(Moved(str(place))))
+        if not target.query("SELECT pg_catalog.getdatabaseencoding() = 'UTF8'")[0][0]:
+            raise CannotMove("The target does not store text as UTF-8. Make a database with the encoding UTF8.")
+    upgrade(target, migrations)
+    undo_left(source)
+
+
+def move(source: Database, target: PostgresDatabase, sealer: Sealer, *, leave_unknown: bool = False,
+         finish: Callable[[], None] = lambda: None, progress: Progress = lambda done, whole: None) -> Done:
+    """Move all rows to a database that `prepare` has made, and close `source` for writers.
+
+    leave_unknown  leave tables behind that only plugins know which are not installed
+    finish         is called in the last transaction of `target`, to write down what was done
+
+    Writers of `source` wait meanwhile, and are refused after that; readers go on. Raises CannotMove, `RowError`; then
+    nothing was moved, and `source` takes writes.
+    """
+    try:
+        with source.migrating(), target.migrating(), target.atomic():
+            target.execute_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+            # The transaction of SQLite ends first: it is closed before there is another database that takes writes.
+            with source.atomic():
+                done = _copied(source, target, sealer, leave_unknown, progress)
+                finish()
+                moved.close(source, target.place)
+    except BaseException:
+        _reopen(source, target)
+        raise
+    with suppress(RowError):  # all is there; the server looks at it by itself, later
+        target.analyze()
+    return done
+
+
+def reopen(source: Database) -> None:
+    """Let a database that was moved take writes again. Raises `RowError`."""
+    with source.migrating(), source.atomic():
+        moved.reopen(source)
+
+
+def _reopen(source: Database, target: Database) -> None:
+    """Let the source take writes again where the target is known to hold nothing."""
+    with suppress(CannotMove, RowError):
+        with source.connected():
+            if source.moved() is None:
+                return
+        # Where the connection was lost during the commit, that may go on, and holds this lock until it has ended.
+        with target.migrating():
+            _refuse_filled(target)
+        reopen(source)
+
+
+def _refuse_filled(target: Database) -> None:
+    tables = filling.columns(target)
+    if not tables:
+        return
+    if f"{_HISTORY}gatepost" not in tables:
+        raise CannotMove(f"The target holds tables of another program, such as {min(tables)}. Name an empty database.")
+    if "tenants" in tables and _has_rows(target, "tenants"):
+        raise CannotMove("The target holds an instance already. Name an empty database.")
+
+
+def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_unknown: bool,
+            progress: Progress) -> Done:
+    if open_loads(source):
+        raise CannotMove("An import is under way. Wait until it has ended, or stop Gatepost.")
+    there = contents(source)
+    tables, left = _tables(source, target, there, leave_unknown)
+    _refuse_nul(source, tables)
+    whole, copied = sum(there.rows[name] for name in tables), 0
+    try:
+        with filling.bare(target):
+            # Nobody else can add anything now.
+            _refuse_filled(target)
+            for name, columns in tables.items():
+                if _has_rows(target, name):  # of a migration
+                    target.execute_sql(f'DELETE FROM "{name}"')
+                _copy(source, target, name, columns, lambda done: progress(done, whole), copied)
+                copied += there.rows[name]
+    except InvalidReference as error:
+        raise CannotMove(f"A row refers to another that is not there. {error}") from error
+    sealed = _compare(source, target, there, tables, sealer)
+    sessions, jobs = end_after_move()
+    return Done(target.place, {name: there.rows[name] for name in tables}, sealed, sessions, jobs, left)
+
+
+def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequence[str],
+          report: Callable[[int], None], before: int) -> None:
+    """Copy one table. `report` is told how many rows are copied, after the `before` ones of other tables."""
+    rows = _Rows(source, name, columns)
+    searched = [column for column, in source.query("SELECT name FROM pragma_table_info(?, 'main')", [f"{name}_search"])]
+    try:
+        if searched:
+            target.fill(name, (*columns, "search"), _with_words(_counted(rows, report, before), columns, searched))
+        else:
+            target.fill(name, columns, _counted(rows, report, before))
+    except NotTaken as error:
+        raise CannotMove(f"Postgres does not take {rows.named(error.number)}: {error}") from error
+
+
+def _tables(source: Database, target: Database, there: Contents,
+            leave_unknown: bool) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The tables to be copied, with the columns of each, and those that only a plugin knows which is not installed."""
+    known, tables, left = filling.columns(target), dict[str, tuple[str, ...]](), []
+    for history in sorted(histories(target)):
+        if there.migrations.get(history) != _applied(target, history):
+            raise CannotMove(f"The two databases do not have the same migrations of {history}.")
+    for name, number in there.rows.items():
+        if name in STAYS or name in OF_THE_SCHEMA or name.startswith(_HISTORY):
+            continue
+        if name not in known:
+            if number:
+                left.append(name)
+            continue
+        columns = [column for column, in source.query("SELECT name FROM pragma_table_info(?, 'main')", [name])]
+        for column in columns:
+            if column not in known[name] and column != _HIDDEN:
+                raise CannotMove(f"Postgres has no column {column} of {name}. Install the plugin that has made it.")
+        tables[name] = tuple(column for column in columns if known[name].get(column) is False)
+    if left and not leave_unknown:
+        raise CannotMove(f"No plugin that is installed knows these tables: {', '.join(left)}. Install theirs; or, to "
+                         "leave their rows behind, add --leave-unknown.")
+    return tables, tuple(left)
+
+
+def _applied(database: Database, history: str) -> list[str]:
+    """The migrations of one history that were applied, in order."""
+    return [str(name) for name, in database.query(f'SELECT name FROM "{_HISTORY}{history}" ORDER BY name')]
+
+
+def _refuse_nul(source: Database, tables: Mapping[str, Sequence[str]]) -> None:
+    """Raises CannotMove with the rows that have a character in a text which Postgres refuses."""
+    found: list[str] = []
+    for name, columns in tables.items():
+        holds = " OR ".join(f"(typeof(\"{column}\") = 'text' AND instr(\"{column}\", char(0)))" for column in columns)
+        found += [f"{name} {key}" for key, in source.query(
+            f'SELECT "{_key(columns)}" FROM main."{name}" WHERE {holds} LIMIT {NAMED + 1 - len(found)}')]
+        if len(found) > NAMED:
+            break
+    if found:
+        others = "\nand others" if len(found) > NAMED else ""
+        raise CannotMove("Postgres stores no text with the character NUL (U+0000). Change these rows first:\n"
+                         + "\n".join(found[:NAMED]) + others)
+
+
+class _Rows:
+    """The rows of a table of SQLite, read one by one."""
+
+    def __init__(self, source: Database, name: str, columns: Sequence[str]) -> None:
+        self._source, self._name, self._columns = source, name, columns
+        self._reading = f'SELECT {", ".join(map(_quoted, columns))} FROM main."{name}"'
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        try:
+            yield from self._source.execute_sql(self._reading)
+        except UnicodeDecodeError as error:
+            raise Damaged(f"{self._name}: {error}") from error
+
+    def named(self, number: int | None) -> str:
+        """A row by its place in this order."""
+        if number is None:
+            return f"a row of {self._name}"
+        row, = self._source.query(f"{self._reading} LIMIT 1 OFFSET {number - 1}")
+        key = _key(self._columns)
+        return f"the row of {self._name} whose {key} is {row[self._columns.index(key)]}"
+
+
+def _counted(rows: _Rows, report: Callable[[int], None], before: int) -> Iterator[Sequence[Any]]:
+    for number, row in enumerate(rows, before):
+        if number % STEP == 0:
+            report(number)
+        yield row
+
+
+def _with_words(rows: Iterator[Sequence[Any]], columns: Sequence[str],
+                searched: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """The rows, and the words of the texts that are searched, which SQLite has in an index beside the table."""
+    tenant, texts = columns.index("tenant_id"), [columns.index(column) for column in searched]
+    for row in rows:
+        yield (*row, vector([row[place] for place in texts], mark(row[tenant])))
+
+
+def _compare(source: Database, target: Database, there: Contents, tables: Mapping[str, Sequence[str]],
+             sealer: Sealer) -> int:
+    """Compare what both hold; the number of seals. Raises CannotMove for any difference."""
+    here = contents(target)
+    for name in tables:
+        if here.rows[name] != there.rows[name]:
+            raise CannotMove(f"Postgres has {here.rows[name]} rows of {name} instead of {there.rows[name]}.")
+    sealed = _seals(target)
+    if sealed != _seals(source):
+        raise CannotMove("The seals of the audit log are not the same in Postgres.")
+    verdict = seals.verify(target, sealer)
+    # What is wrong with it already is no fault of the move.
+    if verdict.findings and verdict != _verdict(source, sealer):
+        raise CannotMove(f"The audit log is not the same in Postgres: {verdict.findings[0]}")
+    return len(sealed)
+
+
+def _verdict(source: Database, sealer: Sealer) -> seals.Verdict:
+    with source.connected():
+        return seals.verify(source, sealer)
+
+
+def _seals(database: Database) -> list[tuple[Any, ...]]:
+    names = ", ".join(_quoted(field.column_name) for field in Seal._meta.sorted_fields)
+    return database.query(f"SELECT {names} FROM audit_seals ORDER BY seq")
+
+
+def _has_rows(database: Database, table: str) -> bool:
+    return bool(database.query(f'SELECT EXISTS (SELECT 1 FROM "{table}")')[0][0])
+
+
+def _key(columns: Sequence[str]) -> str:
+    """The column by which a message names a row."""
+    return "id" if "id" in columns else columns[0]
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
