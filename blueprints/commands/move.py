@@ -145,4 +145,5 @@ def _said() -> Iterator[None]:
     try:
         yield
     except _FAULTS as error:
-        raise click.ClickException(str(error)) from error
+        # psycopg begins lines with a tab.
+        raise click.ClickException(str(error).replace("\t", "  ")) from error
