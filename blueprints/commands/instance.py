@@ -162,7 +162,7 @@ def sentences(database: Database) -> Iterator[None]:
         yield
     except RowError as error:
         said = str(error) if isinstance(error, Unavailable | TimedOut) else f"{type(error).__name__}: {error}"
-        raise click.ClickException(said) from error
+        raise click.ClickException(said.replace("\t", "")) from error  # psycopg begins lines with one
     except (TypeError, ValueError, AttributeError, LookupError) as error:
         # Damaged bytes may read as a value that no write has stored.
         if (damage := database.examine()) is None:

@@ -145,5 +145,4 @@ def _said() -> Iterator[None]:
     try:
         yield
     except _FAULTS as error:
-        # psycopg begins lines with a tab.
-        raise click.ClickException(str(error).replace("\t", "  ")) from error
+        raise click.ClickException(str(error)) from error
