@@ -71,6 +71,9 @@ class SizesSchema(StrictSchema):
     database_bytes = fields.Integer(required=True)
     log_bytes = fields.Integer(required=True, allow_none=True, metadata={
         "description": "The write-ahead log; null on Postgres."})
+    files_bytes = fields.Integer(required=True, allow_none=True, metadata={
+        "description": "The files of exports, which SQLite holds beside its database; null on Postgres, where they are "
+                       "in it."})
     backups_bytes = fields.Integer(required=True, allow_none=True, metadata={
         "description": "The files in the folder of backups; null where it cannot be read."})
     disk_free_bytes = fields.Integer(required=True, allow_none=True, metadata={
@@ -101,8 +104,8 @@ def sizes(call: Call) -> dict[str, Any]:
     services = call.services
     found, settings = measure(services.database), services.settings
     answer: dict[str, Any] = {
-        "database_bytes": found.database, "log_bytes": found.log, "backups_bytes": None, "disk_free_bytes": None,
-        "audit_since": found.since}
+        "database_bytes": found.database, "log_bytes": found.log, "files_bytes": found.files,
+        "backups_bytes": None, "disk_free_bytes": None, "audit_since": found.since}
     with suppress(OSError):
         answer["backups_bytes"] = sum(checks.kept_backups(settings.backups))
     with suppress(OSError):

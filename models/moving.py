@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 STAYS: Mapping[str, str] = {
     "backups": "they are of SQLite, and cannot be restored into Postgres",
     "nodes": "processes that serve the old database",
+    "files of exports": "they are in a file of their own, and can be asked for again",
 }
-"""The tables whose rows do not move, and why."""
+"""What does not move, and why: tables, but for the last."""
 OF_THE_SCHEMA = ("loads", "rolling_migrations")  # so are the histories of migrations: each database has its own
 _HISTORY = "migrations_"
 _HIDDEN = "load"  # a column that SQLite alone has (`ddl.loadable`)

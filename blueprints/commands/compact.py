@@ -40,8 +40,12 @@ def compact(yes: bool) -> None:
             echo(f"{_mebibytes(database.spare())} of {_mebibytes(before.database)} are free: the file stays as it is.")
         else:
             _rewrite(database, before.database, yes=yes)
+        if before.files and shutil.disk_usage(Path(str(database.database)).parent).free > 2 * before.files:
+            database.files.compact()
         after = measure(database)
     echo(f"Database: {_mebibytes(before.database)} before, {_mebibytes(after.database)} now.")
+    if before.files and after.files is not None:
+        echo(f"Files of exports: {_mebibytes(before.files)} before, {_mebibytes(after.files)} now.")
     if before.log is not None and after.log is not None:
         echo(f"Its log: {_mebibytes(before.log)} before, {_mebibytes(after.log)} now.")
 

@@ -43,8 +43,8 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
     """Check what the service relies on.
 
     That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, shares, words,
-    backups, clock and disk. It also says how large things have become, and which departments and groups no condition
-    can name. What needs missing migrations is left out.
+    backups, files of exports, clock and disk. It also says how large things have become, and which departments and
+    groups no condition can name. What needs missing migrations is left out.
 
     With --nodes it also says which program, policy, keys and clock each node has. Exit code 1 on a finding.
 
@@ -108,6 +108,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "shares", lambda: own.shares(database, discover().collections.values())
         yield "words", lambda: own.words(settings, discover().collections.values())
         yield "backups", lambda: own.backups(settings, database)
+    if database.files is not database:
+        yield "files", lambda: own.files(database)
     yield "clock", lambda: checks.clock(database)
     if current:
         yield "sizes", lambda: own.sizes(settings, database)

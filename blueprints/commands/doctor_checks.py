@@ -18,7 +18,7 @@ from blueprints.http.resources.collection import Collection
 from blueprints.http.security.keys import Keys
 from blueprints.http.writing.sharing import GUESTS
 from models.engine.database import Database
-from models.engine.errors import TimedOut
+from models.engine.errors import RowError, TimedOut
 from models.records.mailboxes import normalize
 from models.records.search import has_lost_words
 from models.tables import share
@@ -75,6 +75,21 @@ def database(database: Database) -> Found:
     with database.connected():
         warning = database.locale_fault()  # no fault of the service: it answers, and only less exactly
     return Found(State.OK, database.dialect if warning is None else f"{database.dialect}; {warning}")
+
+
+def files(database: Database) -> Found:
+    """Whether files of exports can be read, where they have a database of their own (SQLite)."""
+    place = database.files
+    if not place.exists():
+        return Found(State.OK, "none")
+    if (said := place.fault() or place.loss()) is not None:
+        return Found(State.DEGRADED, said)
+    try:
+        with place.connected():
+            said = place.query("PRAGMA quick_check(1)")[0][0]
+    except RowError as error:
+        return Found(State.DEGRADED, str(error))
+    return Found(State.OK if said == "ok" else State.DEGRADED, said)
 
 
 def beat(pulse: Pulse) -> Beat:
@@ -221,6 +236,8 @@ def sizes(settings: Settings, database: Database) -> Found:
     parts = [f"database {_mebibytes(found.database)}"]
     if found.log is not None:
         parts.append(f"its log {_mebibytes(found.log)}")
+    if found.files is not None:
+        parts.append(f"files of exports {_mebibytes(found.files)}")
     kept = checks.kept_backups(settings.backups)
     parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
     parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")

@@ -22,7 +22,7 @@ from models.tables.audit import Audit, add
 from models.tables.deprecated_use import DeprecatedUse
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
-from models.tables.job_chunk import JobChunk
+from models.tables.job_chunk import JobChunk, sweep
 from models.tables.session import end_all
 from models.tables.share import Share
 from models.tables.user import User
@@ -57,7 +57,7 @@ def find(person: User, collections: Collections, heir: User | None) -> list[Foun
                      STAYS if fate == HAND_OVER else fate)
                for name, fate, rows in _owned(person, collections)]
     for kind, model, where in _besides(person):
-        counted.append(Found(kind, model.select().where(where).count(), DELETE))
+        counted.append(Found(kind, traces.count(model, where), DELETE))
     counted.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
     return [one for one in counted if one.number]
 
@@ -111,7 +111,7 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
     with database.connected():
         upto = traces.newest_number()
         told = traces.told(person)
-        files = traces.files_naming(person)
+    files = traces.files_naming(database, person)
 
     def work() -> None:
         row = Rows(User, person.tenant_id).find(person.id, lock=True)
@@ -135,8 +135,9 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
 
 
 def clean_up(database: Database, collections: Collections, patience: float = remains.PATIENCE) -> None:
-    """Overwrite what the rows of erased persons have left in the files of the database. Raises what
-    `remains.overwrite` raises."""
+    """Delete what the database of files holds of erased persons, and overwrite what their rows have left in the files
+    of both. Raises what `remains.overwrite` raises."""
+    sweep(database, _AT_ONCE)
     remains.overwrite(database, _touched(collections), patience)
 
 

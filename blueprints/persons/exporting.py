@@ -64,8 +64,9 @@ def _lines(database: Database, person: User, collections: Collections, without: 
         if where is not None and name not in without:
             yield from _shown(database, collection, person, where, hidden)
     for about, model, condition, names in _BESIDES:
-        for row in _rows(database, model, condition(person)):
-            yield {"about": about, "row": {name: row[name] for name in names}}
+        for place in database.with_files() if model is JobChunk else (database,):
+            for row in _rows(place, model, condition(person)):
+                yield {"about": about, "row": {name: row[name] for name in names}}
     audit = collections["audit"]
     for row in _done(database, person):
         kept = [name for name in _DONE if name not in hidden(audit, row)]

@@ -22,14 +22,17 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", g
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
         from models.engine.sqlite.database import SqliteDatabase
+        from models.engine.sqlite.files import FilesDatabase
 
         path = rest.removeprefix("/")
         if not path or path.startswith(":") or "?" in path:
             raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
         if synchronous.lower() not in ("full", "normal"):
             raise ValueError("synchronous must be full or normal")
-        return SqliteDatabase(path, synchronous=synchronous, group_commit=group_commit,
-                              statement_timeout=statement_timeout, waiting=waiting, reads_copies=reads_copies)
+        database = SqliteDatabase(path, synchronous=synchronous, group_commit=group_commit,
+                                  statement_timeout=statement_timeout, waiting=waiting, reads_copies=reads_copies)
+        database.beside = FilesDatabase(path, synchronous=synchronous, statement_timeout=statement_timeout)
+        return database
     if separator and scheme in ("postgresql", "postgres"):
         from models.engine.postgres.database import PostgresDatabase
 

@@ -71,6 +71,7 @@ class Database(pw.Database):
     sealer: Sealer | None = None  # while migrations run
     # Is told how many rows of a table a long migration has done, and of how many.
     report: Callable[[int, int], object] | None = None
+    beside: Database | None = None  # a database of its own for files of exports
     _state: Any  # peewee's note of this thread's connection
     _pool: Pool
     _damage: Damaged | None = None
@@ -143,6 +144,25 @@ class Database(pw.Database):
 
     def create(self) -> None:
         """Make the empty database where that is ours to do (a file); otherwise it must be there."""
+
+    @property
+    def files(self) -> Database:
+        """The database that holds files of exports: on SQLite another one, which no backup has. A transaction of this
+        one may be made in a transaction of that one, never the other way round."""
+        return self if self.beside is None else self.beside
+
+    def with_files(self) -> tuple[Database, ...]:
+        """This database, and that of files where it is another one and is there."""
+        files = self.files
+        return (self,) if files is self or not files.exists() else (self, files)
+
+    def exists(self) -> bool:
+        """Whether it is there; that of files is made when the first is stored."""
+        return True
+
+    def make(self, *statements: str) -> None:
+        """Make it with these statements, unless it is there, where that is done when it is first needed. Raises
+        `Unavailable`."""
 
     def writing(self) -> AbstractContextManager[Any]:
         """Hold what a writer must hold before its transaction begins: a connection; on SQLite its turn, too."""

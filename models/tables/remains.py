@@ -22,22 +22,26 @@ _PAUSE = 1.0  # seconds between two tries
 def overwrite(database: Database, changed: Sequence[type[Table]], patience: float = PATIENCE) -> None:
     """Leave nothing of rows that these tables no longer hold in the files of the database.
 
-    On SQLite the words of these tables are indexed anew, the file is written anew and its log is cut; on Postgres the
-    tables are written anew. Raises `InUse` where readers of what was there before do not end in time, `TimedOut`,
-    `Unavailable`: then it can be repeated.
+    On SQLite the words of these tables are indexed anew, the file is written anew and its log is cut, and so is the
+    file of exports; on Postgres the tables are written anew. Raises `InUse` where readers of what was there before do
+    not end in time, `TimedOut`, `Unavailable`: then it can be repeated.
     """
     with _unhurried(database):
         for model in changed if database.dialect == "sqlite" else ():
             index_anew(database, model)
-        until = monotonic() + patience
-        while True:
-            try:
-                _rewrite(database, [model._meta.table_name for model in changed])
-                return
-            except InUse:
-                if monotonic() > until:
-                    raise
-            sleep(_PAUSE)
+        for place in database.with_files():
+            _insist(place, [model._meta.table_name for model in changed], monotonic() + patience)
+
+
+def _insist(database: Database, tables: Sequence[str], until: float) -> None:
+    while True:
+        try:
+            _rewrite(database, tables)
+            return
+        except InUse:
+            if monotonic() > until:
+                raise
+        sleep(_PAUSE)
 
 
 def _rewrite(database: Database, tables: Sequence[str]) -> None:

@@ -21,13 +21,15 @@ class TableSize(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """`database` and `log` (the write-ahead log, None on a server) in bytes; the tables, largest first.
+    """`database`, `log` (the write-ahead log, None on a server) and `files` (the database of exported files with its
+    log, None where they are rows) in bytes; the tables, largest first.
 
     `since`: the time of the oldest audit row, None without one.
     """
 
     database: int
     log: int | None
+    files: int | None
     tables: list[TableSize]
     since: str | None
 
@@ -37,7 +39,7 @@ def measure(database: Database) -> Sizes:
     oldest = of_all().order_by(Audit.seq).first()
     since = None if oldest is None else oldest.time
     tables = _sqlite_tables if database.dialect == "sqlite" else _postgres_tables
-    return Sizes(*lengths(database), tables(database), since)
+    return Sizes(*lengths(database), length_of_files(database), tables(database), since)
 
 
 def lengths(database: Database) -> tuple[int, int | None]:
@@ -46,6 +48,13 @@ def lengths(database: Database) -> tuple[int, int | None]:
         file = Path(str(database.database))
         return _length(file), _length(Path(f"{file}-wal"))
     return int(database.query("SELECT pg_database_size(current_database())")[0][0]), None
+
+
+def length_of_files(database: Database) -> int | None:
+    """Bytes of the database of exported files, and of its write-ahead log; None where they are rows of `database`."""
+    if database.files is database:
+        return None
+    return sum(length or 0 for length in lengths(database.files))
 
 
 def _sqlite_tables(database: Database) -> list[TableSize]:

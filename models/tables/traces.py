@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 import peewee as pw
 
-from models.engine.database import current
+from models.engine.database import Database, current
 from models.records.mailboxes import in_punycode, mailbox
+from models.records.table import Table
 from models.tables import sealed_rows
 from models.tables.audit import Audit
 from models.tables.deprecated_use import DeprecatedUse
@@ -105,27 +106,42 @@ def forget_in_answers(person: User) -> int:
     return len(named)
 
 
-def files_naming(person: User) -> list[str]:
+def files_naming(database: Database, person: User) -> list[str]:
     """The ids of other users' jobs that have ended and whose kept file names the person."""
-    ended = Job.select(Job.id).where(Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))
-    others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id) & JobChunk.job_id.in_(ended)
+    with database.connected():
+        ended = {job.id for job in Job.select(Job.id).where(
+            Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
+    others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id)
     found: set[str] = set()
-    tails: dict[str, bytes] = {}  # the end of the chunk before: a name may lie across
-    for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
-        data = tails.get(row.job_id, b"") + bytes(row.data)
-        tails[row.job_id] = data[-1000:]
-        if _names(person, data):
-            found.add(row.job_id)
+    for place in database.with_files():
+        tails: dict[str, bytes] = {}  # the end of the chunk before: a name may lie across
+        with place.connected():
+            for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
+                data = tails.get(row.job_id, b"") + bytes(row.data)
+                tails[row.job_id] = data[-1000:]
+                if row.job_id in ended and _names(person, data):
+                    found.add(row.job_id)
     return sorted(found)
 
 
 def drop_files(jobs: Iterable[str], at: str) -> int:
-    """Delete the files of these jobs, as if their time was over; inside a transaction; how many."""
+    """Delete the files of these jobs, as if their time was over; inside a transaction; how many. In a database of files
+    they are left to `job_chunk.sweep`."""
     dropped = list(jobs)
     for some in pw.chunked(dropped, _AT_ONCE):
         JobChunk.delete().where(JobChunk.job_id.in_(some)).execute()
         Job.update({Job.expires_at: at}).where(Job.id.in_(some), Job.expires_at.is_null(False)).execute()
     return len(dropped)
+
+
+def count(model: type[Table], where: pw.Expression) -> int:
+    """The number of rows that satisfy a condition; of chunks, also of those in the database of files."""
+    places: tuple[Database, ...] = current.with_files()
+    number = 0
+    for place in places if model is JobChunk else places[:1]:
+        with place.connected():
+            number += model.select().where(where).count()
+    return number
 
 
 def delete_all(model: Any, where: pw.Expression, resource: str | None = None) -> int:

@@ -8,6 +8,7 @@ import pytest
 
 from models.engine.connect import open_database
 from models.records.search import index_of
+from models.tables import job_chunk
 from models.tables.article import Article
 from tests.databases import new_database
 from tests.running import Instance
@@ -53,6 +54,15 @@ def test_a_file_that_is_full_of_rows_stays_as_it_is(tmp_path):
     instance = Instance(tmp_path / "instance").made()
     done = instance.run("compact")
     assert done.returncode == 0 and "the file stays as it is" in done.stdout
+
+
+def test_files_of_exports_are_compacted_too(tmp_path):
+    instance = Instance(tmp_path / "instance").made()
+    database = opened(instance)
+    job_chunk.make_files(database)
+    database.close_all()
+    assert "Files of exports: " in instance.run("compact").stdout
+    assert "files of exports 0.0 MiB" in instance.run("doctor").stdout
 
 
 def test_it_asks_first_and_needs_room(tmp_path, monkeypatch):

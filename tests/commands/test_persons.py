@@ -180,10 +180,12 @@ def store_jobs(database, person: User, other: str) -> None:
             job = Rows(Job, person.tenant_id).insert(Job(owner_id=owner, kind="users.export", payload="{}", state=DONE,
                                                          done_at=now(), expires_at="2999-01-01T00:00:00.000000Z"))
             for number, data in enumerate(parts):
-                job_chunk.add(person.tenant_id, job.id, owner, number, data)
-        Rows(Job, person.tenant_id).insert(Job(owner_id=person.id, kind="x.y", payload='{"q": "brobdingnag"}'))
+                job_chunk.add(person.tenant_id, job.id, owner, number, data, files=True)
+        body = Rows(Job, person.tenant_id).insert(Job(owner_id=person.id, kind="x.y", payload='{"q": "brobdingnag"}'))
+        job_chunk.add(person.tenant_id, body.id, person.id, 0, b"brobdingnag")
 
-    database.transact(work)
+    job_chunk.make_files(database)
+    database.files.transact(lambda: database.transact(work))
 
 
 def found_in(blobs: dict[str, bytes]) -> dict[str, list[bytes]]:

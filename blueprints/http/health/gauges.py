@@ -16,7 +16,7 @@ from models.engine.errors import RowError
 from models.records.times import elapsed
 from models.tables import audit, backup, load, session
 from models.tables.job import backlog
-from models.tables.sizes import lengths
+from models.tables.sizes import length_of_files, lengths
 from settings import LiveSettings
 
 from ..operations.pulse import Pulse
@@ -70,6 +70,8 @@ class Gauges:
             yield "gatepost_database_bytes", whole
             if log is not None:
                 yield "gatepost_database_log_bytes", log
+            if (files := length_of_files(self._database)) is not None:
+                yield "gatepost_export_files_bytes", files
         with suppress(OSError):
             yield "gatepost_backups_bytes", sum(checks.kept_backups(self._live.current.backups))
 
@@ -106,6 +108,7 @@ _FILES = {
     "gatepost_disk_free_bytes": "Room on the disk of the instance, or of its database where there is less.",
     "gatepost_database_bytes": "Size of the database.",
     "gatepost_database_log_bytes": "Size of the write-ahead log (SQLite).",
+    "gatepost_export_files_bytes": "Size of the files of exports beside the database (SQLite).",
     "gatepost_backups_bytes": "Size of the folder of backups.",
 }
 

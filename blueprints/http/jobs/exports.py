@@ -35,7 +35,7 @@ def endpoint(listing: Listing) -> Endpoint:
         with call.services.database.connected():
             listing.check(call, listing.collection.permission("export"))
 
-    return requests.deferrable(made, listing.collection.name, check)
+    return requests.deferrable(made, listing.collection.name, check, admit=files.require_room)
 
 
 def run(task: Task, call: Call, listing: Listing) -> None:
@@ -62,7 +62,7 @@ def run(task: Task, call: Call, listing: Listing) -> None:
         call.write.facts = audit.facts_of_export(exporting.filters(call), rows)
         call.write.note = f"job {task.id}"
         audit.record(call)
-        job_chunk.publish(task.job, rights(call, listing))
+        job_chunk.publish(task.job, rights(call, listing), output.size)
         return {"rows": rows, "bytes": output.size, "media_type": media_type}
 
     task.finish(end)
@@ -72,7 +72,7 @@ def file_endpoint(collection: Writable) -> Endpoint:
     """`GET /api/jobs/{id}/file`."""
     return Endpoint(name="file", method="GET", path=f"/api/{collection.name}/<id>/file", permission=collection.view,
                     load=collection.load_values, handler=_file, produces=file_formats.MEDIA_TYPES, cost=10,
-                    carries=("Content-Disposition",),
+                    carries=("Content-Disposition",), problems=(410,),
                     summary="Get the file that an export has made, within a day.")
 
 
@@ -84,7 +84,7 @@ def _file(call: Call) -> Response:
         raise not_found()
     found = call.services.collections.get(job["kind"].partition(".")[0])
     if job_chunk.is_over(job["expires_at"]) or found is None:
-        raise Problem("gone", "This file is no longer kept. Ask for a new export.")
+        raise files.gone()
     listing: Listing = found.listing  # type: ignore[attr-defined]
     permission = listing.collection.permission("export")
     if not call.access.may_ever(permission):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
-from models.engine.errors import RowError
+from models.engine.database import Database
+from models.engine.errors import RowError, Unavailable
 from models.tables import job_chunk
 from models.tables.job_chunk import SIZE
 
@@ -22,12 +24,12 @@ _AT_ONCE = 20  # chunks that one transaction deletes
 
 def store(call: Call, asked: Asked) -> None:
     """Store the body of a request, in short transactions. Raises `Problem` when it is more than the quota leaves."""
+    database, number = call.services.database, 0
     asked.body.seek(0)
-    number = 0
     while data := asked.body.read(SIZE):
-        call.services.database.transact(
-            lambda number=number, data=data: _add(  # type: ignore[misc]
-                call.services, call.tenant_id, asked.id, call.principal.id, number, data))
+        add = partial(_add, call.services, call.tenant_id, asked.id, call.principal.id, number, data)
+        # Where files have a database of their own: in turn with exports, which count for the quota, too.
+        database.with_files()[-1].transact(partial(database.transact, add))
         number += 1
 
 
@@ -74,7 +76,7 @@ class Body(io.RawIOBase):
 
 
 class Output:
-    """The file that a job makes. What an earlier attempt has left is deleted first.
+    """The file that a job makes, in the database of files. What an earlier attempt has left is deleted first.
 
     size  bytes that were written
     """
@@ -82,8 +84,8 @@ class Output:
     def __init__(self, task: Task) -> None:
         self._task, self._waiting, self._number = task, bytearray(), 0
         self.size = 0
-        while task.keep(lambda: job_chunk.drop(task.tenant_id, task.id, _AT_ONCE)):
-            task.check()
+        job_chunk.make_files(task.services.database)
+        self._drop()
 
     def write(self, data: bytes) -> None:
         """Add to the file. Raises `Problem` when it is more than the quota leaves, `Stopped` when the job is to end."""
@@ -94,23 +96,54 @@ class Output:
             del self._waiting[:SIZE]
 
     def close(self) -> None:
-        """Store what waits."""
+        """Store what waits, so that all of it is committed. Raises as `write`, and `Unavailable` where a part of the
+        file is gone: somebody has deleted the database of files."""
         if self._waiting:
             self._store(bytes(self._waiting))
             self._waiting.clear()
+        task = self._task
+        if job_chunk.holder(task.services.database, task.tenant_id, task.id, self.size) is None:
+            raise Unavailable("a part of the file is gone")
 
     def _store(self, data: bytes) -> None:
         task = self._task
-        task.keep(lambda: _add(task.services, task.tenant_id, task.id, task.job.owner_id, self._number, data))
+        try:
+            task.keep_file(lambda: _add(task.services, task.tenant_id, task.id, task.job.owner_id, self._number, data,
+                                        files=True))
+        except Problem:
+            # What there is of it is of no use, and the next one like it is refused at once.
+            self._drop()
+            task.keep(lambda: job_chunk.note_length(task.job, self.size))
+            raise
         self._number += 1
         task.check()
 
+    def _drop(self) -> None:
+        task = self._task
+        for keep, files in ((task.keep, False), (task.keep_file, True)):
+            while keep(lambda files=files: job_chunk.drop(  # type: ignore[misc]
+                    task.tenant_id, task.id, _AT_ONCE, files=files)):
+                task.check()
+
 
 def chunks(services: Services, tenant_id: str, job_id: str, size: int) -> Iterator[bytes]:
-    """The file of a job, of so many bytes. Raises `Problem` (`gone`) where it ends early: it was deleted meanwhile."""
+    """The file of a job, of so many bytes. Raises `Problem` (`gone`) where it is not there as a whole, and in the midst
+    of it where it ends early: it was deleted meanwhile."""
+    place = job_chunk.holder(services.database, tenant_id, job_id, size)
+    if place is None:
+        raise gone()
+    return _chunks(place, tenant_id, job_id, size)
+
+
+def gone() -> Problem:
+    """The refusal of a file that was there once."""
+    return Problem("gone", "This file is no longer kept. Ask for a new export.")
+
+
+def _chunks(place: Database, tenant_id: str, job_id: str, size: int) -> Iterator[bytes]:
     number = 0
     while size > 0:
-        with services.database.connected():
+        with place.connected():
             data = job_chunk.read(tenant_id, job_id, number)
         if not data:
             raise Problem("gone")
@@ -125,10 +158,24 @@ def received(body: IO[bytes], asked: Asked) -> None:
         asked.size += len(data)
 
 
-def _add(services: Services, tenant_id: str, job_id: str, owner_id: str | None, number: int, data: bytes) -> None:
+def require_room(call: Call, kind: str, payload: Mapping[str, Any]) -> None:
+    """Raises `Problem` where an export would be more than the quota leaves, as far as that can be foreseen; in the
+    transaction of its job."""
+    quota, owner = call.services.settings.job_quota, call.principal.id or ""
+    if job_chunk.claimed(call.tenant_id, owner, kind, job_chunk.request_of(payload)) > quota:
+        raise _full(quota)
+
+
+def _add(services: Services, tenant_id: str, job_id: str, owner_id: str | None, number: int, data: bytes, *,
+         files: bool = False) -> None:
     quota = services.settings.job_quota
     owner = owner_id or ""
-    if job_chunk.hold_owner(tenant_id, owner) + len(data) > quota:
-        raise Problem("conflict", Message("Files of your jobs may have {number} bytes together. They are deleted a day "
-                                          "after their jobs have ended.", number=quota))
-    job_chunk.add(tenant_id, job_id, owner, number, data)
+    if job_chunk.hold_owner(tenant_id, owner).total() + len(data) > quota:
+        raise _full(quota)
+    job_chunk.add(tenant_id, job_id, owner, number, data, files=files)
+
+
+def _full(quota: int) -> Problem:
+    return Problem("conflict", Message(
+        "Files of your jobs may have {number} bytes together. Delete a job with its file, or wait: they are deleted a "
+        "day after their jobs have ended.", number=quota))

@@ -38,6 +38,8 @@ _IN_MEMORY = 2**20  # bytes of a body that are kept in memory until all of it is
 # What the work may depend on. No credential is kept.
 _HEADERS = ("Accept", "Accept-Language", "Content-Type", "User-Agent")
 MOST_UNFINISHED = 50  # jobs of one user that wait or run: a process does one at a time, the oldest first
+Admit = Callable[[Call, str, Mapping[str, Any]], None]
+"""Takes a call, and the kind and payload of its job. Raises `Problem` where the job is not to be written down."""
 _SHOWN_BY = "jobs"  # the collection that answers what a job is
 
 
@@ -63,10 +65,12 @@ def kind_of(collection: str, endpoint: Endpoint) -> str:
 
 
 def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], None],
-               around: Callable[[Call], AbstractContextManager[object]] | None = None) -> Endpoint:
+               around: Callable[[Call], AbstractContextManager[object]] | None = None,
+               admit: Admit | None = None) -> Endpoint:
     """`endpoint` so that a client may have it done as a job.
 
     prepare  refuses what cannot be done; `call.prepared` is the `Asked`
+    admit    refuses a job for which there is no room, in its transaction
     """
     kind = kind_of(collection, endpoint)
 
@@ -77,12 +81,12 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
         prepare(call)
 
     later = replace(endpoint, writes=True, status=202, answer=None, prepare=ask, around=around, restrict=None,
-                    handler=lambda call: _write_down(call, kind),
+                    handler=lambda call: _write_down(call, kind, admit),
                     summary=f"{endpoint.summary} As a job, where the client prefers respond-async.")
     return replace(endpoint, deferred=later)
 
 
-def _write_down(call: Call, kind: str) -> dict[str, Any]:
+def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
     asked: Asked = call.prepared
     if unfinished(call.tenant_id, call.principal.id or "") >= MOST_UNFINISHED:
         raise Problem("conflict", Message("{number} of your jobs wait or run already. Try again when one has ended.",
@@ -91,6 +95,8 @@ def _write_down(call: Call, kind: str) -> dict[str, Any]:
     payload = {"method": sent.method, "path": sent.path, "query": sent.query_string.decode("latin-1"),
                "address": call.address, "size": asked.size,
                "headers": {name: sent.headers[name] for name in _HEADERS if name in sent.headers}}
+    if admit is not None:
+        admit(call, kind, payload)
     job = enqueue(call.tenant_id, kind, payload, id=asked.id, owner_id=principal.id,
                   scopes=None if principal.scopes is None else sorted(principal.scopes),
                   token_id=call.credential_id if principal.kind == "service" else None)

@@ -121,6 +121,23 @@ class Task:
 
         return self.services.database.transact(effect)
 
+    def keep_file(self, work: Callable[[], T]) -> T:
+        """`keep`, for work that changes the database of files. It reads the first one without its turn to write.
+
+        Another process that takes the job waits for the turn of the database of files before it changes anything there.
+        """
+        database = self.services.database
+        if database.files is database:
+            return self.keep(work)
+
+        def effect() -> T:
+            with database.connected():
+                result = work()
+                self._hold(job_queue.asked_to_stop(self.job) is not None)
+            return result
+
+        return database.files.transact(effect)
+
     def finish(self, work: Callable[[], T]) -> T:
         """Run `work()` in the transaction that ends the job; what it returns, JSON-ready, is the job's result.
 

@@ -12,7 +12,7 @@ from models.tables import activity, backup, policy_use, policy_version, seals
 from models.tables.contact import ContactMessage
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
-from models.tables.job_chunk import KEPT, JobChunk
+from models.tables.job_chunk import KEPT, JobChunk, sweep
 from models.tables.session import Session
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ _CHUNKS = 20  # of files of jobs in one transaction: each is long
 
 def delete_expired(database: Database) -> None:
     """Delete expired sessions, idempotency keys, files of jobs and counts of requests; what is left is done the next
-    time."""
+    time. Raises `RowError`."""
     # Requests that write come first: a minute later is early enough.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
         _in_batches(database, JobChunk.purge, later(-KEPT), _CHUNKS)
         database.transact(lambda: activity.purge(later(-activity.KEPT)))
+        sweep(database, _CHUNKS)
 
 
 def end_retention(settings: Settings, database: Database) -> int:

@@ -409,6 +409,8 @@ export interface components {
             database_bytes: number;
             /** @description The write-ahead log; null on Postgres. */
             log_bytes: number | null;
+            /** @description The files of exports, which SQLite holds beside its database; null on Postgres, where they are in it. */
+            files_bytes: number | null;
             /** @description The files in the folder of backups; null where it cannot be read. */
             backups_bytes: number | null;
             /** @description Room on the disk of the instance, or of its database where there is less; null where the disk does not say. */

@@ -98,7 +98,7 @@ def exchange(file: Path, staged: Path, aside: Path) -> None:
             aside.mkdir(mode=0o700, exist_ok=True)
             place.rename(aside / place.name)
     staged.rename(file)
-    _sync(file.parent)
+    sync(file.parent)
 
 
 def _is_open(file: Path) -> bool:
@@ -115,7 +115,8 @@ def _is_open(file: Path) -> bool:
     return False
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Wait until names in a folder are on its disk. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -308,6 +308,8 @@ class SqliteDatabase(Database, APSWDatabase):
         return moved.place(self)
 
     def watch(self) -> None:
+        if self.beside is not None:
+            self.beside.watch()
         if self.pair.log.noted:
             with suppress(Unavailable, OSError):
                 self.pair.look()
@@ -356,6 +358,8 @@ class SqliteDatabase(Database, APSWDatabase):
             return False
 
     def close_all(self) -> None:
+        if self.beside is not None:
+            self.beside.close_all()
         self.close()
         self.watch()
         self._checkpoints.finish()

@@ -168,7 +168,8 @@ def test_several_processes_add_up_from_nothing_at_each_start(tmp_path):
 
 OPERATOR = (
     "gatepost_build_info", "gatepost_check", "gatepost_disk_free_bytes", "gatepost_database_bytes",
-    "gatepost_database_log_bytes", "gatepost_backups_bytes", "gatepost_jobs", "gatepost_jobs_oldest_seconds",
+    "gatepost_database_log_bytes", "gatepost_export_files_bytes", "gatepost_backups_bytes", "gatepost_jobs",
+    "gatepost_jobs_oldest_seconds",
     "gatepost_sessions", "gatepost_imports_open", "gatepost_audit_unsealed_rows", "gatepost_audit_unsealed_seconds",
     "gatepost_backup_failed", "gatepost_database_wait_seconds_count", "gatepost_database_refusals_total",
     "gatepost_checkpoint_seconds_count", "gatepost_checkpoints_held_back_total")

@@ -42,11 +42,12 @@ CROSSING = {
     "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants
     "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
-    "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",  # of one person
+    "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",
+    "traces.count",  # of one person
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
-    "job_chunk.JobChunk.purge",  # by age, or for want of a job
+    "job_chunk.JobChunk.purge", "job_chunk.sweep", "job_chunk._delete",  # by age, or for want of a job
     "job_queue._due", "job_queue._update", "job_queue.asked_to_stop",  # a process runs the jobs of all tenants
     "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
     "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.discard", "rows.Rows.remove",

@@ -1,0 +1,75 @@
+"""The second file of an instance on SQLite: the files that exports have made, which no backup needs.
+
+It is a database of its own beside the first (`gatepost.db`, `gatepost.files.db`), with a log and a turn to write of its
+own. It is made when the first export runs. Whoever needs the turns of both takes that of this one first, so that other
+writers do not wait for it. What is in it can be made again: where it is damaged, the rest of the service goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from models.engine.errors import Damaged, RowError, Unavailable
+from models.engine.sqlite.connection import BUSY_TIMEOUT
+from models.engine.sqlite.copies import SIDE_FILES, sync
+from models.engine.sqlite.database import MOMENT, SqliteDatabase
+from models.engine.sqlite.errors import busy
+from models.engine.sqlite.writer_lock import WriterLock
+from models.engine.waiting import Places, Wait
+
+
+class FilesDatabase(SqliteDatabase):
+    """The database of exported files beside the one at `path`."""
+
+    def __init__(self, path: str, *, synchronous: str, statement_timeout: float) -> None:
+        main = Path(path)
+        self._main = main.absolute()
+        super().__init__(str(main.with_name(f"{main.stem}.files{main.suffix}")), synchronous=synchronous,
+                         group_commit=False, statement_timeout=statement_timeout, waiting=None)
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def make(self, *statements: str) -> None:
+        if self.exists():
+            return
+        try:
+            with WriterLock(self.path).held(Wait(Places(None, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy))):
+                if not self.exists():
+                    self._make(statements)
+        except (apsw.Error, OSError) as error:
+            raise self.translate(error) or Unavailable(str(error)) from error
+
+    def _make(self, statements: tuple[str, ...]) -> None:
+        """Make the file under another name, so that nobody sees it before its tables are there."""
+        fresh = Path(f"{self.path}.new")
+        # Those of a file that was deleted, and of a process that was killed.
+        for old in (fresh, Path(f"{fresh}-journal"), *(Path(f"{self.path}{suffix}") for suffix in SIDE_FILES)):
+            old.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            if os.geteuid() == 0:
+                owner = os.stat(self._main)
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        finally:
+            os.close(descriptor)
+        conn = apsw.Connection(str(fresh), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            # Files come and go: what they took is given back at once.
+            for statement in ("PRAGMA auto_vacuum = FULL", *statements):
+                conn.execute(statement)
+        finally:
+            conn.close()
+        fresh.rename(self.path)
+        sync(self.path.parent)
+
+    def translate(self, error: BaseException, sql: str = "") -> RowError | None:
+        found = error if isinstance(error, Damaged) else super().translate(error, sql)
+        if isinstance(found, Damaged):
+            # Not as `Damaged`: nothing is to be restored.
+            return Unavailable(f"{self.path.name} is damaged: move it away with {self.path.name}-wal and "
+                               f"{self.path.name}-shm; it holds files of exports, which can be asked for again")
+        return found
