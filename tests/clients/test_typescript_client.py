@@ -135,7 +135,7 @@ def test_a_login_is_kept_alive_by_one_refresh_for_all_who_need_it(package, unlim
 
 def test_a_request_is_sent_again_only_where_that_has_no_second_effect(package):
     done = run(package, "rules.ts")
-    assert (done.returncode, passed(done.stdout)) == (0, 18), done.stdout
+    assert (done.returncode, passed(done.stdout)) == (0, 19), done.stdout
 
 
 def test_the_examples_of_its_page_run_one_after_the_other(package, busy):
