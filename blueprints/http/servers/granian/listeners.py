@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,14 +45,12 @@ def connected(port: int) -> bool:
 
 
 def _listens(descriptor: int, port: int) -> bool:
-    """Raises OSError for what is no socket."""
-    own = os.dup(descriptor)
-    try:
-        found = socket.socket(fileno=own)
-    except OSError:
-        os.close(own)
-        raise
-    with found:
+    """Raises OSError for what is not there any more, or no socket."""
+    # Of a file not even a copy may be closed: that ends the locks of SQLite on it (fcntl(2), Advisory record locking),
+    # and another process takes itself for the last and deletes the log.
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        return False
+    with socket.socket(fileno=os.dup(descriptor)) as found:
         if found.family not in (socket.AF_INET, socket.AF_INET6) or found.type != socket.SOCK_STREAM:
             return False
         accepts = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) != 0
