@@ -142,6 +142,7 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 
 kills: $(VENV)/test.stamp ## kill -9 during backups, restores and writes, other files put in, processes that come and go; BENCH_ARGS="--kills 60"
 	$(BIN)/python -m tests.incidents.backup_kills $(BENCH_ARGS)
+	$(BIN)/python -m tests.incidents.command_kills
 	$(BIN)/python -m tests.incidents.pair_kills $(BENCH_ARGS)
 	$(BIN)/python -m tests.incidents.openings
 

@@ -10,6 +10,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
+from blueprints.backups import leftovers
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
 from blueprints.http.auditing.trail import Trail
@@ -86,6 +87,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.mount = settings.mount
     settle(settings)
+    leftovers.remove(settings)
     keys = Keys.load(settings.secret_file)
     # One connection more, for the chores; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,

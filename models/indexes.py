@@ -6,13 +6,13 @@ import logging
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 
 from models.base import Record
 from models.engine.connect import open_database
 from models.engine.errors import RowError
 from models.migrate import SHIPPED, upgrade
+from models.scratch import scratch
 
 Columns = tuple[str, ...]
 
@@ -51,8 +51,8 @@ def unique(model: type[Record]) -> frozenset[str]:
 @cache
 def _made_by(directories: tuple[tuple[str, Path], ...]) -> Mapping[str, tuple[Columns, ...]]:
     ours = tuple(SHIPPED.items())
-    with TemporaryDirectory() as folder:
-        database = open_database(f"sqlite:///{Path(folder) / 'empty.db'}", pool_size=1, synchronous="normal")
+    with scratch() as folder:
+        database = open_database(f"sqlite:///{folder / 'empty.db'}", pool_size=1, synchronous="normal")
         try:
             upgrade(database, dict(directories))
             with database.connected():

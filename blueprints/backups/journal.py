@@ -25,6 +25,7 @@ from policies.loading.snapshot import LAST_GOOD
 from settings import Settings
 
 JOURNAL, LOCK = "restore.json", "restore.lock"  # in the folder of the instance
+STAGED = ".gatepost-restore-"  # the first characters of the name of the folder in which a restore is prepared
 PATIENCE = 30.0  # seconds that a start waits for a restore under way
 
 
@@ -74,6 +75,16 @@ def settle_meanwhile(settings: Settings) -> None:
     """The same for a process that serves: it leaves a restore alone that is under way."""
     with suppress(UnderWay):
         settle(settings, patience=0)
+
+
+def remove_unbegun(instance: Path) -> None:
+    """Remove what restores have prepared there that were killed before they wrote their journal. Never raises: what
+    cannot be removed now is removed later."""
+    if any(instance.glob(f"{STAGED}*")):
+        with suppress(UnderWay, OSError), alone(instance, patience=0):
+            if not (instance / JOURNAL).exists():
+                for left in instance.glob(f"{STAGED}*"):
+                    shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_urlsafe
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from flask import Flask
@@ -15,6 +14,7 @@ from flask.testing import FlaskClient
 
 from models.base import Rows
 from models.engine.database import Database
+from models.scratch import scratch
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from settings import Settings
@@ -25,7 +25,6 @@ from .archive import BadArchive
 from .staging import Staged, staged
 
 AppFactory = Callable[[Mapping[str, Any]], Flask]
-SCRATCH = ".gatepost-proof-"  # how the folder begins in which a backup is proved
 # Of the settings of the instance nothing is to reach beyond the scratch place, nor to keep a caller away.
 _APART = {"rate_limits": "off", "run_jobs": "off", "redis_url": "", "backup_hours": 0, "log_requests": "off",
           "metrics_token": "", "require_if_match": "off"}
@@ -39,8 +38,7 @@ def prove(create_app: AppFactory, settings: Settings, live: Database, migrations
     Raises what `staged` raises, and BadArchive for what does not start or answer.
     """
     parent = settings.instance if settings.instance.is_dir() else None
-    with (TemporaryDirectory(prefix=SCRATCH, dir=parent) as scratch,
-          staged(archive, Path(scratch), live, migrations, identity) as found):
+    with scratch(parent) as folder, staged(archive, folder, live, migrations, identity) as found:
         if found.remarks:
             raise BadArchive(f"The audit trail in the backup is not whole: {found.remarks[0]}")
         _answer(create_app, settings, found)

@@ -29,7 +29,6 @@ from .journal import Journal
 from .staging import Staged, staged
 from .taking import free_place, take
 
-STAGED = ".gatepost-restore-"  # how the folder begins in which a restore is prepared
 LOCK_WAIT = 1.0  # seconds
 
 
@@ -85,9 +84,9 @@ def restore(settings: Settings, database: Database, registry: Registry, archive:
     fresh = not instance.exists()
     instance.mkdir(mode=0o700, parents=True, exist_ok=True)
     with journal.alone(instance, LOCK_WAIT):
-        for left in instance.glob(f"{STAGED}*"):
+        for left in instance.glob(f"{journal.STAGED}*"):
             shutil.rmtree(left, ignore_errors=True)
-        folder = Path(mkdtemp(prefix=STAGED, dir=instance))
+        folder = Path(mkdtemp(prefix=journal.STAGED, dir=instance))
         begun = Journal(new_epoch(), folder.name, _free_name(instance), fresh)
         aside = instance / begun.aside
         try:

@@ -10,22 +10,22 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import mkdtemp
 from time import monotonic
 
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
-from policies.loading.files import Unreadable, read_bytes
+from policies.loading.files import Unreadable, give_name, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
 from settings import Settings
 
 from .archive import DATABASE, Manifest, digest_of, pack, parts_of
 from .encryption import SUFFIX, encrypt
+from .leftovers import noted
 from .probe import Probe
 
-GATHERING = ".gatepost-backup-"  # how the folder begins in which the parts are gathered
-LEFT = 24 * 3600  # seconds after which such a folder is one that a killed process has left
+_OLD = ".gatepost-backup-"  # the first characters of the folder's name in versions that wrote no note about it
+_LEFT = 24 * 3600  # seconds after which such a folder counts as left
 
 
 class CannotBackUp(Exception):
@@ -66,7 +66,7 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
         place = place.with_name(place.name + SUFFIX)
     if place.exists() or place.is_symlink():
         raise CannotBackUp(f"{place} is there already.")
-    with _gathering(place.parent) as folder:
+    with _gathering(settings.instance, place.parent) as folder:
         parts = folder / "parts"
         parts.mkdir(mode=0o700)
         with Probe(database) if probing else nullcontext() as probe:
@@ -128,16 +128,17 @@ def _copy_files(settings: Settings, parts: Path, *, lenient: bool) -> None:
 
 
 @contextmanager
-def _gathering(parent: Path) -> Iterator[Path]:
+def _gathering(instance: Path, parent: Path) -> Iterator[Path]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for left in parent.glob(f"{GATHERING}*"):
-        if time.time() - left.stat().st_mtime > LEFT:
+    for left in parent.glob(f"{_OLD}*"):
+        if time.time() - left.stat().st_mtime > _LEFT:
             shutil.rmtree(left, ignore_errors=True)
-    folder = Path(mkdtemp(prefix=GATHERING, dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with noted(instance, parent) as folder:
+        try:
+            folder.mkdir(mode=0o700)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put(archive: Path, place: Path) -> None:
@@ -145,12 +146,9 @@ def _put(archive: Path, place: Path) -> None:
     with open(archive, "rb") as file:
         os.fsync(file.fileno())
     try:
-        os.link(archive, place)
+        give_name(archive, place)
     except FileExistsError:
         raise CannotBackUp(f"{place} is there already.") from None
-    except OSError:
-        # A file system without links.
-        os.replace(archive, place)
     descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -27,6 +27,7 @@ from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists
 from models.migrate import pending, upgrade
+from models.scratch import scratch
 from models.tables.policy_version import PolicyVersion, newest
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -136,14 +137,11 @@ def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
     not at all."""
     if target.exists():
         return False
-    fresh = target.with_name(".policies.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    with as_file(files("policies")) as shipped:
-        fresh.mkdir(mode=0o700)
+    with scratch(target.parent) as fresh, as_file(files("policies")) as shipped:
         for file in sorted(shipped.iterdir()):
             if file.suffix in (".md", *suffixes) and file.name not in NOT_COPIED:
                 shutil.copyfile(file, fresh / file.name)
-    fresh.rename(target)
+        fresh.rename(target)
     return True
 
 

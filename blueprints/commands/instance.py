@@ -12,7 +12,7 @@ import click
 from flask import Flask
 from marshmallow import ValidationError
 
-from blueprints.backups import journal
+from blueprints.backups import journal, leftovers
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.context import load_settings, registry, require_instance
 from blueprints.commands.printing import echo
@@ -121,11 +121,13 @@ def open_instance() -> Iterator[Instance]:
 
 
 def settle_restore(settings: Settings) -> None:
-    """Complete or undo a restore that was broken off, and say so. Raises the sentence about one that is under way."""
+    """Complete or undo a restore that was broken off, and say so; remove what killed processes have left. Raises the
+    sentence about a restore that is under way."""
     try:
         said = journal.settle(settings)
     except (UnderWay, RowError, OSError) as error:
         raise click.ClickException(f"A restore was broken off, and cannot be completed: {error}") from error
+    leftovers.remove(settings)
     if said is not None:
         echo(said, err=True)
 

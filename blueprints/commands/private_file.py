@@ -8,10 +8,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkstemp
 from typing import BinaryIO
 
 import click
+
+from blueprints.backups.leftovers import noted
+from blueprints.commands.context import load_settings
+from policies.loading.files import give_name
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 
@@ -26,23 +29,18 @@ def private_file(place: Path, *, overwrite: bool | None = None) -> Iterator[Bina
     """
     _refuse_others(place, overwrite)
     try:
-        if not overwrite:
-            # Taken now: what another program puts there meanwhile is not replaced either.
-            os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        try:
-            descriptor, fresh = mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        with noted(load_settings().instance, place.parent) as fresh:
             try:
-                with open(descriptor, "wb") as file:
+                with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
                     yield file
-                _refuse_others(place, True)
-                os.replace(fresh, place)
-            except BaseException:
-                os.unlink(fresh)
-                raise
-        except BaseException:
-            if not overwrite:
-                place.unlink(missing_ok=True)
-            raise
+                # Another program may have put a file there meanwhile.
+                _refuse_others(place, overwrite)
+                if overwrite:
+                    os.replace(fresh, place)
+                else:
+                    give_name(fresh, place)
+            finally:
+                fresh.unlink(missing_ok=True)
     except OSError as error:
         raise click.ClickException(f"{place} cannot be written: {error.strerror or error}.") from error
 

@@ -8,15 +8,17 @@ A link to a regular file is read like the file.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import get_ident
+from secrets import token_hex
 
+FRESH = ".gatepost-new-"  # the first characters of the name of a temporary file
 LARGEST_FILE = 1 << 20  # bytes of one policy file
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL = "this is not a regular file"
@@ -89,15 +91,41 @@ def rewrite(place: Path, content: bytes) -> None:
 @contextmanager
 def fresh_file(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
     """A file beside `place` whose content has reached the disk, gone afterwards unless it was moved. Raises OSError."""
-    fresh = place.with_name(f".{place.name}.{os.getpid()}-{get_ident()}")
+    fresh, descriptor = locked_file(place.parent, FRESH, mode)
     try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+        with open(descriptor, "wb", closefd=False) as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
         yield fresh
     finally:
         fresh.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def give_name(fresh: Path, place: Path) -> None:
+    """Give a file its name, where no other file has it. Raises FileExistsError, OSError."""
+    try:
+        os.link(fresh, place)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links.
+        os.replace(fresh, place)
+
+
+def locked_file(folder: Path, prefix: str, mode: int = 0o600) -> tuple[Path, int]:
+    """A new file and its descriptor, locked (flock) while that is open: of a process that is killed, a file without a
+    lock is left. Raises OSError."""
+    while True:
+        place = folder / f"{prefix}{token_hex(8)}"
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with suppress(OSError):  # a file system without locks: nobody takes the file for a left one there
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have removed it before it was locked.
+        if place.exists():
+            return place, descriptor
+        os.close(descriptor)
 
 
 def _digest(text: bytes) -> str:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +25,7 @@ from blueprints.http.history.left_over import left_over
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import obstacle
+from models.scratch import scratch
 from models.tables import policy_version
 from models.tables.policy_version import PolicyVersion
 from policies import SHIPPED, Finding, Policy, PolicyError, load
@@ -71,7 +71,7 @@ def around(file: Path) -> tuple[Path, Path]:
     if (file.parent / MODEL_FILE).exists():
         return file.parent, file.parent
     base = folder()
-    copy = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="gatepost-policy-")))
+    copy = click.get_current_context().with_resource(scratch())
     for place in (*(one for one in base.iterdir() if one.name != file.name), file):
         (copy / place.name).symlink_to(place.resolve())
     return copy, base
@@ -92,7 +92,7 @@ def _in_force() -> Path | None:
             row = policy_version.newest()
         if row is None:
             return None
-        copy = Path(context.find_root().with_resource(TemporaryDirectory(prefix="gatepost-policy-")))
+        copy = context.find_root().with_resource(scratch())
         for name, text in {**texts_of(row), **packaged_of(row)}.items():
             if not is_policy_file(name):
                 raise Unusable(_STORED, PolicyError([unknown_file(name)]))

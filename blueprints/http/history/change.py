@@ -17,11 +17,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol, TypeVar
 
 from models.engine.database import Database
 from models.engine.errors import RowError
+from models.scratch import scratch
 from models.tables import policy_version
 from models.tables.instance import note_policy_in_database, policy_is_in_database
 from models.tables.policy_version import START, SYSTEM, PolicyVersion
@@ -123,10 +123,10 @@ class Changing(ABC):
         before = self.files()
         changed = {name: content for name, content in files.items() if before.get(name) != content}
         after = {name: content for name, content in {**before, **files}.items() if content is not None}
-        with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
+        with scratch() as place:
             for name, content in after.items():
-                (Path(scratch) / name).write_bytes(content)
-            folder = self._folder.at(Path(scratch), absent={*absent, *self._accepted_losses()})
+                (place / name).write_bytes(content)
+            folder = self._folder.at(place, absent={*absent, *self._accepted_losses()})
             return Candidate(folder.load(None), before, changed)
 
     def _accepted_losses(self) -> frozenset[str]:

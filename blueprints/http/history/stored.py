@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from models.engine.database import Database
+from models.scratch import scratch
 from models.tables import policy_version
 from models.tables.policy_version import START, SYSTEM, PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
@@ -91,10 +91,10 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary, cases: Cases, *, closing
     a newer program has put there: without what it says, the rest would be another policy."""
     if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
         raise PolicyError(strange)
-    with TemporaryDirectory(prefix="gatepost-policy-") as scratch:
+    with scratch() as place:
         for name, text in row.files.items():
-            (Path(scratch) / name).write_bytes(text.encode())
+            (place / name).write_bytes(text.encode())
         if row.cases is not None:
-            (Path(scratch) / CASES_FILE).write_bytes(row.cases.encode())
+            (place / CASES_FILE).write_bytes(row.cases.encode())
         # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
-        return Folder(Path(scratch), vocabulary, cases=cases, sample=SAMPLE).load(None, closing=closing)
+        return Folder(place, vocabulary, cases=cases, sample=SAMPLE).load(None, closing=closing)

@@ -10,9 +10,8 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import suppress
-from pathlib import Path
 from time import time
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -65,23 +64,23 @@ def replace(url: str, staged: str) -> None:
 
     Raises `Unavailable`; then nothing has changed.
     """
-    with tempfile.TemporaryDirectory(prefix="gatepost-restore-") as folder:
-        content, errors = Path(folder) / "content.sql", Path(folder) / "errors"
-        _run(staged, "pg_dump", "--no-owner", "--no-privileges", f"--file={content}")
-        command, environment = _command(url, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
-                                        "--output=/dev/null")
-        with open(content, "rb") as rows, open(errors, "wb") as said:
-            psql = _started(command, env=environment, stdin=subprocess.PIPE, stderr=said)
-            assert psql.stdin is not None
-            # COMMIT comes from here, and last: where this process is killed before, psql finds the end of its input,
-            # and the server undoes the transaction.
-            with suppress(BrokenPipeError), psql.stdin as script:
-                script.write(f"BEGIN;{_CLEAR}".encode())
-                shutil.copyfileobj(rows, script)
-                script.write(b"COMMIT;\n")
-            status = psql.wait()
-        if status != 0:
-            raise Unavailable(f"psql: {errors.read_text(errors='replace').strip()}")
+    dumping, environment = _command(staged, "pg_dump", "--no-owner", "--no-privileges")
+    loading, other = _command(url, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
+    # Files without a name: what they hold goes with the process.
+    with tempfile.TemporaryFile() as rows, tempfile.TemporaryFile() as said:
+        if _started(dumping, env=environment, stdin=subprocess.DEVNULL, stdout=rows, stderr=said).wait() != 0:
+            raise Unavailable(f"pg_dump: {_text(said)}")
+        rows.seek(0)
+        psql = _started(loading, env=other, stdin=subprocess.PIPE, stderr=said)
+        assert psql.stdin is not None
+        # COMMIT comes from here, and last: where this process is killed before, psql finds the end of its input, and
+        # the server undoes the transaction.
+        with suppress(BrokenPipeError), psql.stdin as script:
+            script.write(f"BEGIN;{_CLEAR}".encode())
+            shutil.copyfileobj(rows, script)
+            script.write(b"COMMIT;\n")
+        if psql.wait() != 0:
+            raise Unavailable(f"psql: {_text(said)}")
 
 
 def scratch_name(random: str) -> str:
@@ -130,8 +129,13 @@ def _command(url: str, program: str, *options: str) -> tuple[list[str], dict[str
     return [program, "--no-password", f"--dbname={make_conninfo(**given)}", *options], environment
 
 
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace").strip()
+
+
 def _started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
+        return subprocess.Popen(command, **{"stdout": subprocess.DEVNULL, **options})
     except FileNotFoundError:
         raise Unavailable(f"{command[0]} is not installed here, one of the client programs of Postgres") from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from blueprints.http.security.keys import create_key_file
 from models.engine.connect import open_database
+from tests.incidents.backup_kills import run
 from tests.running import wait_until
 
 from .disks import modes_count
@@ -74,6 +76,20 @@ def a_backup_by_hand(place: Place) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def killed_backup(place: Place) -> Iterator[None]:
+    """A backup was killed while the service was stopped: the start removes its parts, with the keys among them."""
+    beside = place.folder.with_name("beside")
+    beside.mkdir()
+    steps, _ = run(place.instance, ["backup", str(beside / "whole.tar.gz")])
+    run(place.instance, ["backup", str(beside / "killed.tar.gz")], step=steps // 2)
+    assert any(beside.glob(".gatepost-*/parts/secret.key"))
+    yield
+    left = [file.name for file in beside.iterdir()]
+    assert left == ["whole.tar.gz"], left
+    shutil.rmtree(beside)
+
+
 def _file(name: str, text: str | None):
     @contextmanager
     def changed(place: Place) -> Iterator[None]:
@@ -134,6 +150,8 @@ INSTANCES = (
     Fault("no key file", no_key_file, health="degraded", check="keys"),
     Fault("a newer schema", newer_schema, check="migrations"),
     Fault("a newer schema at the start", newer_schema, stopped=True, check="migrations"),
+    Fault("a killed backup has left its parts", killed_backup, stopped=True, starts=True, health="ok", check="",
+          doctor=False),
     Fault("a broken rule", _file("articles.csv", "p, editor, article.view, alwys, allow\n"), health="degraded",
           check="policy"),
     Fault("a rule file is gone", _file("roles.csv", None), health="degraded", check="policy"),

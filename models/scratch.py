@@ -1,0 +1,39 @@
+"""Scratch folders that do not outlive their process: a killed one leaves a folder without a lock, which can be told
+from the folder of a process that lives, and removed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkdtemp
+
+SCRATCH = ".gatepost-scratch-"  # the first characters of the name of a scratch folder
+
+
+@contextmanager
+def scratch(parent: Path | None = None) -> Iterator[Path]:
+    """A new folder in `parent`, or in the folder for temporary files, locked while the block runs and removed at its
+    end. Raises OSError."""
+    folder, descriptor = _locked(parent)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _locked(parent: Path | None) -> tuple[Path, int]:
+    while True:
+        folder = Path(mkdtemp(prefix=SCRATCH, dir=parent))
+        # Another process may remove it before it is locked.
+        with suppress(FileNotFoundError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with suppress(OSError):  # a file system without locks: nobody takes the folder for a left one there
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, descriptor
+            os.close(descriptor)
