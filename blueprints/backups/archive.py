@@ -37,7 +37,7 @@ _END = bytes.fromhex("1f8b080400000000 00ff 2400") + b"GP" + bytes.fromhex("2000
 _END_SIZE = len(_END[0]) + 32 + len(_END[1])
 _BLOCK = 1 << 20  # bytes
 
-DATABASE = "database"
+DATABASE, KEYS = "database", "secret.key"  # names of parts
 
 
 class BadArchive(Exception):
@@ -127,8 +127,10 @@ def pack(folder: Path, manifest: Manifest, target: BinaryIO) -> None:
     target.write(_end(hashed.digest.digest()))
 
 
-def unpack(archive: Path, folder: Path) -> Manifest:
+def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
     """Write the parts of an archive into an empty folder, each readable by its owner alone; what the archive says.
+
+    With `only`, the part of that name alone is written, and the others are compared all the same.
 
     Raises BadArchive, OSError.
     """
@@ -140,7 +142,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
                 with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|") as tar:
                     manifest = _manifest(tar)
                     bounded.left += sum(_room(part.bytes) for part in manifest.parts.values())
-                    _unpack(tar, manifest, folder)
+                    _unpack(tar, manifest, folder, only)
                 # To the end: only there is the checksum.
                 while bounded.read(_BLOCK):
                     pass
@@ -210,7 +212,7 @@ def _manifest(tar: tarfile.TarFile) -> Manifest:
     return Manifest.read(_content(tar, first).read())
 
 
-def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path) -> None:
+def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path, only: str | None) -> None:
     missing = set(manifest.parts)
     while (member := tar.next()) is not None:
         if member.name not in missing or not member.isreg():
@@ -219,15 +221,18 @@ def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path) -> None:
         if member.issparse() or member.size != manifest.parts[member.name].bytes:
             raise BadArchive(f"{member.name} in the archive has another size than its manifest says.")
         missing.remove(member.name)
-        place = folder / member.name
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        with open(place, "xb", opener=_private) as file:
+        with _written(folder / member.name) if only in (None, member.name) else open(os.devnull, "wb") as file:
             written = _copy(_content(tar, member), file)
         if written != manifest.parts[member.name]:
             raise BadArchive(f"{member.name} in the archive is not as it was written.")
     if missing:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise BadArchive(f"The archive lacks {', '.join(sorted(missing)[:MOST_NAMED])}{more}.")
+
+
+def _written(place: Path) -> IO[bytes]:
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    return open(place, "xb", opener=_private)
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:

@@ -87,7 +87,7 @@ def restore(settings: Settings, database: Database, registry: Registry, archive:
         for left in instance.glob(f"{journal.STAGED}*"):
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(mkdtemp(prefix=journal.STAGED, dir=instance))
-        begun = Journal(new_epoch(), folder.name, _free_name(instance), fresh)
+        begun = Journal(new_epoch(), folder.name, free_name(instance), fresh)
         aside = instance / begun.aside
         try:
             with staged(archive, folder, database, registry.migrations, identity) as found:
@@ -132,8 +132,8 @@ def _save(settings: Settings, database: Database) -> Path | None:
                             "into without that.") from error
 
 
-def _free_name(instance: Path) -> str:
-    """Of a folder for what was there before."""
+def free_name(instance: Path) -> str:
+    """The name of a new folder for what was there before."""
     while (instance / (name := f"replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")).exists():
         time.sleep(0.1)
     return name

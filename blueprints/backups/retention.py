@@ -1,5 +1,6 @@
 """Which backups stay: of those of the schedule the newest of each of seven days, four weeks and twelve months; of those
-before a migration or a restore the newest five. Other files in the folder are nobody's business."""
+before a migration or a restore, and after a rotation of the keys, the newest five. Other files in the folder are
+nobody's business."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from pathlib import Path
 DAYS, WEEKS, MONTHS = 7, 4, 12
 SAFETY = 5  # of one kind, such as those before a migration
 SCHEDULED, BEFORE_MIGRATION, BEFORE_RESTORE = "gatepost", "before-migration", "before-restore"
-_NAME = re.compile(rf"({SCHEDULED}|{BEFORE_MIGRATION}|{BEFORE_RESTORE})-(\d{{8}}T\d{{6}}Z)\.tar\.gz(\.age)?")
+AFTER_ROTATION = "after-rotation"
+_KINDS = (SCHEDULED, BEFORE_MIGRATION, BEFORE_RESTORE, AFTER_ROTATION)
+_NAME = re.compile(rf"({'|'.join(_KINDS)})-(\d{{8}}T\d{{6}}Z)\.tar\.gz(\.age)?")
 
 _PERIODS: tuple[tuple[int, Callable[[datetime], str]], ...] = (
     (DAYS, lambda made: made.strftime("%Y-%m-%d")), (WEEKS, lambda made: made.strftime("%G-%V")),

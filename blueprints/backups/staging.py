@@ -51,7 +51,7 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
     Raises BadArchive where anything is not as it was written, CannotEncrypt, `KeyFileError`, `RowError`, OSError,
     MigrationError.
     """
-    manifest = _unpacked(archive, scratch, identity)
+    manifest = unpacked(archive, scratch, identity)
     if manifest.dialect != live.dialect:
         raise BadArchive(f"The backup is one of {_KINDS[manifest.dialect]}, and database_url names "
                          f"{_KINDS[live.dialect]}. `gatepost move` takes an instance from SQLite to Postgres, "
@@ -76,16 +76,17 @@ def _commands(folder: Path) -> tuple[str, ...]:
     return tuple(f"{name} = {said[name]!r}" for name in RUN if said.get(name))
 
 
-def _unpacked(archive: Path, scratch: Path, identity: Path | None) -> Manifest:
+def unpacked(archive: Path, scratch: Path, identity: Path | None, only: str | None = None) -> Manifest:
+    """Unpack an archive as `unpack` does, also an encrypted one. Raises BadArchive, CannotEncrypt, OSError."""
     if not is_encrypted(archive):
-        return unpack(archive, scratch)
+        return unpack(archive, scratch, only)
     if identity is None:
         raise BadArchive(f"{archive} is encrypted: name the file of an identity that can read it by --identity.")
     plain = scratch / "archive.tar.gz"
     os.close(os.open(plain, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     decrypt(archive, plain, identity)
     try:
-        return unpack(plain, scratch)
+        return unpack(plain, scratch, only)
     finally:
         plain.unlink()
 

@@ -15,6 +15,7 @@ from time import monotonic
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
+from models.tables import backup as backups
 from policies.loading.files import Unreadable, give_name, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
 from settings import Settings
@@ -88,6 +89,14 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
         _put(archive, place)
     return Taken(place, digest, size, monotonic() - began, probe.waits if probe else None,
                  probe.log if probe else None, manifest)
+
+
+def note(taken: Taken) -> str:
+    """Write down that a backup was taken by a command, inside a transaction; its id."""
+    id = backups.begin()
+    assert id is not None  # it is due, since no hours are given
+    backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds)
+    return id
 
 
 def free_place(folder: Path, kind: str) -> Path:

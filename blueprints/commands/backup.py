@@ -13,16 +13,18 @@ from blueprints.backups import retention
 from blueprints.backups.archive import BadArchive, digest_of
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.journal import UnderWay
+from blueprints.backups.only_keys import restore_keys
 from blueprints.backups.proof import prove
 from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds_instance, restore
 from blueprints.backups.schedule import make_scheduled
 from blueprints.backups.staging import Staged
-from blueprints.backups.taking import CannotBackUp, Taken, free_place, take
+from blueprints.backups.taking import CannotBackUp, Taken, free_place, note, take
 from blueprints.commands.context import load_settings, migrations, registry, show_path
 from blueprints.commands.instance import (
     AppFactory,
     Instance,
     database_of,
+    is_in_use,
     open_instance,
     record,
     sentences,
@@ -77,6 +79,8 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
 @click.option("--verify", is_flag=True, help="Change nothing: restore it in a scratch place, start that, and log in.")
 @click.option("--replace", is_flag=True, help="Put it in the place of the instance that is there.")
+@click.option("--only-keys", is_flag=True,
+              help="Put the key file alone in its place, where it is lost, damaged or that of another database.")
 @click.option("--identity", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
               help="The file of an age or SSH key that can read an encrypted backup.")
 @click.option("--keep-tokens", is_flag=True, help="Let service tokens act at once, without `gatepost token release`.")
@@ -85,19 +89,33 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
 @click.option("--resume-jobs", is_flag=True, help="Run the jobs that were unfinished.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, identity: Path | None, keep_tokens: bool,
-             erasures: Path | None, resume_jobs: bool, yes: bool) -> None:
+def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, only_keys: bool, identity: Path | None,
+             keep_tokens: bool, erasures: Path | None, resume_jobs: bool, yes: bool) -> None:
     """Make an instance of a backup, or prove that it can be done.
 
     All sessions end, and service tokens are held. With --replace what is there goes, but not before it is in a backup
     of its own; SQLite may be served meanwhile, Postgres must not be. Who was erased in it since that backup is erased
     in what is restored, too.
 
+    With --only-keys, rows, rules and settings stay as they are, and running servers follow.
+
     \b
     Example: gatepost restore --verify /srv/backups/today.tar.gz
     """
+    if only_keys and (verify or replace or keep_tokens or erasures or resume_jobs):
+        raise click.UsageError("--only-keys goes with --identity alone: it restores neither rows nor rules.")
     settings = load_settings()
     with database_of(settings) as database, sentences(database), _said():
+        if only_keys:
+            settle_restore(settings)
+            if not is_in_use(settings):
+                raise CannotRestore("There is no database that the keys belong to. Without --only-keys, the whole "
+                                    "instance is restored.")
+            aside = restore_keys(settings, database, file.absolute(), identity)
+            echo(f"Restored: {settings.secret_file}")
+            if aside is not None:
+                echo(f"What was there before, to be removed when nobody needs it: {show_path(aside)}")
+            return
         if verify:
             found = prove(create_app, settings, database, migrations(), file.absolute(), identity)
             _note_proof(settings, database, file)
@@ -159,10 +177,7 @@ def _tokens_held(settings: Settings) -> int:
 
 
 def _note(instance: Instance, taken: Taken) -> None:
-    id = backups.begin()
-    assert id is not None  # it is due, since no hours are given
-    backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds)
-    record(instance.tenant().id, "instance", "backup", id)
+    record(instance.tenant().id, "instance", "backup", note(taken))
 
 
 def _note_proof(settings: Settings, database: Database, file: Path) -> None:

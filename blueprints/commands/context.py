@@ -64,12 +64,6 @@ def registry() -> Registry:
         raise click.ClickException(str(error)) from error
 
 
-def require_instance(settings: Settings) -> None:
-    """Raises the sentence for a folder that holds no instance."""
-    if not settings.secret_file.exists():
-        raise click.ClickException(f"There is no instance in {settings.instance}. Run: gatepost init")
-
-
 def show_path(path: Path) -> str:
     """A path as it is typed in the current folder."""
     try:

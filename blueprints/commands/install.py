@@ -22,7 +22,7 @@ from blueprints.http.history.change import Changing, InFiles
 from blueprints.http.history.exported import Export, packaged_of, texts_of
 from blueprints.http.security import known_keys, passwords
 from blueprints.http.security.keys import Keys, create_key_file
-from blueprints.http.security.known_keys import WrongKeys
+from blueprints.http.security.known_keys import LostKeys
 from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists
@@ -62,7 +62,7 @@ def install(
     with _alone(settings.instance):
         in_use = _in_use(database, settings.default_tenant)
         if in_use and not new_key and not settings.secret_file.exists():
-            raise WrongKeys
+            raise LostKeys(settings.secret_file)
         if create_key_file(settings.secret_file):
             outcome.done.append("secret key")
         if in_use and new_key:

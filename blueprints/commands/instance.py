@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -14,7 +15,7 @@ from marshmallow import ValidationError
 
 from blueprints.backups import journal, leftovers
 from blueprints.backups.journal import UnderWay
-from blueprints.commands.context import load_settings, registry, require_instance
+from blueprints.commands.context import load_settings, registry
 from blueprints.commands.printing import echo
 from blueprints.http.pipeline.application import NotReady
 from blueprints.http.request.call import Services
@@ -118,6 +119,25 @@ def open_instance() -> Iterator[Instance]:
         if (said := obstacle(database, installed.migrations)) is not None:
             raise click.ClickException(said)
         yield Instance(load_settings(installed.settings), database)
+
+
+def require_instance(settings: Settings) -> None:
+    """Raises the sentence for a folder that holds no instance, or one that has lost its keys."""
+    if not settings.secret_file.exists():
+        raise click.ClickException(str(known_keys.LostKeys(settings.secret_file)) if is_in_use(settings) else
+                                   f"There is no instance in {settings.instance}. Run: gatepost init")
+
+
+def is_in_use(settings: Settings) -> bool:
+    """True if the database that the settings name has tenants, or does not say."""
+    path = settings.database_url.removeprefix("sqlite:///")
+    if path != settings.database_url and not Path(path).exists():
+        return False
+    try:
+        with database_of(settings) as database, database.connected():
+            return database.table_exists("tenants") and bool(Tenant.all())
+    except RowError:
+        return True
 
 
 def settle_restore(settings: Settings) -> None:

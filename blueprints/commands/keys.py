@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.context import load_settings, require_instance
-from blueprints.commands.instance import Instance, open_instance
+from blueprints.backups import retention
+from blueprints.backups.encryption import CannotEncrypt
+from blueprints.backups.taking import CannotBackUp, free_place, note, take
+from blueprints.commands.context import load_settings, show_path
+from blueprints.commands.instance import Instance, open_instance, require_instance
 from blueprints.commands.printing import Group, echo
 from blueprints.http.nodes.survey import without_key
-from blueprints.http.security.keys import KeyFileError, Keys, prepared_fingerprint
+from blueprints.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from blueprints.http.security.known_keys import prepare_known, rotate_known
 from models.base import now
+from models.engine.errors import RowError
 from models.tables.instance import the_instance
 
 
@@ -48,6 +52,8 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
     Where several nodes serve one database: run this with --prepare on one of them, copy its secret.key to the others,
     then run this on each, within an hour.
 
+    A backup made since then is needed where secret.key is lost. So one is made, in the folder of backups.
+
     With --forget, for a key that leaked, every client must refresh, cursors end, and audit seals made so far cannot
     be proved any more: run `gatepost audit verify` first.
 
@@ -58,6 +64,7 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
         raise click.UsageError("--prepare and --forget exclude each other: a key that leaked is replaced at once.")
     with open_instance() as instance:
         file = instance.settings.secret_file
+        before = the_instance().key_fingerprint
         try:
             if prepare:
                 ring = prepare_known(instance.database, file)
@@ -67,7 +74,26 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
                 ring = rotate_known(instance.database, file, forget=forget)
         except (KeyFileError, OSError) as error:
             raise click.ClickException(str(error)) from error
-    _show(ring)
+        _show(ring)
+        # Where another node has made the key that signs, it has made the backup, too.
+        if not prepare and before != fingerprints(ring)[0]:
+            _back_up(instance)
+
+
+def _back_up(instance: Instance) -> None:
+    """Make a backup that holds the new key, and say where it is, or why there is none."""
+    settings = instance.settings
+    try:
+        taken = take(settings, instance.database, free_place(settings.backups, retention.AFTER_ROTATION), probing=False)
+        instance.database.transact(lambda: note(taken))
+        removed = retention.remove_old(settings.backups)
+    except (CannotBackUp, CannotEncrypt, RowError, OSError) as error:
+        echo(f"No backup holds the new key, since none can be made: {error}. Keep a copy of {settings.secret_file}, or "
+             "run: gatepost backup", err=True)
+        return
+    echo(f"Backup: {show_path(taken.place)}")
+    for file in removed:
+        echo(f"Removed an older backup: {show_path(file)}")
 
 
 def _refuse_before_others(instance: Instance, prepared: str | None) -> None:

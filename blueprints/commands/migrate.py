@@ -13,8 +13,8 @@ from playhouse.migrations import MigrationError
 from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.taking import CannotBackUp, free_place, take
-from blueprints.commands.context import load_settings, migrations, require_instance, show_path
-from blueprints.commands.instance import database_of, lacking, settle_restore
+from blueprints.commands.context import load_settings, migrations, show_path
+from blueprints.commands.instance import database_of, lacking, require_instance, settle_restore
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.policy.folders import outdated_lines
 from blueprints.commands.printing import echo, echo_lines, progress

@@ -9,8 +9,10 @@ Seals go with their rows after the retention, all but the newest of those: the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from models.engine.database import Database, current
@@ -202,6 +204,12 @@ def newest_head() -> str | None:
     """The head of the newest seal, None without one; the database is connected."""
     last = _last()
     return None if last is None else last.head
+
+
+def has_seal_of(kids: Iterable[str]) -> bool:
+    """True if a key of that name (`kid`) has made one of the seals; the database is connected."""
+    signed = reduce(or_, (Seal.head.startswith(f"{kid}:") for kid in kids))
+    return bool(Seal.select().where(signed).exists())
 
 
 def _last() -> Seal | None:

@@ -45,7 +45,7 @@ def test_backups_that_are_made_once_a_year_stay_for_twelve_years(tmp_path):
     assert left(tmp_path) == [name(NEWEST.replace(year=year)) for year in range(2008, 2020)]
 
 
-@pytest.mark.parametrize("kind", ["before-migration", "before-restore"])
+@pytest.mark.parametrize("kind", ["before-migration", "before-restore", "after-rotation"])
 def test_five_of_those_before_a_change_stay(tmp_path, kind):
     for day in range(8):
         (tmp_path / f"{name(NEWEST - timedelta(days=day), kind)}{'.age' if day % 2 else ''}").touch()

@@ -27,6 +27,8 @@ from .base64url import decode, encode
 
 SIZE = 32
 OVERLAP = 25 * 60 * 60  # seconds; cursors and the longest access tokens live for a day
+FROM_A_BACKUP = ("Take the key file out of a backup that was made since the last gatepost keys rotate: "
+                 "gatepost restore --only-keys FILE.")
 _PREPARED = "prepared"
 _HEADING = "# The secrets of this instance. Newest first; keep it private, and back it up.\n"
 
@@ -229,7 +231,7 @@ def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
         mode = stat.S_IMODE(file.stat().st_mode)
         lines = file.read_text(encoding="ascii").split("\n")
     except FileNotFoundError:
-        raise KeyFileError(f"{file} is missing; `gatepost init` makes one.") from None
+        raise KeyFileError(f"{file} is missing. {FROM_A_BACKUP} A new instance gets one by gatepost init.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise KeyFileError(f"{file} cannot be read: {error}") from error
     if mode & 0o077:

@@ -10,9 +10,10 @@ from pathlib import Path
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables.instance import note_fingerprint, the_instance
-from models.tables.seals import newest_head
+from models.tables.seals import has_seal_of, newest_head
 
 from .keys import (
+    FROM_A_BACKUP,
     KeyFileError,
     Keys,
     fingerprints,
@@ -24,8 +25,8 @@ from .keys import (
 )
 
 LOST = "every session ends, and the seals made so far in the audit trail cannot be proved any more"
-_WRONG = ("The keys in secret.key are not those of this database. Put the right secret.key back, from a backup. Where "
-          f"it is lost for good: gatepost init --new-key. Then {LOST}.")
+NEW_KEYS = f"Where it is lost for good: gatepost init --new-key. Then {LOST}."
+_WRONG = f"The keys in secret.key are not those of this database. {FROM_A_BACKUP} {NEW_KEYS}"
 
 
 class WrongKeys(KeyFileError):
@@ -33,6 +34,13 @@ class WrongKeys(KeyFileError):
 
     def __init__(self) -> None:
         super().__init__(_WRONG)
+
+
+class LostKeys(KeyFileError):
+    """A database that is in use has no ring."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file} is missing, and its database is in use. {FROM_A_BACKUP} {NEW_KEYS}")
 
 
 def check(database: Database, keys: Keys) -> None:
@@ -43,10 +51,22 @@ def check(database: Database, keys: Keys) -> None:
     with database.connected():
         known = the_instance().key_fingerprint
         found = fingerprints(keys)
-        if not (known in found if known is not None else _has_sealed(keys)):
+        if not _fits(known, keys):
             raise WrongKeys
         if not database.read_only and (known is None or known not in (found[0], prepared_fingerprint(keys))):
             database.transact(lambda: note_fingerprint(found[0]))
+
+
+def fits(database: Database, keys: Keys) -> bool:
+    """True if the ring is that of the database, which may wait for migrations. Raises `RowError`."""
+    with database.connected():
+        return _fits(the_instance().key_fingerprint if database.table_exists("instance") else None, keys)
+
+
+def is_older(database: Database, keys: Keys) -> bool:
+    """True if the ring has sealed audit rows of the database that are still there. Raises `RowError`."""
+    with database.connected():
+        return has_seal_of([kid for kid, _ in keys.every("audit seal")])
 
 
 def guard(database: Database, keys: Keys) -> None:
@@ -83,6 +103,10 @@ def prepare_known(database: Database, file: Path) -> Keys:
     """
     check(database, Keys.load(file))
     return prepare(file)
+
+
+def _fits(known: str | None, keys: Keys) -> bool:
+    return known in fingerprints(keys) if known is not None else _has_sealed(keys)
 
 
 def _has_sealed(keys: Keys) -> bool:

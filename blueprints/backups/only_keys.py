@@ -1,0 +1,78 @@
+"""The key file alone out of a backup, for an instance whose own is lost, damaged or another one's."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from models.engine.database import Database
+from models.scratch import scratch
+from policies.loading.files import fresh_file
+from settings import Settings
+
+from ..http.security import known_keys
+from ..http.security.keys import KeyFileError, Keys
+from . import journal
+from .archive import KEYS, BadArchive
+from .restoring import LOCK_WAIT, CannotRestore, free_name
+from .staging import unpacked
+
+
+def restore_keys(settings: Settings, database: Database, archive: Path, identity: Path | None = None) -> Path | None:
+    """Put the key file of a backup in its place, where the instance has none that is right. Its rows and rules stay.
+
+    Returns where the wrong or damaged file was moved to that was there; None where there was none. Running servers
+    follow. Raises CannotRestore, UnderWay, BadArchive, CannotEncrypt, KeyFileError, `RowError`, OSError; then nothing
+    has changed.
+    """
+    instance, file = settings.instance, settings.secret_file
+    if not instance.is_dir():
+        raise CannotRestore(f"There is no instance in {instance}: gatepost restore {archive}")
+    with journal.alone(instance, LOCK_WAIT), scratch(instance) as folder:
+        if _has_right_keys(settings, database):
+            raise CannotRestore(f"{file} holds the keys of the database. Nothing was changed.")
+        manifest = unpacked(archive, folder, identity, only=KEYS)
+        if KEYS not in manifest.parts:
+            raise BadArchive("The backup holds no keys: they were lost when it was made. Take an older one.")
+        _refuse_others(database, Keys.load(folder / KEYS))
+        return _put(folder / KEYS, file, instance / free_name(instance))
+
+
+def _has_right_keys(settings: Settings, database: Database) -> bool:
+    try:
+        return known_keys.fits(database, Keys.load(settings.secret_file))
+    except KeyFileError:
+        return False
+
+
+def _refuse_others(database: Database, keys: Keys) -> None:
+    """Raises CannotRestore for the keys of another instance, and for those from before a rotation."""
+    if known_keys.fits(database, keys):
+        return
+    if known_keys.is_older(database, keys):
+        raise CannotRestore("The keys in the backup are older than those of the database: they were rotated since. "
+                            "Take a backup made after that, such as the newest after-rotation-….tar.gz.")
+    raise CannotRestore("The keys in the backup are not those of this database. It is a backup of another instance, or "
+                        f"one made before the last gatepost keys rotate. {known_keys.NEW_KEYS}")
+
+
+def _put(fresh: Path, file: Path, aside: Path) -> Path | None:
+    """Put a key file in its place, as the owner of its folder; the folder into which another one was moved."""
+    moved = None
+    with fresh_file(file, fresh.read_bytes()) as written:
+        if os.geteuid() == 0:
+            owner = file.parent.stat()
+            os.chown(written, owner.st_uid, owner.st_gid)
+        if file.exists() or file.is_symlink():
+            aside.mkdir(mode=0o700)
+            moved = aside
+            with suppress(FileNotFoundError):
+                file.rename(aside / file.name)
+        os.replace(written, file)
+    descriptor = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return moved
