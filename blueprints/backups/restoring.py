@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from models.engine.database import Database
 from models.engine.errors import RowError
+from models.tables import backup as backups
 from models.tables import erasure
 from models.tables.audit import add
 from models.tables.erasure import Erasure
@@ -23,8 +25,10 @@ from models.tables.tenant import Tenant
 from settings import Settings
 
 from ..http.resources.registry import Registry
+from ..http.security.keys import KeyFileError, Keys, fingerprints
 from ..persons.repeating import repeat
 from . import journal, retention
+from .archive import KEYS, digest_of
 from .journal import Journal
 from .staging import Staged, staged
 from .taking import free_place, take
@@ -73,9 +77,11 @@ def holds_instance(settings: Settings, database: Database) -> bool:
 
 
 def restore(settings: Settings, database: Database, registry: Registry, archive: Path, choices: Choices,
-            identity: Path | None = None) -> Restored:
+            identity: Path | None = None, ask: Callable[[], None] = lambda: None) -> Restored:
     """Restore a backup into the instance that the settings name. Who was erased since then is erased in it, before
-    anybody can read it.
+    anybody can read it. What is known of backups stays.
+
+    ask  is called before another instance is replaced than the one that was backed up; it may raise
 
     Raises CannotRestore, UnderWay, and what `staged` raises; then the instance is as it was. A process that is killed
     leaves one that the next start completes or undoes.
@@ -92,9 +98,14 @@ def restore(settings: Settings, database: Database, registry: Registry, archive:
         try:
             with staged(archive, folder, database, registry.migrations, identity) as found:
                 holds = holds_instance(settings, database)
+                other = holds and _is_of_another(settings, database, found)
+                if other:
+                    ask()
                 known = _erasures(database, choices) if holds else choices.erasures
                 saved = _save(settings, database) if holds else None
                 erased = None if known is None else repeat(found.database, registry.collections, known)
+                # Backups of another instance hold none of its rows.
+                _keep_backups(found, archive, [] if other or not holds else _backups(database))
                 _begin_epoch(found.database, settings, begun.epoch, choices)
                 journal.write_down(instance, begun)
                 database.take_over(found.database, aside, keep=saved is None)
@@ -118,6 +129,43 @@ def _erasures(database: Database, choices: Choices) -> Sequence[Erasure] | None:
         return [*erasure.erasures(database), *(choices.erasures or ())]
     except RowError:
         return choices.erasures
+
+
+def _is_of_another(settings: Settings, database: Database, found: Staged) -> bool:
+    """True if no tenant of the backup is one of the instance, whose keys may have been rotated since. Where its
+    database cannot be read, its keys tell it from others."""
+    try:
+        with database.connected():
+            ours = {tenant.id for tenant in Tenant.all()}
+    except RowError:
+        ours = set()
+    if ours:
+        with found.database.connected():
+            return ours.isdisjoint(tenant.id for tenant in Tenant.all())
+    try:
+        keys = Keys.load(settings.secret_file)
+    except KeyFileError:
+        return False
+    return set(fingerprints(keys)).isdisjoint(fingerprints(Keys.load(found.folder / KEYS)))
+
+
+def _backups(database: Database) -> list[dict[str, Any]]:
+    try:
+        return backups.known(database)
+    except RowError:
+        return []
+
+
+def _keep_backups(found: Staged, archive: Path, known: Sequence[Mapping[str, Any]]) -> None:
+    """Let what is restored know the backups that the instance knows, and the one that it comes from."""
+    digest, size = digest_of(archive), archive.stat().st_size
+
+    def work() -> None:
+        backups.remember(known)
+        backups.remember_file(str(archive), digest, size, found.manifest.made_at)
+
+    with found.database.connected():
+        found.database.transact(work)
 
 
 def _save(settings: Settings, database: Database) -> Path | None:

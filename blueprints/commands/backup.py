@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,9 +89,11 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
               help="A list of `gatepost user erasures`: whom it names is erased in what is restored.")
 @click.option("--resume-jobs", is_flag=True, help="Run the jobs that were unfinished.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--name", metavar="NAME",
+              help="The name of the folder of the instance, which a backup of another instance is to replace.")
 @click.pass_obj
 def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, only_keys: bool, identity: Path | None,
-             keep_tokens: bool, erasures: Path | None, resume_jobs: bool, yes: bool) -> None:
+             keep_tokens: bool, erasures: Path | None, resume_jobs: bool, yes: bool, name: str | None) -> None:
     """Make an instance of a backup, or prove that it can be done.
 
     All sessions end, and service tokens are held. With --replace what is there goes, but not before it is in a backup
@@ -131,8 +134,18 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
                               abort=True)
         known = None if erasures is None else read(erasures)
         done = restore(settings, database, registry(), file.absolute(), Choices(keep_tokens, resume_jobs, known),
-                       identity)
+                       identity, lambda: _ask_for_name(settings, name, yes=yes))
         _show(settings, done, held=not keep_tokens and _tokens_held(settings))
+
+
+def _ask_for_name(settings: Settings, name: str | None, *, yes: bool) -> None:
+    """Raises CannotRestore unless the operator names the instance that a backup of another one is to replace."""
+    expected = settings.instance.resolve().name
+    said = f"The backup is one of another instance than {settings.instance}."
+    if name is None and not yes:
+        name = click.prompt(f"{said} To replace that, type the name of its folder")
+    if name != expected:
+        raise CannotRestore(f"{said} To replace that, name its folder: --name {shlex.quote(expected)}")
 
 
 def _show(settings: Settings, done: Restored, *, held: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import peewee as pw
 
-from models.engine.database import current
+from models.engine.database import Database, current
 from models.records.columns import IdField, TimeField
 from models.records.ids import new_id
 from models.records.rows import expire
@@ -110,6 +111,33 @@ def note_proof(digest: str) -> bool:
     known."""
     # Across tenants, as above.
     return bool(Backup.update({Backup.proved_at: now()}).where(Backup.digest == digest).execute())
+
+
+def known(database: Database) -> list[dict[str, Any]]:
+    """Every row, with the columns that the table has: it may wait for migrations. Raises `RowError`."""
+    with database.connected():
+        if not database.table_exists(Backup._meta.table_name):
+            return []
+        columns = {column.name for column in database.get_columns(Backup._meta.table_name)}
+        # Across tenants, as above.
+        fields = [field for field in Backup._meta.sorted_fields if field.column_name in columns]
+        found: Any = Backup.select(*fields).dicts()
+        return list(found)
+
+
+def remember(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Keep rows of `known` in a database that replaces theirs, inside a transaction."""
+    # Across tenants, as above.
+    for row in rows:
+        Backup.delete().where(Backup.id == row["id"]).execute()
+        Backup.insert(row).execute()
+
+
+def remember_file(place: str, digest: str, size: int, made_at: str) -> None:
+    """Write down that a file is a backup of that time, unless it is known; inside a transaction."""
+    # Across tenants, as above.
+    if not Backup.select().where(Backup.digest == digest).exists():
+        Backup(id=new_id(), made_at=made_at, place=place, digest=digest, bytes=size).save(force_insert=True)
 
 
 def ages() -> BackupAges:

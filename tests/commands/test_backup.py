@@ -137,6 +137,73 @@ def test_an_instance_is_not_replaced_by_the_way(instance, tmp_path):
     assert state(instance) == before
 
 
+@pytest.mark.both_databases
+def test_a_backup_of_another_instance_replaces_it_by_name_alone(instance, dialect, request, tmp_path):
+    folder = tmp_path / "theirs"
+    theirs = Instance(folder, _environment(dialect, request)).initialised()
+    add_tenant(theirs, "theirs")
+    archive, named = backed_up(theirs, tmp_path / "a.tar.gz"), ["--name", instance.folder.name]
+    before = state(instance)
+    for options, typed in ((["--yes"], None), (["--yes", "--name", "theirs"], None), ([], "y\ntheirs\n")):
+        done = instance.run("restore", "--replace", *options, str(archive), input=typed)
+        assert (done.returncode, state(instance)) == (1, before), done.stderr
+    refused = instance.run("restore", "--replace", "--yes", str(archive)).stderr
+    assert refused == (f"Error: The backup is one of another instance than {instance.folder}. To replace that, name "
+                       f"its folder: --name {instance.folder.name}\n")
+    assert instance.run("restore", "--replace", str(archive), input="y\ninstance\n").returncode == 0
+    assert tenants(instance) == ["default", "theirs"]
+    saved, = instance.folder.glob("backups/before-restore-*")
+    # By now that is a backup of another instance.
+    assert instance.run("restore", "--replace", "--yes", str(saved)).returncode == 1
+    assert instance.run("restore", "--replace", "--yes", *named, str(saved)).returncode == 0
+    assert tenants(instance) == ["default"]
+
+
+def test_a_backup_of_before_a_rotation_or_new_keys_is_none_of_another_instance(instance, tmp_path):
+    archive = backed_up(instance, tmp_path / "a.tar.gz")
+    assert instance.run("keys", "rotate", "--forget").returncode == 0
+    (instance.folder / "secret.key").unlink()
+    assert instance.run("init", "--no-demo", "--new-key").returncode == 0
+    done = instance.run("restore", "--replace", "--yes", str(archive))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_keys_tell_whose_a_backup_is_where_the_database_cannot_be_read(tmp_path):
+    ours, theirs = (Instance(tmp_path / name).initialised() for name in ("ours", "theirs"))
+    mine, other = backed_up(ours, tmp_path / "mine.tar.gz"), backed_up(theirs, tmp_path / "other.tar.gz")
+    (ours.folder / "gatepost.db").write_bytes(b"garbage" * 1000)
+    assert "of another instance" in ours.run("restore", "--replace", "--yes", str(other)).stderr
+    assert ours.run("restore", "--replace", "--yes", str(mine)).returncode == 0
+
+
+@pytest.mark.both_databases
+def test_what_is_known_of_backups_outlives_a_restore(instance, tmp_path):
+    first = backed_up(instance, tmp_path / "first.tar.gz")
+    assert instance.run("restore", "--verify", str(first)).returncode == 0
+    backed_up(instance, tmp_path / "second.tar.gz")
+    def said() -> str:
+        return next(line for line in instance.run("doctor").stdout.splitlines() if " backups " in line)
+
+    with opened(instance):
+        before, known = ages(), sorted(Backup.select().tuples())
+    told = said()
+    for _ in range(2):
+        done = instance.run("restore", "--replace", "--yes", str(first))
+        assert done.returncode == 0, done.stderr
+        with opened(instance):
+            assert (ages(), sorted(Backup.select().tuples())) == (before, known)
+    assert said() == told and "none was proved" not in told
+
+
+def test_what_was_restored_is_known_where_nothing_was(instance, dialect, request, tmp_path):
+    archive = backed_up(instance, tmp_path / "a.tar.gz")
+    new = Instance(tmp_path / "new", _environment(dialect, request))
+    assert new.run("restore", str(archive)).returncode == 0
+    with opened(new):
+        row, = Backup.select()
+    assert (row.place, row.bytes, row.proved_at) == (str(archive), archive.stat().st_size, None)
+
+
 def test_replacing_brings_back_rows_policies_and_keys_and_keeps_what_was_there(instance, tmp_path):
     keys = (instance.folder / "secret.key").read_bytes()
     rules = (instance.folder / "policies/articles.csv").read_bytes()

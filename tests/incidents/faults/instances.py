@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from blueprints.http.security.keys import create_key_file
 from models.engine.connect import open_database
 from tests.incidents.backup_kills import run
-from tests.running import wait_until
+from tests.running import Instance, wait_until
 
 from .disks import modes_count
 from .fault import Fault, Place
@@ -36,6 +36,30 @@ def no_key_file(place: Place) -> Iterator[None]:
         yield
     finally:
         kept.replace(file)
+
+
+@contextmanager
+def rotated_keys(place: Place) -> Iterator[None]:
+    assert place.instance.run("keys", "rotate").returncode == 0
+    yield
+
+
+@contextmanager
+def keys_from_a_backup(place: Place) -> Iterator[None]:
+    """The key file is gone, and an operator takes it out of the backup that the last rotation has made."""
+    archive, = place.folder.glob("backups/after-rotation-*")
+    with no_key_file(place):
+        yield
+        assert place.instance.run("restore", "--only-keys", str(archive)).returncode == 0
+
+
+@contextmanager
+def backup_of_another(place: Place) -> Iterator[None]:
+    """An operator restores a backup of another instance by mistake."""
+    other, archive = Instance(place.folder.with_name("other")).initialised(), place.folder.with_name("other.tar.gz")
+    assert other.run("backup", str(archive)).returncode == 0
+    assert "--name" in place.instance.run("restore", "--replace", "--yes", str(archive)).stderr
+    yield
 
 
 def _stored(store: Callable[[object], None], undo: Callable[[object], None]):
@@ -148,6 +172,9 @@ INSTANCES = (
     Fault("other keys", other_keys, health="degraded", check="keys"),
     Fault("other keys at the start", other_keys, stopped=True, check="keys"),
     Fault("no key file", no_key_file, health="degraded", check="keys"),
+    Fault("the keys come out of a backup", keys_from_a_backup, prepare=rotated_keys, health="degraded",
+          check="keys"),
+    Fault("a backup of another instance", backup_of_another, health="ok", check="", doctor=False),
     Fault("a newer schema", newer_schema, check="migrations"),
     Fault("a newer schema at the start", newer_schema, stopped=True, check="migrations"),
     Fault("a killed backup has left its parts", killed_backup, stopped=True, starts=True, health="ok", check="",
