@@ -16,7 +16,7 @@ from models.engine.database import Database
 from models.engine.words import mark, vector
 from models.records.mailboxes import normalize
 
-_AT_ONCE = 1000  # rows that a statement reads
+_AT_ONCE = 5000  # rows that a statement reads
 
 SQLITE = {
     "id": "TEXT",
@@ -190,7 +190,6 @@ _OUTDATED_POSTGRES = """
     WHERE attname = 'search' AND attgenerated = 's' AND pg_get_expr(adbin, adrelid) LIKE '%%tenant_id%%' ORDER BY 1
 """
 _COALESCED = re.compile(r'COALESCE\("?(\w+)"?,')
-_AT_ONCE = 5000  # rows
 
 
 def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
