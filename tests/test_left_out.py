@@ -97,6 +97,14 @@ def test_what_others_need_is_not_left_out(names, sentence):
         discover(without=names)
 
 
+@pytest.mark.parametrize(("names", "sentence"), [
+    ("articles", "articles cannot be left out"), ("article", "there is no shipped collection 'article'")])
+def test_init_makes_no_instance_that_could_not_be_served(tmp_path, names, sentence):
+    refused = Instance(tmp_path / "instance", {"GATEPOST_WITHOUT": names}).run("init")
+    assert refused.returncode == 1 and f"Error: without: {sentence}" in refused.stderr
+    assert not (tmp_path / "instance").exists()
+
+
 @pytest.mark.parametrize(("said", "read"), [
     ('without = ["comments", "pages"]', ("comments", "pages")), ('without = "comments pages"', ("comments", "pages")),
     ("without = []", ()), ('without = ["pages", "pages"]', ("pages",))])

@@ -21,7 +21,7 @@ from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
 from blueprints.http.operations import affinity, logs, metrics
 from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins.leaving_out import to_begin_with
+from blueprints.http.resources.plugins.leaving_out import refuse_unusable, to_begin_with
 from blueprints.http.security.keys import KeyFileError
 from blueprints.http.security.known_keys import LOST
 from blueprints.http.security.passwords import CannotHash
@@ -53,9 +53,14 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
     settings = load_settings()
     admin_email = address(admin_email)
     password = read_password(admin_password_file, admin_email) if admin_password_file else None
+    installed = registry()
+    try:
+        refuse_unusable(settings.without, installed.collections)
+    except SettingError as error:
+        raise click.ClickException(str(error)) from error
     with database_of(settings) as database:
         try:
-            outcome = install(settings, database, registry(), email=admin_email, password=password, demo=demo,
+            outcome = install(settings, database, installed, email=admin_email, password=password, demo=demo,
                               new_key=new_key)
             with database.connected():
                 if (fault := database.locale_fault()) is not None:
