@@ -142,34 +142,32 @@ class _Reader(World):
     ) -> dict[tuple[str, str], frozenset[str]]:
         """What each `who` may do to each `what`: one list for all, or lists by principal or by object."""
         pairs = [(name, thing) for name in who for thing in things]
+        resources = {thing.resource for thing in things}
         if not isinstance(node, yaml.MappingNode):
-            everything = self.permissions(node, things, whole)
-            return {(name, thing.name): everything[thing.name] for name, thing in pairs}
+            everything = self.permissions(node, resources, whole)
+            return {(name, thing.name): everything[thing.resource] for name, thing in pairs}
         listed = self.mapping(node, "may", {*named, OTHERS})
-        by_object = any(name in (thing.name for thing in things) for name in listed)
-        if by_object and any(name in who for name in listed):
+        by_object = not listed.keys().isdisjoint(thing.name for thing in things)
+        if by_object and not listed.keys().isdisjoint(who):
             self.report(node, "may lists principals or objects, not both")
-        granted = {name: self.permissions(value, things, whole) for name, value in listed.items()}
+        granted = {name: self.permissions(value, resources, whole) for name, value in listed.items()}
         others = granted.get(OTHERS, {})
         return {
-            (name, thing.name): granted.get(thing.name if by_object else name, others).get(thing.name, frozenset())
+            (name, thing.name): granted.get(thing.name if by_object else name, others).get(thing.resource, frozenset())
             for name, thing in pairs
         }
 
-    def permissions(
-        self, node: yaml.Node | None, things: Collection[Thing], whole: bool
-    ) -> dict[str, frozenset[str]]:
-        """The permissions that a list of patterns names, for each thing those of its resource."""
-        granted: dict[str, set[str]] = {thing.name: set() for thing in things}
-        asked = {p for thing in things for p in self.vocabulary.resources[thing.resource].permissions}
+    def permissions(self, node: yaml.Node | None, resources: Collection[str], whole: bool) -> dict[str, frozenset[str]]:
+        """The permissions that a list of patterns names, by the resource of the objects."""
+        known = {resource: self.vocabulary.resources[resource].permissions for resource in resources}
+        asked, granted = set[str]().union(*known.values()), set[str]()
         for pattern, item in self.words(node, "a permission (write [] for none)"):
             matched = {permission for permission in asked if fnmatchcase(permission, pattern)}
-            for thing in things:
-                granted[thing.name] |= matched & self.vocabulary.resources[thing.resource].permissions
-            if not matched and whole and things:
+            granted |= matched
+            if not matched and whole and resources:
                 hint = _as_list(pattern) or _hint(pattern, asked)
                 self.report(item, f"{pattern!r} is no permission of this case's objects{hint}")
-        return {name: frozenset(found) for name, found in granted.items()}
+        return {resource: frozenset(granted & permissions) for resource, permissions in known.items()}
 
     def warn_of_unused(self, kind: str, names: Mapping[str, yaml.Node]) -> None:
         for name, key in names.items():

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
+from math import inf
 from typing import Any
 
 import yaml
@@ -15,6 +17,7 @@ from ..wording.finding import Finding
 from ..wording.suggestions import did_you_mean
 
 _LONGEST = 100  # characters of a number, a time or a truth value
+MOST_REPEATED = 100_000  # nodes that the aliases of a file stand for
 _TEXT = "tag:yaml.org,2002:str"
 Entry = tuple[str, yaml.Node, yaml.Node]  # name, and the nodes of key and value
 _WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
@@ -51,7 +54,12 @@ class Nodes:
     def root(self) -> yaml.Node | None:
         """The node of the whole file; None where it is empty or no YAML."""
         try:
-            return yaml.compose(self.text, Loader=yaml.SafeLoader)
+            root = yaml.compose(self.text, Loader=yaml.SafeLoader)
+            sizes: dict[int, float] = {}
+            if root is None or _size(root, sizes) - len(sizes) <= MOST_REPEATED:
+                return root
+            self.report(root, f"the aliases (*name) of the file stand for more than {MOST_REPEATED} words and lists; "
+                              "make lists shorter")
         except yaml.MarkedYAMLError as error:
             self._report_syntax(error)
         except yaml.reader.ReaderError as error:
@@ -145,6 +153,17 @@ class Nodes:
 
 def line_of(at: yaml.Node | int) -> int:
     return at if isinstance(at, int) else at.start_mark.line + 1
+
+
+def _size(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """The number of nodes below a node, and itself: an alias counts as all that it stands for, one that stands within
+    that as infinite. `sizes` keeps that of each node by its identity."""
+    if (size := sizes.get(id(node))) is None:
+        sizes[id(node)] = inf
+        parts = [] if isinstance(node, yaml.ScalarNode) else (
+            chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value)
+        size = sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
+    return size
 
 
 def _is_empty(node: yaml.Node) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -124,3 +126,32 @@ def test_aliases_do_not_repeat_a_long_case_without_end() -> None:
     with pytest.raises(PolicyError, match="ask about more than") as raised:
         read_suite(f"{HEAD}cases: [{cases}]\n", "tests.yaml", VOCABULARY)
     assert [one.line for one in raised.value.findings if "ask about" in one.message] == [3]
+
+
+@pytest.mark.parametrize("file", [
+    "cases: [{name: n, who: ann, what: a draft, may: &long [" + "article.view, " * 4000 + "]}"
+    + ", {name: n, who: ann, what: a draft, may: *long}" * 4000 + "]\n",
+    "env: &a [[" + ", ".join(["x"] * 100) + "], *a]\n" + CASE,
+    "env: [&a [x], " + ", ".join(f"&{after} [" + f"*{before}, " * 9 + "]" for before, after in pairwise("abcdefghi"))
+    + "]\n" + CASE])
+def test_aliases_do_not_repeat_a_long_list_without_end(file: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        read_suite(HEAD + file, "tests.yaml", VOCABULARY)
+    assert [(one.line, one.message.partition(" stand")[0]) for one in raised.value.findings] == [
+        (1, "the aliases (*name) of the file")]
+
+
+def test_an_alias_stands_for_a_list() -> None:
+    case = "{name: n, who: [ann, bob], what: [a draft, a desk], may: %s}"
+    found = read_suite(f"{HEAD}cases: [{case % '&some [article.view, product.*]'}, {case % '*some'}]\n", "tests.yaml",
+                       VOCABULARY)
+    first, second = (one.may for one in found.cases)
+    assert first == second and first["ann", "a draft"] == {"article.view"}
+    assert "product.view" in first["bob", "a desk"] and "article.view" not in first["bob", "a desk"]
+
+
+def test_many_permissions_of_many_objects_are_read_at_once() -> None:
+    """Each permission was compared for each object."""
+    objects = ", ".join(["a draft"] * 20_000)
+    read_suite(f"{HEAD}cases: [{{name: n, who: ann, what: [{objects}], may: [{'article.view, ' * 20_000}]}}]\n",
+               "tests.yaml", VOCABULARY)
