@@ -12,7 +12,7 @@ from models.engine.database import current
 from models.engine.errors import Outdated
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from models.records.columns import TimeField, reader
-from models.records.search import WORDS, in_row, index_changed, index_new, vector_of, words_column
+from models.records.search import WORDS, in_row, index_again, index_changed, index_new, vector_of, words_column
 from models.records.table import Record, stored
 from models.records.times import now
 
@@ -129,19 +129,23 @@ class Rows(Generic[T]):
             return row
         stamps = {"version": row.version + 1, "updated_at": row.updated_at if "updated_at" in names else now()}
         names |= set(stamps)
-        words = in_row(current, self.model) and not names.isdisjoint(self.model.searched)
+        searched = in_row(current, self.model) and not names.isdisjoint(self.model.searched)
+        # Of a row that was read with some of its columns, the other texts are not known here.
+        words = searched and row.__data__.keys() >= {"tenant_id", *self.model.searched}
 
         def query() -> pw.ModelUpdate:
             return self.model.update({
                 **{name: Bind(name) for name in sorted(names)},
                 **(words_column(current, self.model) if words else {})}).where(*self._as_read())
 
-        statement = self._kept(frozenset(names), query)
+        statement = self._kept((words, frozenset(names)), query)
         values = {**stored(row, names), **stamps, ".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
         if words:
             values[WORDS] = vector_of(self.model, stored(row, ("tenant_id", *self.model.searched)))
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
+        if searched and not words:
+            index_again(current, self.model, [row.id])
         # Only now: work that failed may be repeated with the same row.
         row.__data__ |= stamps
         row._dirty.clear()

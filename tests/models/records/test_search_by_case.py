@@ -178,6 +178,20 @@ def test_rows_are_found_in_any_case_however_they_are_stored_and_changed(database
 
 
 @pytest.mark.both_databases
+def test_a_row_that_is_read_in_part_keeps_the_words_of_its_other_texts(database: Database) -> None:
+    tenant = Tenant.add("parts").id
+    rows = Rows(Article, tenant)
+    database.transact(lambda: rows.insert(article("Before", "kept")))
+    part = rows.select(Article.id, Article.version, Article.title).first()
+    assert part is not None
+    part.title = "After"
+    database.transact(lambda: rows.save(part))
+    assert found(database, tenant, "after kept") == {"After"}
+    assert found(database, tenant, "before") == set()
+    assert not search.has_lost_words(database, Article)
+
+
+@pytest.mark.both_databases
 def test_a_phrase_does_not_go_on_in_the_next_column(database: Database) -> None:
     tenant = Tenant.add("phrases").id
     database.transact(lambda: Rows(Article, tenant).insert(article("The end", "Begins anew")))
