@@ -80,11 +80,16 @@ def index_of(model: type[Table]) -> str:
 
 
 def is_current(database: Database, model: type[Table]) -> bool:
-    """Whether the table has an index of the tokens that this code makes, as `ddl.searchable` makes it."""
+    """Whether the table has an index of the tokens that this code makes, as `ddl.searchable` makes it.
+
+    On SQLite it is of the columns that are searched. On Postgres no index says of which it is.
+    """
     if database.dialect == "sqlite":
-        made = "SELECT sql FROM sqlite_schema WHERE name = ?"
+        made = database.query("SELECT sql, (SELECT group_concat(name) FROM pragma_table_info(made.name)) "
+                              "FROM sqlite_schema AS made WHERE name = ?", [index_of(model)])
         content = f"content='{model._meta.table_name}_words'"
-        return any(content in sql and 'tokenize="ascii"' in sql for sql, in database.query(made, [index_of(model)]))
+        return any(content in sql and 'tokenize="ascii"' in sql and set(columns.split(",")) == set(model.searched)
+                   for sql, columns in made)
     return bool(database.query(
         "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'search' "
         "AND atttypid = 'tsvector'::regtype AND attgenerated = ''", [f'"{model._meta.table_name}"']))

@@ -332,7 +332,7 @@ STARTS = [
     ("ALTER TABLE books RENAME COLUMN secrets TO secret",
      "the table 'books' has no column 'secrets', which Book names; a migration adds it"),
     ({"sqlite": "DROP TABLE books_search", "postgres": "ALTER TABLE books DROP COLUMN search"},
-     "the words of books have no index, or one that all tenants share; "
+     "the words of books have no index, or one of other columns or of all tenants; "
      'a migration makes it with ddl.searchable(db, "books", ("title",))'),
     ({"sqlite": ("DROP INDEX books_stars", "ALTER TABLE books DROP COLUMN stars",
                  "ALTER TABLE books ADD COLUMN stars INTEGER NOT NULL DEFAULT 1",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from models import ddl
 from models.base import Rows, Table, new_id
 from models.engine.connect import open_database
 from models.engine.database import Database
@@ -171,3 +172,10 @@ def test_an_upgrade_forgets_how_large_the_indexes_of_words_were(opened: Database
 def test_the_columns_that_are_indexed_are_those_that_the_table_names(table: type[Table], opened: Database) -> None:
     columns = opened.query("SELECT name FROM pragma_table_info(?)", [search.index_of(table)])
     assert tuple(name for name, in columns) == table.searched
+
+
+@pytest.mark.parametrize("columns", [("title",), ("title", "body", "slug")])
+def test_an_index_of_other_columns_than_are_searched_is_none(opened: Database, columns: tuple[str, ...]) -> None:
+    assert search.is_current(opened, Article)
+    opened.transact(lambda: ddl.searchable(opened, "articles", columns))
+    assert not search.is_current(opened, Article)

@@ -50,7 +50,7 @@ def _unserved(database: Database, catalog: Catalog, collection: Collection) -> I
     known = catalog.columns[table]
     if collection.search and not search.is_current(database, model):
         columns = "".join(f'"{name}", ' for name in collection.search).rstrip(" ")
-        yield (f"the words of {collection.name} have no index, or one that all tenants share; "
+        yield (f"the words of {collection.name} have no index, or one of other columns or of all tenants; "
                f'a migration makes it with ddl.searchable(db, "{table}", ({columns}))')
     for text in dict.fromkeys((*collection.sort, collection.default_sort)):
         keys = tuple(f"{'-' if key.descending else ''}{key.column.column_name}"
