@@ -54,7 +54,7 @@ def test_an_installed_plugin_passes_the_contract_with_its_one_test(tmp_path):
     environ = Instance(tmp_path / "unused", {"PYTHONPATH": f"{target}:{ROOT}"}).environ()
     done = subprocess.run(command, env=environ, cwd=tests, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout
-    assert "17 passed" in done.stdout
+    assert "18 passed" in done.stdout
 
 
 def test_an_installed_plugin_is_migrated_by_command_and_served(instance, sample):

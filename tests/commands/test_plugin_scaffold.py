@@ -55,7 +55,7 @@ def test_a_new_plugin_that_is_installed_passes_its_own_tests_unchanged(environme
     folder = environment.parents[2]
     done = run(environment, folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "gatepost-price-lists")
     assert done.returncode == 0, done.stdout
-    assert "18 passed" in done.stdout  # the contract's, and two of its own
+    assert "19 passed" in done.stdout  # the contract's, and two of its own
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_a_new_plugin_passes_its_tests_and_ruff_before_it_is_installed(tmp_path,
     assert new(tmp_path, name, str(tmp_path), *others).returncode == 0
     made = tmp_path / f"gatepost-{name}"
     done = run(Path(sys.executable), made, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert (done.returncode, "18 passed" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, "19 passed" in done.stdout) == (0, True), done.stdout
     checked = run(Path(sys.executable), made, "-m", "ruff", "check", "--no-cache")
     assert checked.returncode == 0, checked.stdout
 
