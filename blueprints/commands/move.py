@@ -12,8 +12,15 @@ from playhouse.migrations import MigrationError
 
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
-from blueprints.commands.context import load_settings, migrations, require_instance
-from blueprints.commands.instance import database_of, find_tenant, record, sentences, settle_restore
+from blueprints.commands.context import load_settings, migrations
+from blueprints.commands.instance import (
+    database_of,
+    find_tenant,
+    record,
+    require_instance,
+    sentences,
+    settle_restore,
+)
 from blueprints.commands.printing import echo, progress
 from blueprints.commands.settings import without_password
 from blueprints.http.auditing.trail import sealer
