@@ -137,7 +137,6 @@ def test_an_instance_is_not_replaced_by_the_way(instance, tmp_path):
     assert state(instance) == before
 
 
-@pytest.mark.both_databases
 def test_a_backup_of_another_instance_replaces_it_by_name_alone(instance, dialect, request, tmp_path):
     folder = tmp_path / "theirs"
     theirs = Instance(folder, _environment(dialect, request)).initialised()
@@ -176,7 +175,6 @@ def test_the_keys_tell_whose_a_backup_is_where_the_database_cannot_be_read(tmp_p
     assert ours.run("restore", "--replace", "--yes", str(mine)).returncode == 0
 
 
-@pytest.mark.both_databases
 def test_what_is_known_of_backups_outlives_a_restore(instance, tmp_path):
     first = backed_up(instance, tmp_path / "first.tar.gz")
     assert instance.run("restore", "--verify", str(first)).returncode == 0

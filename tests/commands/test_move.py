@@ -208,6 +208,7 @@ def test_everything_is_there_and_is_the_same(source, url, tmp_path):
             connection.execute(statement)
 
 
+@pytest.mark.slow
 def test_constraints_indexes_and_triggers_are_those_of_a_new_database(source, url, new_url):
     def schema(url: str) -> list[tuple]:
         with psycopg.connect(url) as connection:
@@ -226,6 +227,7 @@ def test_constraints_indexes_and_triggers_are_those_of_a_new_database(source, ur
     assert schema(url) == schema(fresh)
 
 
+@pytest.mark.slow
 def test_a_request_that_is_repeated_after_the_move_takes_effect_once(source, url):
     """A token stays, and with it the answers that were kept for its keys, entity tags and cursors."""
     secret = token_of(source)
@@ -280,6 +282,7 @@ def test_writes_meanwhile_and_afterwards_are_503_and_reads_go_on(source, url, mo
     assert ARTICLE["slug"] in slugs and slugs.isdisjoint({"meanwhile", "afterwards"})
 
 
+@pytest.mark.slow
 def test_the_old_database_says_where_it_was_moved_until_that_is_undone(source, url):
     moved(source, url)
     place = url.partition("@")[2]
@@ -326,6 +329,7 @@ def test_what_cannot_be_moved_to_is_refused_by_a_sentence(source, url, new_url, 
     assert source.run("move").returncode == source.run("move", "--to", url, "--undo").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_password_is_not_printed(source, url):
     said = moved(source, url.replace("mover@", "mover:hunter2@"))
     assert "hunter2" not in said and 'database_url = "postgresql://mover:********@' in said
@@ -357,6 +361,7 @@ def test_rows_that_postgres_does_not_take_are_named_and_nothing_is_moved(source,
     moved(source, url)
 
 
+@pytest.mark.slow
 def test_an_import_under_way_is_waited_for(source, url):
     with database_of(source) as database:
         tenant = Tenant.by_name("default").id
@@ -365,12 +370,14 @@ def test_an_import_under_way_is_waited_for(source, url):
     moved(source, url)
 
 
+@pytest.mark.slow
 def test_rows_of_a_plugin_that_is_not_installed_stay_behind_only_if_that_is_said(source, url):
     change(source, "CREATE TABLE parcels (id TEXT NOT NULL PRIMARY KEY) STRICT", "INSERT INTO parcels VALUES ('x')")
     assert "No plugin that is installed knows these tables: parcels" in refused(source, url)
     moved(source, url, "--leave-unknown")
 
 
+@pytest.mark.slow
 def test_an_audit_log_that_is_not_whole_is_moved_as_it_is(source, url):
     change(source, "DROP TRIGGER audit_keeps_rows", "UPDATE audit SET role = 'user' WHERE seq = 1")
     before = source.run("audit", "verify")
@@ -380,6 +387,7 @@ def test_an_audit_log_that_is_not_whole_is_moved_as_it_is(source, url):
     assert (after.returncode, after.stdout.splitlines()[0]) == (1, before.stdout.splitlines()[0])
 
 
+@pytest.mark.slow
 def test_a_difference_ends_the_move(source, url, monkeypatch):
     fill = PostgresDatabase.fill
     monkeypatch.setattr(PostgresDatabase, "fill", lambda self, table, columns, rows: fill(
@@ -435,6 +443,7 @@ def test_a_move_that_is_killed_has_happened_or_is_begun_anew(moment, source, url
     assert rows_of(on_postgres(source, url), *NOT_MOVED, "audit", "jobs", "sessions") == before
 
 
+@pytest.mark.slow
 def test_a_commit_that_the_server_refuses_leaves_everything_as_it_was(source, url, monkeypatch):
     commit, copied, copying = PostgresDatabase.commit, moving._copied, []
     monkeypatch.setattr(moving, "_copied", lambda *given: (copying.append(True), copied(*given))[1])
@@ -450,6 +459,7 @@ def test_a_commit_that_the_server_refuses_leaves_everything_as_it_was(source, ur
     moved(source, url)
 
 
+@pytest.mark.slow
 def test_a_lost_connection_leaves_everything_as_it_was(source, url, monkeypatch, postgres_server):
     fill = PostgresDatabase.fill
 
@@ -465,6 +475,7 @@ def test_a_lost_connection_leaves_everything_as_it_was(source, url, monkeypatch,
     moved(source, url)
 
 
+@pytest.mark.slow
 def test_a_commit_whose_answer_is_lost_has_moved_everything(source, url, monkeypatch):
     commit, copied, copying = PostgresDatabase.commit, moving._copied, []
     monkeypatch.setattr(moving, "_copied", lambda *given: (copying.append(True), copied(*given))[1])
@@ -486,6 +497,7 @@ def test_a_commit_whose_answer_is_lost_has_moved_everything(source, url, monkeyp
     assert rows_of(on_postgres(source, url), *NOT_MOVED, "audit", "jobs", "sessions") == before
 
 
+@pytest.mark.slow
 def test_a_restore_of_an_older_backup_goes_on_from_the_closed_file(source, url, tmp_path):
     archive = tmp_path / "before.tar.gz"
     assert source.run("backup", str(archive)).returncode == 0
@@ -495,6 +507,7 @@ def test_a_restore_of_an_older_backup_goes_on_from_the_closed_file(source, url, 
     assert source.run("tenant", "add", "x").returncode == 0
 
 
+@pytest.mark.slow
 def test_one_that_was_moved_is_not_moved_elsewhere(source, new_url):
     first, second = new_url(), new_url()
     moved(source, first)

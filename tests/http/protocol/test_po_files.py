@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blueprints.http.protocol.messages import Unreadable, read_texts, text_ids
 
-many = settings(max_examples=200, deadline=None,
+many = settings(max_examples=80, deadline=None,
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 BLANKS = st.text(" \t", max_size=2)
 # Characters that split lines for Python and not for gettext among them.

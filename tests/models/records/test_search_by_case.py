@@ -119,7 +119,8 @@ def test_a_vector_says_where_each_word_is_and_no_phrase_goes_on_in_the_next_text
 LOCALES = {"sqlite": "", "postgres": "", "postgres C": NO_LETTERS, "postgres tr": TURKISH}
 
 
-@pytest.fixture(scope="module", params=LOCALES)
+@pytest.fixture(scope="module", params=[
+    "sqlite", "postgres C", *(pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "postgres tr"))])
 def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     url = new_database(request.param.split()[0], request, locale=LOCALES[request.param])
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=60)

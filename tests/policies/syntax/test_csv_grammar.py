@@ -17,7 +17,7 @@ from policies.wording.finding import Finding
 from tests.policies.generated import CONDITIONS, FILES, MODEL
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
-many = settings(max_examples=400, deadline=None,
+many = settings(max_examples=120, deadline=None,
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 PATTERNS = Patterns(VOCABULARY)
 KNOWN = Conditions([*(Branch(word, 1, True) for word in CONDITIONS), Branch("language:", 1, True)])
