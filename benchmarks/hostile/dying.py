@@ -118,4 +118,4 @@ def main() -> None:
     """A `gatepost` command with the plugin."""
     dying = plugin()
     patch()
-    cli(obj=lambda config=None: create_app(config, [dying]))
+    cli(obj=lambda config=None, **options: create_app(config, [dying], **options))
