@@ -31,6 +31,8 @@ from app import create_app
 from blueprints.commands.plugins import Commands
 from blueprints.http.request.call import Services
 from gatepost_start.command import cli
+from models.engine.connect import open_database
+from models.engine.database import Database
 
 ROOT = Path(__file__).parent.parent
 GATEPOST = [sys.executable, "-c", "from gatepost_start.command import cli; cli()"]
@@ -71,6 +73,17 @@ class Instance:
     def environ(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
         return {**inherited, "PYTHONPATH": str(ROOT), "GATEPOST_INSTANCE": str(self.folder), **self.environment}
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """Its database, as the current one; whatever the version of its schema."""
+        url = self.environment.get("GATEPOST_DATABASE_URL") or f"sqlite:///{self.folder / 'gatepost.db'}"
+        database = open_database(url, pool_size=4, synchronous="normal")
+        try:
+            with database.connected():
+                yield database
+        finally:
+            database.close_all()
 
     def run(self, *arguments: str, input: str | None = None, app: Flask | None = None) -> Done:
         """Run `gatepost` with these arguments, in this process: a start costs more than most commands.

@@ -71,7 +71,7 @@ class Manifest:
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether what is said of the backup has the types that it should have."""
+        """True if each value in the manifest has the type that it should have."""
         rows, migrations, head = self.contents
         return (isinstance(self.made_at, str) and isinstance(self.version, str) and self.dialect in DIALECTS
                 and all(isinstance(number, int) for number in rows.values())

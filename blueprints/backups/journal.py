@@ -18,6 +18,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from models.engine.connect import open_database
+from models.engine.disk import sync
 from models.engine.errors import Damaged
 from models.tables.instance import the_instance
 from policies.loading.files import write
@@ -148,11 +149,7 @@ def _undo(instance: Path, journal: Journal) -> None:
 def _end(instance: Path, journal: Journal) -> None:
     shutil.rmtree(instance / journal.staged, ignore_errors=True)
     (instance / JOURNAL).unlink(missing_ok=True)
-    descriptor = os.open(instance, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(instance)
 
 
 def _exchange(fresh: Path, place: Path, aside: Path | None) -> None:

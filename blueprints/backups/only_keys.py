@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from models.engine.database import Database
+from models.engine.disk import sync
 from models.scratch import scratch
 from policies.loading.files import fresh_file
 from settings import Settings
@@ -70,9 +71,5 @@ def _put(fresh: Path, file: Path, aside: Path) -> Path | None:
             with suppress(FileNotFoundError):
                 file.rename(aside / file.name)
         os.replace(written, file)
-    descriptor = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(file.parent)
     return moved

@@ -15,6 +15,7 @@ from time import monotonic
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
+from models.engine.disk import sync
 from models.tables import backup as backups
 from policies.loading.files import Unreadable, give_name, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
@@ -158,11 +159,7 @@ def _put(archive: Path, place: Path) -> None:
         give_name(archive, place)
     except FileExistsError:
         raise CannotBackUp(f"{place} is there already.") from None
-    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(place.parent)
 
 
 def _private(path: str, flags: int) -> int:

@@ -78,7 +78,7 @@ def database(database: Database) -> Found:
 
 
 def files(database: Database) -> Found:
-    """Whether files of exports can be read, where they have a database of their own (SQLite)."""
+    """Checks that files of exports can be read, where they have a database of their own (SQLite)."""
     place = database.files
     if not place.exists():
         return Found(State.OK, "none")

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 from blueprints.backups import journal
 from blueprints.backups.journal import Journal
-from models.engine.connect import open_database
 from models.tables.backup import Backup, ages
 from models.tables.instance import Instance as InstanceRow
 from models.tables.job import Job
@@ -36,19 +34,8 @@ def _environment(dialect, request):
     return {} if dialect == "sqlite" else {"GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False)}
 
 
-@contextmanager
-def opened(instance):
-    url = instance.environment.get("GATEPOST_DATABASE_URL") or f"sqlite:///{instance.folder / 'gatepost.db'}"
-    database = open_database(url, pool_size=4, synchronous="normal")
-    try:
-        with database.connected():
-            yield database
-    finally:
-        database.close_all()
-
-
 def tenants(instance):
-    with opened(instance):
+    with instance.database():
         return sorted(tenant.name for tenant in Tenant.all())
 
 
@@ -71,7 +58,7 @@ def state(instance):
     """What must not change: files by content (but locks and logs), rows, epoch."""
     files = {str(file.relative_to(instance.folder)): file.read_bytes() for file in instance.folder.rglob("*")
              if file.is_file() and not file.name.startswith(("gatepost.db", "restore.lock", "jobs.lock"))}
-    with opened(instance):
+    with instance.database():
         return files, tenants(instance), InstanceRow.get_by_id(1).epoch
 
 
@@ -112,7 +99,7 @@ def test_a_backup_is_proved_and_that_is_written_down(instance, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "answered a login and the list of each collection" in done.stdout
     assert state(instance) == before
-    with opened(instance):
+    with instance.database():
         found = ages()
     assert found.made_at < found.proved_at and found.error is None
 
@@ -182,13 +169,13 @@ def test_what_is_known_of_backups_outlives_a_restore(instance, tmp_path):
     def said() -> str:
         return next(line for line in instance.run("doctor").stdout.splitlines() if " backups " in line)
 
-    with opened(instance):
+    with instance.database():
         before, known = ages(), sorted(Backup.select().tuples())
     told = said()
     for _ in range(2):
         done = instance.run("restore", "--replace", "--yes", str(first))
         assert done.returncode == 0, done.stderr
-        with opened(instance):
+        with instance.database():
             assert (ages(), sorted(Backup.select().tuples())) == (before, known)
     assert said() == told and "none was proved" not in told
 
@@ -197,7 +184,7 @@ def test_what_was_restored_is_known_where_nothing_was(instance, dialect, request
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     new = Instance(tmp_path / "new", _environment(dialect, request))
     assert new.run("restore", str(archive)).returncode == 0
-    with opened(new):
+    with new.database():
         row, = Backup.select()
     assert (row.place, row.bytes, row.proved_at) == (str(archive), archive.stat().st_size, None)
 
@@ -242,7 +229,7 @@ def test_what_was_under_way_has_ended(instance, tmp_path):
         status, made = served.call("POST", "/api/articles", ARTICLE, token, {"Idempotency-Key": "once"})
         assert status == 201
     program = instance.run("token", "add", "admin@example.org", "--scope", "read:articles").stdout.split()[1]
-    with opened(instance) as database:
+    with instance.database() as database:
         tenant = Tenant.by_name("default").id
         job = Job(kind="articles.export", run_at="2099-01-01T00:00:00.000000Z")
         job.stamp(tenant, "2026-01-01T00:00:00.000000Z")
@@ -259,7 +246,7 @@ def test_what_was_under_way_has_ended(instance, tmp_path):
         assert served.call("PATCH", path, {"title": "Another"}, token, {"If-Match": '"1"'})[0] == 412
         assert "1 token acts again" in instance.run("token", "release").stdout
         assert served.call("GET", path, token=program)[0] == 200
-    with opened(instance):
+    with instance.database():
         assert (Job.get_by_id(job.id).state, Job.get_by_id(job.id).last_error) == ("failed", "a backup was restored")
 
 
@@ -288,7 +275,7 @@ def test_a_served_instance_follows_on_sqlite_and_is_left_alone_on_postgres(insta
         token = served.log_in()
         made = served.call("POST", "/api/articles", ARTICLE, token)
         assert made[0] == 201
-        with opened(instance):
+        with instance.database():
             epoch = InstanceRow.get_by_id(1).epoch
         path = f"/api/articles/{made[1]['id']}"
         wait_until(lambda: served.call("PATCH", path, {"title": "Another"}, token,
@@ -366,7 +353,7 @@ def test_the_next_command_completes_or_undoes_what_was_broken_off(instance, tmp_
     (staged / "policies/articles.csv").write_bytes(before + b"# restored\n")
     journal.write_down(instance.folder, Journal("0badcafe", staged.name, "replaced-x", False))
     if exchanged:
-        with opened(instance):
+        with instance.database():
             InstanceRow.update(epoch="0badcafe").execute()
     done = instance.run(*command)
     assert done.returncode == 0 and ("is completed" if exchanged else "is undone") in done.stderr
@@ -432,7 +419,7 @@ def test_the_schedule_makes_proves_and_sends(tmp_path, command, error):
     assert instance.run("backup", "--scheduled").returncode == 0
     assert instance.run("backup", "--scheduled").returncode == 0  # none is due
     file, = (instance.folder / "backups").iterdir()
-    with opened(instance):
+    with instance.database():
         row, = Backup.select()
     assert (row.place, row.error or "") == (str(file), row.error if error and row.error.startswith(error) else "")
     assert row.proved_at is not None and (error is None) == (row.error is None)
@@ -447,7 +434,7 @@ def test_a_server_makes_the_backups_of_its_schedule(tmp_path):
         wait_until(lambda: folder.is_dir() and list(folder.glob("gatepost-*.tar.gz")))
 
         def proved() -> bool:
-            with opened(instance):
+            with instance.database():
                 return ages().proved_at is not None
 
         wait_until(proved)
@@ -458,7 +445,7 @@ def test_a_backup_that_cannot_be_made_is_written_down(tmp_path):
         "GATEPOST_BACKUP_HOURS": "24", "GATEPOST_BACKUP_FOLDER": "/proc/backups"})
     done = instance.run("backup", "--scheduled")
     assert done.returncode == 1 and done.stderr.startswith("Error: /proc/backups")
-    with opened(instance):
+    with instance.database():
         assert ages().error.startswith("no backup was made: ")
 
 

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 
@@ -22,7 +22,6 @@ from blueprints.http.security.keys import Keys
 from models import moving
 from models.base import Rows
 from models.contents import contents
-from models.engine.connect import open_database
 from models.engine.errors import Unavailable
 from models.engine.postgres import filling
 from models.engine.postgres.database import PostgresDatabase
@@ -40,17 +39,6 @@ from tests.running import PASSWORD, ROOT, Instance
 ARTICLE = {"title": "Brought along", "slug": "brought-along", "body": "An ordinary lighthouse."}
 NOT_MOVED = (*moving.STAYS, *moving.OF_THE_SCHEMA)
 ADMIN = "admin@example.org"
-
-
-@contextmanager
-def database_of(instance: Instance):
-    url = instance.environment.get("GATEPOST_DATABASE_URL") or f"sqlite:///{instance.folder / 'gatepost.db'}"
-    database = open_database(url, pool_size=4, synchronous="normal")
-    try:
-        with database.connected():
-            yield database
-    finally:
-        database.close_all()
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +66,7 @@ def whole(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Instance:
     rules = made.folder / "policies" / "products.csv"
     rules.write_text(rules.read_text().replace("# end", "p, guest, product.view, always, allow\n# end"))
     assert made.run("policy", "apply", str(made.folder / "policies"), "--yes", "--note", "open").returncode == 0
-    with database_of(made) as database:
+    with made.database() as database:
         database.transact(_add_jobs)
         seals.seal(database, sealer(Keys.load(made.folder / "secret.key")))
     return made
@@ -127,7 +115,7 @@ def on_postgres(source: Instance, url: str) -> Instance:
 
 def rows_of(instance: Instance, *without: str) -> dict[str, set[tuple]]:
     """All rows by table, each as pairs of a column and its value."""
-    with database_of(instance) as database:
+    with instance.database() as database:
         sqlite, found = database.dialect == "sqlite", {}
         for table in contents(database).rows:
             if table not in without and not table.startswith("migrations_"):
@@ -166,7 +154,7 @@ def token_of(source: Instance) -> str:
 def test_everything_is_there_and_is_the_same(source, url, tmp_path):
     heads = tmp_path / "heads"
     heads.write_text(source.run("audit", "export", "--heads").stdout)
-    with database_of(source) as database:
+    with source.database() as database:
         explained, = database.query("SELECT id FROM audit WHERE resource = 'article' AND action = 'create'")[0]
     why = source.run("policy", "explain", "--audit", explained, "--json").stdout
     assert json.loads(why)
@@ -221,7 +209,7 @@ def test_constraints_indexes_and_triggers_are_those_of_a_new_database(source, ur
             )]
 
     fresh = new_url()
-    with database_of(on_postgres(source, fresh)) as empty:
+    with on_postgres(source, fresh).database() as empty:
         upgrade(empty, migrations())
     moved(source, url)
     assert schema(url) == schema(fresh)
@@ -277,7 +265,7 @@ def test_writes_meanwhile_and_afterwards_are_503_and_reads_go_on(source, url, mo
         # A client does not learn where it was moved to.
         assert (status, problem["code"]) == (503, "unavailable") and "127.0.0.1" not in json.dumps(problem)
         assert served.call("GET", "/api/health")[1]["checks"]["database"] == "down"
-    with database_of(on_postgres(source, url)):
+    with on_postgres(source, url).database():
         slugs = {article.slug for article in Article.select()}
     assert ARTICLE["slug"] in slugs and slugs.isdisjoint({"meanwhile", "afterwards"})
 
@@ -304,7 +292,7 @@ def test_the_old_database_says_where_it_was_moved_until_that_is_undone(source, u
 def test_what_cannot_be_moved_to_is_refused_by_a_sentence(source, url, new_url, request, postgres_server):
     filled, foreign, newer = new_database("postgres", request), new_url(), new_database("postgres", request)
     postgres_server.execute("CREATE DATABASE bytewise TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
-    with database_of(on_postgres(source, filled)) as database:
+    with on_postgres(source, filled).database() as database:
         database.transact(lambda: Tenant.add("theirs"))
     later = "INSERT INTO migrations_gatepost (name, applied) VALUES ('9999_later', now())"
     for place, statement in ((foreign, "CREATE TABLE theirs (id integer)"), (newer, later)):
@@ -336,7 +324,7 @@ def test_the_password_is_not_printed(source, url):
 
 
 def change(source: Instance, *statements: str) -> None:
-    with database_of(source) as database:
+    with source.database() as database:
         database.query("PRAGMA foreign_keys = OFF")
         for statement in statements:
             database.query(statement)
@@ -346,7 +334,7 @@ def test_rows_that_postgres_does_not_take_are_named_and_nothing_is_moved(source,
     """NUL is found before anything is copied; what else Postgres refuses, when it comes to that row."""
     change(source, "UPDATE articles SET title = 'a' || char(0) WHERE slug = 'brought-along'",
            "UPDATE users SET department = char(0) WHERE email = 'admin@example.org'")
-    with database_of(source) as database:
+    with source.database() as database:
         article, = database.query("SELECT id FROM articles WHERE slug = 'brought-along'")[0]
         user, = database.query("SELECT id FROM users WHERE email = 'admin@example.org'")[0]
     said = refused(source, url)
@@ -363,7 +351,7 @@ def test_rows_that_postgres_does_not_take_are_named_and_nothing_is_moved(source,
 
 @pytest.mark.slow
 def test_an_import_under_way_is_waited_for(source, url):
-    with database_of(source) as database:
+    with source.database() as database:
         tenant = Tenant.by_name("default").id
         with opened_load(database, tenant, Article):
             assert "An import is under way" in refused(source, url)

@@ -20,7 +20,6 @@ import pytest
 
 from blueprints.http.operations.logs import JsonFormatter
 from models.base import Rows, now
-from models.engine.connect import open_database
 from models.engine.errors import Erased
 from models.tables import audit, erasure, job_chunk
 from models.tables.article import Article
@@ -71,17 +70,6 @@ def made(dialect, request, folder: Path) -> Instance:
 def environment(dialect, request) -> dict[str, str]:
     url = {} if dialect == "sqlite" else {"GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False)}
     return {**url, "GATEPOST_TRUSTED_PROXIES": "1", "GATEPOST_LOG_REQUESTS": "on"}
-
-
-@contextmanager
-def opened(instance: Instance):
-    url = instance.environment.get("GATEPOST_DATABASE_URL") or f"sqlite:///{instance.folder / 'gatepost.db'}"
-    database = open_database(url, pool_size=4, synchronous="normal")
-    try:
-        with database.connected():
-            yield database
-    finally:
-        database.close_all()
 
 
 def add(instance: Instance, email: str, *options: str) -> None:
@@ -163,7 +151,7 @@ def live(instance: Instance, served: Service) -> Life:
                        other)[0] == 200
     did(200, "PUT", f"/api/articles/{own}/shares", {"grantee": "user:" + served_id(served, admin), "right": "read"},
         token)
-    with opened(instance) as database:
+    with instance.database() as database:
         found = User.by_id(person)
         store_jobs(database, found, heir)
     return Life(instance, person, heir, article, comment, order, others)
@@ -253,7 +241,7 @@ def test_no_line_of_the_log_holds_a_name_or_an_address_of_mail(lived):
 
 def test_what_others_refer_to_stays_whole(life):
     erase(life.instance, EMAIL, "--to", "heir@example.org")
-    with opened(life.instance):
+    with life.instance.database():
         article, comment, order = (model.get_by_id(id) for model, id in (
             (Article, life.article), (Comment, life.comment), (Order, life.order)))
         assert (article.title, article.body, article.owner_id) == ("On rivers", "They run.", life.heir)
@@ -270,7 +258,7 @@ def test_what_others_refer_to_stays_whole(life):
 
 def test_without_an_heir_rows_belong_to_a_tombstone(life):
     assert "1 articles stay" in erase(life.instance, EMAIL)
-    with opened(life.instance):
+    with life.instance.database():
         assert Article.get_by_id(life.article).owner_id == life.person
         tombstone = User.by_id(life.person)
         assert (tombstone.name, tombstone.email) == ("deleted user", f"{life.person}@invalid")
@@ -317,7 +305,7 @@ def test_a_tombstone_is_seen_nowhere(life, tmp_path):
     row = tmp_path / "users.ndjson"
     row.write_text(json.dumps({"id": life.person, "name": "Back again"}) + "\n")
     assert life.instance.run("import", "users", str(row)).returncode == 1
-    with opened(life.instance):
+    with life.instance.database():
         assert User.by_id(life.person).name == "deleted user"
 
 
@@ -334,7 +322,7 @@ def test_rows_of_other_people_and_tenants_are_untouched(life):
     assert life.instance.run("tenant", "add", "acme").returncode == 0
     add(life.instance, "there@example.org", "--tenant", "acme", "--name", NAME)
     life.instance.run("user", "erase", "there@example.org", "--yes")
-    with opened(life.instance):
+    with life.instance.database():
         assert User.by_email(EMAIL).name == NAME
         assert Comment.get_by_id(life.comment).owner_id == life.person and "Call me" in Comment.get_by_id(
             life.comment).body
@@ -350,7 +338,7 @@ def test_first_it_says_what_there_is_and_asks(life):
     for said in ("1 articles are handed over to heir@example.org", "1 comments are anonymised", "1 contact are deleted",
                  "1 orders are anonymised", "1 tokens are deleted", "articles.csv:"):
         assert said in done.stdout, done.stdout
-    with opened(life.instance):
+    with life.instance.database():
         assert User.by_email(EMAIL).active
     erase(life.instance, EMAIL)
 
@@ -381,7 +369,7 @@ def test_an_older_backup_that_replaces_repeats_the_erasure(life, request, tmp_pa
     assert done.returncode == 0, done.stderr
     assert "1 persons who were erased since that backup are erased again" in done.stdout
     assert found_in(bytes_of(life.instance, request)) == {}
-    with opened(life.instance) as database:
+    with life.instance.database() as database:
         assert Article.get_by_id(life.article).owner_id == life.heir
         assert [one.user_id for one in erasure.erasures(database)] == [life.person]
     assert life.instance.run("audit", "verify").returncode == 0
@@ -424,7 +412,7 @@ def test_nobody_is_erased_who_must_stay_or_for_an_heir_who_cannot_be_one(instanc
     add(instance, "off@example.org")
     add(instance, "gone@example.org")
     assert instance.run("user", "disable", "off@example.org").returncode == 0
-    with opened(instance):
+    with instance.database():
         gone = User.by_email("gone@example.org").id
     erase(instance, "gone@example.org")
     for arguments, sentence in (
@@ -440,7 +428,7 @@ def test_nobody_is_erased_who_must_stay_or_for_an_heir_who_cannot_be_one(instanc
     ):
         done = instance.run("user", "erase", *arguments, "--yes")
         assert done.returncode == 1 and sentence in done.stderr, (arguments, done.stderr)
-    with opened(instance) as database:
+    with instance.database() as database:
         assert User.by_email("ada@example.org").active
         assert [one.user_id for one in erasure.erasures(database)] == [gone]
 
@@ -465,7 +453,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
         assert served.call("POST", "/api/login", {"email": EMAIL, "password": PASSWORD})[0] == 401
     erase(life.instance, EMAIL if step == "erase_rows" else life.person)
     # That login was tried after the rows had gone: what came later is not theirs any more, but it is told of.
-    with opened(life.instance) as database:
+    with life.instance.database() as database:
         later = [row for row in Audit.select() if row.facts and EMAIL in json.dumps(row.facts)]
         assert len(later) == (0 if step == "erase_rows" else 1)
         assert erasure.erasures(database)[0].erased_at is not None
@@ -475,7 +463,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
 def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
     """It was let in before, and its transaction writes after."""
     begun, go, refused = threading.Event(), threading.Event(), []
-    with opened(life.instance) as database:
+    with life.instance.database() as database:
         person = User.by_id(life.person)
 
         def work() -> None:
@@ -503,7 +491,7 @@ def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
 @pytest.mark.parametrize("dialect", ["postgres"], indirect=True)
 def test_an_erasure_waits_for_what_its_person_has_begun_to_write(life, request):
     begun, go, refused = threading.Event(), threading.Event(), []
-    with opened(life.instance) as database:
+    with life.instance.database() as database:
         person = User.by_id(life.person)
 
         def work() -> None:

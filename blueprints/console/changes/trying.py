@@ -126,7 +126,7 @@ def besides_lines(call: Call, problem: Problem) -> str:
 
 
 def errors_of(problem: Problem) -> list[Mapping[str, Any]]:
-    """What a refusal says is wrong with single lines, as findings."""
+    """Returns the findings of a refusal about single lines."""
     return [{**fault.meta, "message": fault.detail.values["message"], "severity": "error"} for fault in problem.faults
             if isinstance(fault.detail, Message) and fault.meta is not None and "line" in fault.meta]
 

@@ -111,7 +111,7 @@ def addresses(found: UnreadableAddresses) -> Found:
 
 
 def disk(settings: Settings) -> Found:
-    """Whether there is room where the instance and its database are. Raises OSError."""
+    """Checks that there is room where the instance and its database are. Raises OSError."""
     left = free(folders(settings))
     said = f"{left // 2**20} MiB free"
     if left < NO_DISK and settings.database_url.startswith("sqlite:"):

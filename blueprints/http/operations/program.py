@@ -1,4 +1,4 @@
-"""Which program this is: its version, and the commit or build of its files."""
+"""Tells which program this is: its version, and the commit or build of its files."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def url_of(settings: Settings, request: Request, path: str = "", *, by_proxy: bo
         return settings.url + path
     if by_proxy and settings.trusted_proxies and _is_said(settings.trusted_proxies, request.environ):
         return f"{request.scheme}://{request.environ['HTTP_HOST']}{path_of(request, path)}"
-    return request.root_path + path
+    return path_of(request, path)
 
 
 def seen_url(settings: Settings, request: Request) -> str:
@@ -46,7 +46,7 @@ def seen_url(settings: Settings, request: Request) -> str:
 
 
 def _is_said(proxies: int, environ: dict[str, str]) -> bool:
-    """Whether `ProxyFix` has taken the host out of X-Forwarded-Host, and it is one."""
+    """True if `ProxyFix` has taken the host out of X-Forwarded-Host, and it is a valid one."""
     said = environ.get("HTTP_X_FORWARDED_HOST", "").split(",")
     return (len(said) >= proxies and said[-proxies].strip() == environ.get("HTTP_HOST")
             and _HOST.fullmatch(environ["HTTP_HOST"]) is not None and environ["wsgi.url_scheme"] in ("http", "https"))

@@ -22,8 +22,8 @@ _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 
 
 def documentation_page(base: str, first: str) -> Response:
-    """How to log in and try, then every operation; `base` is the URL of the service in the commands to copy, `first`
-    the collection that they ask for.
+    """Draws how to log in and try, then every operation. `base` is the URL of the service in the commands to copy,
+    `first` the collection that they ask for.
 
     The links are relative, so that the page works below any path.
     """

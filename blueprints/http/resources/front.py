@@ -28,7 +28,7 @@ HEALTH = Link("health", "/api/health", "Health", "Whether the service can do its
 
 
 def links(root: str, *, docs: bool) -> tuple[Link, ...]:
-    """What there is to go to, below the path `root` of the service; `docs` is the setting of that name."""
+    """Lists the pages and paths below the path `root` of the service; `docs` is the setting of that name."""
     return tuple(link._replace(path=root + link.path)
                  for link in ((DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)))
 

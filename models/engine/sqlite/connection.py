@@ -13,6 +13,7 @@ from urllib.parse import quote
 import apsw
 
 from models.engine.database import Parameters
+from models.engine.disk import identity
 from models.engine.errors import Damaged, Unavailable
 from models.engine.sqlite.loads import LoadsHidden
 from models.engine.words import of_tenant
@@ -71,7 +72,7 @@ class Connection(LoadsHidden):
         self.deadline = float("inf")
         self.compared = False
         self.belongs: Callable[[], bool] = lambda: True
-        self._path, self._file = path, _identity(path)
+        self._path, self._file = path, identity(path)
         self._committed: tuple[int, int] | None = None
         self._recalled: dict[tuple[str, tuple[Any, ...]], Fetched] = {}
         self.setbusytimeout(int(BUSY_TIMEOUT * 1000))
@@ -88,7 +89,7 @@ class Connection(LoadsHidden):
         database."""
         try:
             self.getautocommit()
-            return self._file == _identity(self._path)
+            return self._file is not None and self._file == identity(self._path)
         except (OSError, apsw.ConnectionClosedError):
             return False
 
@@ -201,11 +202,6 @@ class Pool:
         with suppress(IndexError):  # other threads take connections meanwhile
             while True:
                 self._stack.pop().close()
-
-
-def _identity(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
 
 
 def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 
+from models.engine.disk import sync
 from models.engine.errors import InUse
 from models.engine.sqlite.pair import SUFFIX, Pair, freshen
 
@@ -113,12 +114,3 @@ def _is_open(file: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-def sync(folder: Path) -> None:
-    """Wait until names in a folder are on its disk. Raises OSError."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,14 +7,14 @@ writers do not wait for it. What is in it can be made again: where it is damaged
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import apsw
 
+from models.engine.disk import new_file, sync
 from models.engine.errors import Damaged, RowError, Unavailable
 from models.engine.sqlite.connection import BUSY_TIMEOUT
-from models.engine.sqlite.copies import SIDE_FILES, sync
+from models.engine.sqlite.copies import SIDE_FILES
 from models.engine.sqlite.database import MOMENT, SqliteDatabase
 from models.engine.sqlite.errors import busy
 from models.engine.sqlite.writer_lock import WriterLock
@@ -49,13 +49,7 @@ class FilesDatabase(SqliteDatabase):
         # Those of a file that was deleted, and of a process that was killed.
         for old in (fresh, Path(f"{fresh}-journal"), *(Path(f"{self.path}{suffix}") for suffix in SIDE_FILES)):
             old.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            if os.geteuid() == 0:
-                owner = os.stat(self._main)
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
-        finally:
-            os.close(descriptor)
+        new_file(fresh, self._main).close()
         conn = apsw.Connection(str(fresh), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             # Files come and go: what they took is given back at once.

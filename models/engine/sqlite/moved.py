@@ -24,11 +24,11 @@ _PLACE = re.compile(f"'{Moved.BEGINNING}(.*)'\\)", re.DOTALL)
 def close(database: Database, place: str) -> None:
     """Refuse every write from now on, inside a transaction. `place`: where the rows are now."""
     reopen(database)
-    said = (Moved.BEGINNING + place).replace("'", "''")
+    sentence = (Moved.BEGINNING + place).replace("'", "''")
     for table, in database.query(_TABLES):
         for event in ("INSERT", "UPDATE", "DELETE"):
             database.query(f'CREATE TRIGGER "{_MARK}{table}_{event.lower()}" BEFORE {event} ON main."{table}" '
-                           f"BEGIN SELECT RAISE(ABORT, '{said}'); END")
+                           f"BEGIN SELECT RAISE(ABORT, '{sentence}'); END")
 
 
 def reopen(database: Database) -> None:
@@ -39,6 +39,6 @@ def reopen(database: Database) -> None:
 
 def place(database: Database) -> str | None:
     """Returns where the rows were moved to, None where they were not; the database is connected."""
-    found = database.query(f"{_TRIGGERS} LIMIT 1")
-    said = _PLACE.search(found[0][1]) if found else None
-    return said[1].replace("''", "'") if said else None
+    triggers = database.query(f"{_TRIGGERS} LIMIT 1")
+    match = _PLACE.search(triggers[0][1]) if triggers else None
+    return match[1].replace("''", "'") if match else None

@@ -14,8 +14,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
 
+from models.engine.disk import Identity, identity, new_file, sync
 from models.engine.errors import LostLog
 
 SAVED = "-wal.saved"
@@ -23,7 +23,6 @@ _HEAD = 32  # bytes of a log's header, which no two logs share: it holds their s
 _MOST = 100  # names that are tried for a saved log
 _BLOCK = 1 << 20  # bytes
 
-Identity = tuple[int, int]
 logger = logging.getLogger(__name__)
 
 
@@ -46,7 +45,7 @@ class OpenLog:
     def note(self) -> None:
         """Remember the log that a connection has just opened. Raises `LostLog`."""
         with self._mutex:
-            found = _identity(self._name)
+            found = identity(self._name)
             if found != self._identity and self._in_use():
                 raise self._lose(self._deleted())
             if found is None:
@@ -55,19 +54,19 @@ class OpenLog:
                 # The last connection of all processes had closed the one before, and SQLite deleted it.
                 self._forget()
                 self._descriptor = os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
-                self._identity, self._index = found, _identity(self._index_name)
+                self._identity, self._index = found, identity(self._index_name)
 
     def confirm(self) -> None:
         """Look whether the log still has its name, if one is noted: one `stat`. Raises `LostLog`."""
         if self.lost is not None:
             raise LostLog(self.lost)
-        if self._identity is not None and _identity(self._name) != self._identity:
+        if self._identity is not None and identity(self._name) != self._identity:
             self._judge()
 
     def confirm_index(self) -> None:
         """Look whether the index of the log still has its name. A process that finds none makes one of its own, and
         then the two do not see what the other writes. Raises `LostLog`."""
-        if self._index is not None and _identity(self._index_name) != self._index and self._in_use():
+        if self._index is not None and identity(self._index_name) != self._index and self._in_use():
             with self._mutex:
                 self.settled = True  # the log is where it was
                 raise self._lose(f"{self._deleted('-shm')}: stop all processes of Gatepost, and start it again")
@@ -125,20 +124,20 @@ class OpenLog:
         """Log what became of the log, and write it down beside `kept`. It is `settled` then. Raises OSError."""
         name, file = f"{self._path.name}-wal", self._path.name
         if copied:
-            told = f"All that it held is in {file}: start Gatepost again"
+            outcome = f"All that it held is in {file}: start Gatepost again"
         else:
-            told = (f"What it held is not in {file}, since another process has begun a new {name}: "
+            outcome = (f"What it held is not in {file}, since another process has begun a new {name}: "
                     "see docs/running.md, *The log was deleted*")
         if kept is not None:
-            told += f". {kept.name} is a copy of it"
+            outcome += f". {kept.name} is a copy of it"
             note = Path(f"{kept}.txt")
             if not note.exists():
                 when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-                said = f"{when}: {name} was deleted or replaced while Gatepost ran. {told}.\n"
-                with _new(note, self._path) as to:
-                    to.write(said.encode())
+                sentence = f"{when}: {name} was deleted or replaced while Gatepost ran. {outcome}.\n"
+                with new_file(note, self._path) as to:
+                    to.write(sentence.encode())
         with self._mutex:
-            self.lost, self.settled = f"{self._deleted()}. {told}", True
+            self.lost, self.settled = f"{self._deleted()}. {outcome}", True
         logger.error("%s", self.lost)
 
     def loss(self) -> str | None:
@@ -146,10 +145,10 @@ class OpenLog:
         for kept in sorted(self._path.parent.glob(f"{self._path.name}{SAVED}*")):
             if kept.suffix == ".txt" or kept.suffix == ".new":
                 continue
-            told = f"{self._path.name}-wal was deleted while Gatepost ran; what it held is in the copy alone."
+            outcome = f"{self._path.name}-wal was deleted while Gatepost ran; what it held is in the copy alone."
             with suppress(OSError):
-                told = Path(f"{kept}.txt").read_text(encoding="utf-8").strip()
-            return f"{told} When that is settled, move {kept.name} and {kept.name}.txt away"
+                outcome = Path(f"{kept}.txt").read_text(encoding="utf-8").strip()
+            return f"{outcome} When that is settled, move {kept.name} and {kept.name}.txt away"
         return None
 
     def forget(self) -> None:
@@ -165,7 +164,7 @@ class OpenLog:
 
     def _judge(self) -> None:
         with self._mutex:
-            if self.lost is None and _identity(self._name) == self._identity:
+            if self.lost is None and identity(self._name) == self._identity:
                 return
             if self.lost is None and not self._in_use():
                 self._forget()
@@ -197,32 +196,11 @@ class OpenLog:
         fresh, spot = Path(f"{kept}.new"), 0
         with suppress(FileNotFoundError):
             fresh.unlink()  # of a process that was killed
-        with _new(fresh, self._path) as to:
+        with new_file(fresh, self._path) as to:
             while block := os.pread(self._descriptor, _BLOCK, spot):
                 to.write(block)
                 spot += len(block)
             to.flush()
             os.fsync(to.fileno())
         fresh.rename(kept)
-        folder = os.open(kept.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _identity(path: str) -> Identity | None:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _new(file: Path, like: Path) -> BinaryIO:
-    """A new file, readable by its owner alone. Where root runs a command, it belongs to the owner of the database."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    if os.geteuid() == 0:
-        owner = os.stat(like)
-        os.fchown(descriptor, owner.st_uid, owner.st_gid)
-    return open(descriptor, "wb")
+        sync(kept.parent)

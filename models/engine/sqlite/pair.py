@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 import apsw
 import orjson
 
+from models.engine.disk import new_file, sync
 from models.engine.errors import ForeignLog, Unavailable
 from models.engine.sqlite.open_log import OpenLog
 from models.engine.sqlite.recovery import written
@@ -299,20 +300,12 @@ class Pair:
         fresh = Path(f"{self._sidecar}.new")
         with suppress(FileNotFoundError):
             fresh.unlink()  # of a process that was killed
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            if os.geteuid() == 0:
-                owner = os.stat(self._path)
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        with new_file(fresh, self._path) as file:
             file.write(orjson.dumps([known.salts, *map(tuple, known.marks)]))
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
         fresh.rename(self._sidecar)
-        folder = os.open(self._sidecar.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(self._sidecar.parent)
 
 
 def _mark_of(seen: bytes | None) -> Mark | None:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import apsw
 
+from models.engine.disk import new_file
+
 SUFFIX = "-wal.damaged"
 _HEAD, _FRAME = 32, 24  # bytes of the log's header, and of a frame's before its page
 _COOKIE = 40  # where the first page holds the schema cookie
@@ -80,16 +82,14 @@ class Recovery:
 
     def _keep(self) -> None:
         try:
-            descriptor = os.open(self._kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            kept = new_file(self._kept, self._path)
         except FileExistsError:
             return  # the first is the one that was told of
-        with os.fdopen(descriptor, "wb") as copy, self._log.open("rb") as log:
-            if os.geteuid() == 0:
-                owner = os.stat(self._path)
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        with kept, self._log.open("rb") as log:
             while block := log.read(1 << 20):
-                copy.write(block)
-            os.fsync(descriptor)
+                kept.write(block)
+            kept.flush()
+            os.fsync(kept.fileno())
 
 
 def written(log: Path) -> Written | None:
