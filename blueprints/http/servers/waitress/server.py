@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from threading import Thread
+from threading import Event, Thread
 from time import monotonic, sleep
 from types import FrameType
 from typing import Any
@@ -62,11 +62,15 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     signals = _Signals(wake=listeners[0].pull_trigger)
 
     address = listeners[0].effective_host, int(listeners[0].effective_port)
-    Thread(target=_announce, args=(address, ready, signals), name="announcing", daemon=True).start()
+    answered, announced = Event(), False
+    Thread(target=_ask, args=(address, answered, signals), name="first request", daemon=True).start()
     dispatcher: Dispatcher = listeners[0].task_dispatcher
     while not signals.count:
         turn(sockets, TURN)
-        if dispatcher.turns():
+        if not announced and answered.is_set():
+            ready(*address)
+            announced = True
+        if announced and dispatcher.turns():
             notifier.alive()
 
     log.info("stopping")
@@ -87,10 +91,12 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     signals.restore()
 
 
-def _announce(address: tuple[str, int], ready: Callable[[str, int], None], signals: _Signals) -> None:
+def _ask(address: tuple[str, int], answered: Event, signals: _Signals) -> None:
+    """Ask until a request is answered, and wake the loop then."""
     while not signals.count:
         if answers(*address):
-            ready(*address)
+            answered.set()
+            signals.wake()
             return
         sleep(TURN / 10)
 
@@ -154,12 +160,12 @@ class _Signals:
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self.count = 0
-        self._wake = wake
+        self.wake = wake
         self._before = {each: signal.signal(each, self._stop) for each in (signal.SIGTERM, signal.SIGINT)}
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
-        self._wake()
+        self.wake()
 
     def restore(self) -> None:
         for each, handler in self._before.items():
