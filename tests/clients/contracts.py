@@ -43,15 +43,15 @@ _STATUS = re.compile(r"^\[(\d{3})\] ", re.MULTILINE)
 class Finding:
     """One thing that schemathesis found: `check` is its code, such as ST105; `status` 0, where nothing was answered.
 
-    `code` is that of the problem that was answered, and of its first error: `invalid_body already_exists`. It is
-    `fields` where all that a row lacks was not asked for by `fields`; else empty.
+    `codes` are those of the errors in the answer, or of the problem where it lists none. They are `fields` where all
+    that a row lacks was not asked for by `fields`; `("",)` where the answer has no code.
     """
 
     caller: str
     operation: str
     check: str
     status: int
-    code: str
+    codes: tuple[str, ...]
     told: str
 
     def __str__(self) -> str:
@@ -69,8 +69,8 @@ class Accepted:
     callers: tuple[str, ...]
     reason: str
 
-    def covers(self, finding: Finding) -> bool:
-        return ((self.check, self.status, self.code) == (finding.check, finding.status, finding.code)
+    def covers(self, finding: Finding, code: str) -> bool:
+        return ((self.check, self.status, self.code) == (finding.check, finding.status, code)
                 and any(fnmatchcase(finding.operation, pattern) for pattern in self.operations)
                 and any(fnmatchcase(finding.caller, pattern) for pattern in self.callers))
 
@@ -128,20 +128,23 @@ def parsed(caller: str, output: str) -> Iterator[Finding]:
             checks = list(_CHECK.finditer(case))
             status = _STATUS.search(case)
             answer = case[status.end():] if status else ""
-            codes = " ".join(dict.fromkeys(_CODE.findall(answer.partition("Reproduce with:")[0])[:2]))
+            problem, *errors = _CODE.findall(answer.partition("Reproduce with:")[0]) or [""]
+            codes = tuple(dict.fromkeys(errors or [problem]))
             for check, following in zip(checks, [*checks[1:], None], strict=True):
                 detail = case[check.end():following.start() if following else status.start() if status else None]
                 some_fields = check[1] == "ST108" and _LACKS.search(detail) and "fields=" in case
                 yield Finding(caller, operation, check[1], int(status[1]) if status else 0,
-                              "fields" if some_fields else codes,
+                              ("fields",) if some_fields else codes,
                               f"{check[1]} {check[2]}: {' '.join(f'{detail} {answer}'.split())[:1500]}")
 
 
 def judge(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[Finding], list[Accepted]]:
-    """The findings that no entry covers, and the entries that cover no finding."""
+    """The findings with a code that no entry covers, and the entries that cover nothing."""
     found, entries = list(found), list(entries)
-    return ([finding for finding in found if not any(entry.covers(finding) for entry in entries)],
-            [entry for entry in entries if not any(entry.covers(finding) for finding in found)])
+    return ([finding for finding in found
+             if not all(any(entry.covers(finding, code) for entry in entries) for code in finding.codes)],
+            [entry for entry in entries
+             if not any(entry.covers(finding, code) for finding in found for code in finding.codes)])
 
 
 def campaign(run: Run, folder: Path, *, callers: Iterable[str] = CALLERS, workers: int = 1) -> list[Finding]:

@@ -51,7 +51,7 @@ def test_every_finding_is_read_with_its_check_and_status():
                      ("GET /api/articles", "ST101", 500), ("POST /api/login", "ST109", 0)]
     assert next(parsed("guest", SAID)).told.startswith(
         "ST105 Undocumented Content-Type: Received: text/plain Documented: application/json")
-    assert [finding.code for finding in parsed("guest", SAID)] == ["", "", "internal_error", ""]
+    assert [finding.codes for finding in parsed("guest", SAID)] == [("",), ("",), ("internal_error",), ("",)]
 
 
 def test_a_row_that_lacks_what_was_not_asked_for_is_told_from_one_that_lacks_it_though_it_was():
@@ -66,7 +66,7 @@ def test_a_row_that_lacks_what_was_not_asked_for_is_told_from_one_that_lacks_it_
 
     curl -X GET 'http://127.0.0.1:1/api/articles%s'
 """
-    assert [next(parsed("guest", lacks % query)).code for query in ("?fields=id", "?lang=de")] == ["fields", ""]
+    assert [next(parsed("guest", lacks % query)).codes for query in ("?fields=id", "?lang=de")] == [("fields",), ("",)]
 
 
 def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_is_idle():
@@ -76,8 +76,28 @@ def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_
     unknown, idle = judge(found, entries)
     assert [finding.check for finding in unknown] == ["ST201", "ST101", "ST109"]
     assert idle == [entries[1]]
-    as_user = Finding("user", "GET /api/articles", "ST105", 431, "", "")
+    as_user = Finding("user", "GET /api/articles", "ST105", 431, ("",), "")
     assert judge([as_user], entries)[0] == [as_user]
+
+
+def test_an_answer_with_several_errors_is_accepted_only_if_each_of_them_is():
+    entry = Accepted("ST202", 400, "invalid_field", ("POST /api/register",), ("*",), "a reason")
+    told = """______ POST /api/register ______
+1. Test Case ID: 5R1hiK
+
+- ST202 Schema-valid request rejected
+
+[400] Bad Request:
+
+    `{"code":"invalid_body","errors":[{"code":"invalid_field"},{"code":"invalid_field"}%s]}`
+
+Reproduce with:
+
+    curl -X POST -d '{"code":"mine"}' http://127.0.0.1:1/api/register
+"""
+    more = list(parsed("guest", told % ',{"code":"out_of_range"}'))
+    assert judge(parsed("guest", told % ""), [entry]) == ([], [])
+    assert judge(more, [entry]) == (more, [])
 
 
 def test_every_accepted_finding_has_a_reason():

@@ -2,9 +2,10 @@
 
 `python -m tests.incidents.soak --minutes 15` serves an instance on each database at the same time, by granian
 (SQLite) and by waitress (Postgres), or the other way round with `--turned`. Clients read, search, write, log in,
-refresh, export and import; rules are edited, backups made. Memory, descriptors and threads of the processes, the log,
-sessions and unsealed rows are looked at each half minute. It fails on a refusal or an error other than 503
-`overloaded`, on growth after the first third, on a broken audit trail, and on a finding of `gatepost doctor`.
+refresh, export and import; rules are edited, backups made. Memory, descriptors and threads of the processes, the disk,
+the log, sessions and unsealed rows are looked at each half minute; a row is printed every ten minutes. It fails on a
+refusal or an error other than 503 `overloaded`, on growth after the first third (`--minutes 120`: on a process that
+gains more than 5 MiB in the second hour), on a broken audit trail, and on a finding of `gatepost doctor`.
 """
 
 from __future__ import annotations
@@ -33,20 +34,37 @@ from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, PASSWORD, Instance, Served
 
 MEMORY = 1.3  # times what it was after the first third
+HOUR = 5 << 20  # bytes that a process may gain in the second hour
 DESCRIPTORS = 40  # more than then
 LOG = 64 << 20  # bytes of SQLite's log: the limit at which it is cut
 LOOK = 30.0  # seconds between two looks
+ROW = 600.0  # seconds between two printed rows, at most
 WORDS = ("shore", "harbour", "lamp", "winter", "glass", "letter")
 
 
 @dataclass
 class Sight:
-    """What a look has seen, of all processes of a server together."""
+    """What a look has seen of a server's processes: `resident` has the bytes of each, by its id."""
 
-    memory: int
+    minutes: float
+    answers: int
+    resident: dict[int, int]
     descriptors: int
     threads: int
+    disk: int
     metrics: dict[str, float]
+
+    @property
+    def memory(self) -> int:
+        return sum(self.resident.values())
+
+    def __str__(self) -> str:
+        each = " + ".join(f"{memory / (1 << 20):.1f}" for memory in self.resident.values())
+        log = int(self.metrics.get("gatepost_database_log_bytes", 0))
+        return (f"{self.minutes:5.1f} min  answers {self.answers}  memory {each} MiB  descriptors {self.descriptors}  "
+                f"threads {self.threads}  disk {self.disk >> 20} MiB  log {log >> 20} MiB  "
+                f"sessions {self.metrics.get('gatepost_sessions', 0):.0f}  "
+                f"unsealed {self.metrics.get('gatepost_audit_unsealed_rows', 0):.0f}")
 
 
 @dataclass
@@ -60,6 +78,7 @@ class Soak:
     wrong: list[str] = field(default_factory=list)
     sights: list[Sight] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
+    began: float = field(default_factory=time.monotonic)
 
     def run(self, minutes: float) -> None:
         """Let all clients work for so long, and look meanwhile."""
@@ -71,23 +90,30 @@ class Soak:
         threads.append(threading.Thread(target=self._repeat, args=(self._administer,)))
         for thread in threads:
             thread.start()
-        until = time.monotonic() + minutes * 60
+        until, row = time.monotonic() + minutes * 60, time.monotonic()
         while time.monotonic() < until and not self.ended.wait(min(LOOK, minutes * 20)):
             self.sights.append(self.look())
+            if time.monotonic() >= row:
+                print(f"{self.name}: {self.sights[-1]}", flush=True)
+                row += min(ROW, minutes * 60 / 8)
         self.ended.set()
         for thread in threads:
             thread.join()
         self.sights.append(self.look())
+        print(f"{self.name}: {self.sights[-1]}", flush=True)
 
     def look(self) -> Sight:
         """What the processes hold now."""
         pids = [self.served.process.pid, *_children(self.served.process.pid)]
-        memory = sum(int(_status(pid, "VmRSS")) for pid in pids) << 10
+        resident = {pid: int(_status(pid, "VmRSS")) << 10 for pid in pids}
         descriptors = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
         status, text = self._ask("/metrics", METRICS)
         found = {} if status != 200 else {line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
                                           for line in text.splitlines() if line and not line.startswith("#")}
-        return Sight(memory, descriptors, sum(int(_status(pid, "Threads")) for pid in pids), found)
+        files = sum(path.stat().st_size for path in self.instance.folder.glob("*.db*"))
+        disk = files or int(found.get("gatepost_database_bytes", 0))
+        return Sight((time.monotonic() - self.began) / 60, sum(self.answers.values()), resident, descriptors,
+                     sum(int(_status(pid, "Threads")) for pid in pids), disk, found)
 
     def judge(self) -> list[str]:
         """What is wrong in the end; called once the server has stopped."""
@@ -95,6 +121,9 @@ class Soak:
         found = list(self.wrong[:5])
         if last.memory > MEMORY * first.memory:
             found.append(f"memory grew from {first.memory >> 20} to {last.memory >> 20} MiB")
+        hour = next((sight for sight in self.sights if sight.minutes >= 60), last)
+        found += [f"process {pid} grew by {(memory - hour.resident[pid]) / (1 << 20):.1f} MiB in the second hour"
+                  for pid, memory in last.resident.items() if memory - hour.resident.get(pid, memory) > HOUR]
         if last.descriptors > first.descriptors + DESCRIPTORS:
             found.append(f"descriptors grew from {first.descriptors} to {last.descriptors}")
         if last.metrics.get("gatepost_database_log_bytes", 0) > LOG:
@@ -209,13 +238,6 @@ def soak(name: str, instance: Instance, minutes: float, found: dict[str, list[st
         one.run(minutes)
     print(f"\n{one.name}: {sum(one.answers.values())} answers: "
           f"{', '.join(f'{number}× {what}' for what, number in sorted(one.answers.items()))}")
-    for at, sight in enumerate(one.sights):
-        if at % max(1, len(one.sights) // 8) == 0 or at == len(one.sights) - 1:
-            log = sight.metrics.get("gatepost_database_log_bytes", 0)
-            print(f"  {at * min(LOOK, minutes * 20) / 60:5.1f} min  memory {sight.memory >> 20} MiB  descriptors "
-                  f"{sight.descriptors}  threads {sight.threads}  log {int(log) >> 20} MiB  sessions "
-                  f"{sight.metrics.get('gatepost_sessions', 0):.0f}  unsealed "
-                  f"{sight.metrics.get('gatepost_audit_unsealed_rows', 0):.0f}")
     found[one.name] = one.judge()
     print(f"  {'; '.join(found[one.name]) or 'nothing is wrong'}", flush=True)
 
