@@ -6,7 +6,7 @@ Of users it tells those whom the caller may view, and by nothing of them or of t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -14,7 +14,6 @@ from marshmallow import Schema, fields
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies import Principal
 from policies.holders.conditions import NotTold
 
 from .http.holders.holders import Holders, Reason, asked_about, ranks
@@ -63,7 +62,7 @@ class HolderSchema(StrictSchema):
     when = fields.String(required=True, allow_none=True, metadata={
         "description": "At which time, from where or with which device, in the words of model.conf; null: always."})
     tokens = fields.Integer(required=True, metadata={
-        "description": "How many valid service tokens of the user cover it, of those that the caller may see."})
+        "description": "How many valid service tokens of the user may do it, of those that the caller may see."})
 
 
 class _Query(ListQuery):
@@ -97,7 +96,7 @@ def who(call: Call) -> dict[str, Any]:
     try:
         holders = _holders(call)
         page = _LISTING.within(call, holders.narrowing or NOTHING, _name(call))
-        tokens = _tokens(call, holders.permissions, page["items"])
+        tokens = _tokens(call, holders, page["items"])
         page["items"] = [_entry(user, user["role"], holders.reason(user), tokens[user["id"]])
                          for user in page["items"]]
         if not page.get("has_prev") and page.get("page", 1) == 1 and holders.guests is not None:
@@ -120,7 +119,8 @@ def _holders(call: Call) -> Holders:
     return Holders(call.services.database, policy, asked, viewer=call.access,
                    ranks=ranks(policy, permission, collection, row),
                    guards=call.services.collections["users"].guards,
-                   guests=call.tenant_id == call.services.guest_tenant)
+                   guests=call.tenant_id == call.services.guest_tenant,
+                   tokens=lambda: _visible(call, ServiceToken.valid_of(call.tenant_id)))
 
 
 def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], row: Mapping[str, Any]) -> None:
@@ -151,14 +151,13 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
             "tokens": tokens}
 
 
-def _tokens(call: Call, permissions: Iterable[str], users: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """By user: how many of the tokens that the caller may see cover the permissions."""
-    policy, view = call.access.policy, call.services.collections["tokens"].view
+def _tokens(call: Call, holders: Holders, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """By user: how many of the tokens that the caller may see may do it, too."""
+    owners = [user["id"] for user in users if holders.lets_in_tokens(user)]
+    found = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
+    return Counter(token.owner_id for token in found if holders.covers(token))
 
-    def covers(token: ServiceToken) -> bool:
-        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", call.tenant_id, kind="service",
-                           scopes=frozenset(token.scopes))
-        return all(policy.covers(holder, permission) for permission in permissions)
 
-    found = ServiceToken.valid_of(call.tenant_id, [user["id"] for user in users])
-    return Counter(token.owner_id for token in found if call.access.allows(view, token.__data__) and covers(token))
+def _visible(call: Call, tokens: Iterable[ServiceToken]) -> Iterator[ServiceToken]:
+    view = call.services.collections["tokens"].view
+    return (token for token in tokens if call.access.allows(view, token.__data__))

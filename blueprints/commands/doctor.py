@@ -31,6 +31,7 @@ from models.tables.job import backlog
 from models.tables.user import User
 from policies.lint.warnings import warnings
 from policies.loading.lost import lost
+from policies.loading.outdated import UNTIL_CHANGED
 from settings import Settings
 
 Check = Callable[[], Found]
@@ -139,8 +140,7 @@ def _policy(create_app: AppFactory) -> Found:
         policy, state = services.policy.current, services.policy.status
         if state.outdated:
             return Found(State.DEGRADED, f"version {policy.version} is in use, but some of its lines are no longer "
-                                         "accepted. Until they are changed, an allow among them never matches, and a "
-                                         f"deny always does:\n{state.error}")
+                                         f"accepted. Until they are changed, {UNTIL_CHANGED}:\n{state.error}")
         if state.error is not None:
             return Found(State.DEGRADED, f"version {policy.version}, the last good one, stays in use, because the "
                                          f"files are broken:\n{state.error}")

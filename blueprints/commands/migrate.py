@@ -23,12 +23,12 @@ from blueprints.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import pending, rolling, upgrade
+from policies.loading.outdated import UNTIL_CHANGED
 from settings import Settings
 
 _ROLLING = "nodes of an older version may go on serving"
 _STRICT = "stop every node of an older version first"
-_OUTDATED = ("These lines of the policy are no longer accepted. Change them; until then an allow among them never "
-             "matches, and a deny always does:")
+_OUTDATED = f"These lines of the policy are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
 
 
 @click.command()

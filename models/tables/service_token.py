@@ -84,10 +84,11 @@ class ServiceToken(Owned):
         return int(cls.select().where(cls.held_hash.is_null(False)).count())
 
     @classmethod
-    def valid_of(cls, tenant_id: str, owners: Collection[str]) -> list[ServiceToken]:
-        """The valid tokens of these users, a page of them at most."""
+    def valid_of(cls, tenant_id: str, owners: Collection[str] | None = None) -> list[ServiceToken]:
+        """The valid tokens of these users, a page of them at most; without `owners` those of all."""
         lasting = cls.expires_at.is_null() | (cls.expires_at > now())
-        return list(Rows(cls, tenant_id).select().where(cls.owner_id.in_([*owners]), lasting))
+        found = Rows(cls, tenant_id).select().where(cls.token_hash != "", lasting)
+        return list(found if owners is None else found.where(cls.owner_id.in_([*owners])))
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -39,7 +39,7 @@ from ..syntax.expression import (
 )
 from ..syntax.roles import GUEST
 
-ID, KEY, DEPARTMENT = (Attribute("sub", name) for name in ("id", "key", "department"))
+ID, KEY, DEPARTMENT, KIND = (Attribute("sub", name) for name in ("id", "key", "department", "kind"))
 
 
 class NotTold(Exception):
@@ -66,6 +66,7 @@ class Asked:
     environment  what is known of it, by attribute: `hour`; the rest may be anything
     methods      by which it can be asked for, where `environment` does not say one; empty: by any
     each         each of the methods must be allowed, and not just one of them
+    kind         of the callers who are no guests: `user`, or `service` for tokens that act for a user
     """
 
     permissions: tuple[str, ...]
@@ -75,6 +76,7 @@ class Asked:
     environment: Mapping[str, Value] = field(default_factory=dict)
     methods: tuple[str, ...] = ()
     each: bool = False
+    kind: str = "user"
 
     @cached_property
     def facts(self) -> Facts:
@@ -175,7 +177,7 @@ def _folded(expression: Expression, policy: Policy, subject: Subject, asked: Ask
 
 def _of(subject: Subject, asked: Asked) -> Facts:
     return {Attribute("sub", "role"): subject.role, Attribute("sub", "tenant_id"): asked.tenant_id,
-            Attribute("sub", "kind"): "guest" if subject.is_guest else "user"}
+            KIND: "guest" if subject.is_guest else asked.kind}
 
 
 def _answered(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str) -> Expression:

@@ -6,11 +6,12 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..evaluation.policy import Policy
 from ..invariants import report
-from ..invariants.lines import ALWAYS, INVARIANTS_FILE, read
+from ..invariants.lines import ALWAYS, INVARIANTS_FILE, Invariant, read
 from ..syntax.conditions import branches_of, with_branches
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.roles import ROLES_FILE, Roles, declared
@@ -155,7 +156,11 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
                      if one.file == MODEL_FILE or not faults]
         findings += failing_functions(model, vocabulary)
         outdated = find_outdated(model, lines.rules, patterns, vocabulary)
-        findings += () if closing else outdated.findings
+        if not closing and outdated.findings:
+            findings += outdated.findings
+            if all(one.outdated or one.severity != "error" for one in findings):
+                closed = Policy(vocabulary, model, lines, files, "", outdated.rules)
+                findings += _broken_besides(closed, invariants)
     if findings:
         raise PolicyError([*summed(findings), *(model.remarks if model else ())])
     assert model is not None
@@ -168,6 +173,13 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
             raise Broken(broken)
         policy = Policy(vocabulary, model, lines, files, policy.version, policy.closed | guilty)
     return policy
+
+
+def _broken_besides(closed: Policy, invariants: Iterable[Invariant]) -> list[Finding]:
+    """What an invariant forbids of a policy whose outdated rules are closed, so that an upgrade names all at once.
+    A promise is left out: the closed rules alone may break it."""
+    asked = [one for one in invariants if one.kind != ALWAYS]
+    return [replace(one, outdated=True) for one in report.broken(closed, asked)]
 
 
 def _guilty(policy: Policy, broken: Iterable[Finding]) -> frozenset[Rule]:

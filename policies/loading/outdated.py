@@ -30,6 +30,8 @@ from ..syntax.rules import Rule
 from ..syntax.vocabulary import Patterns, Resource, Vocabulary
 from ..wording.finding import Finding, quoted, single_person
 
+UNTIL_CHANGED = ("an allow among them never matches, a deny matches every object, and a promise (always) that they "
+                 "break is not kept")
 MOST_NAMED = 3  # rules that a finding about model.conf names
 
 

@@ -25,6 +25,7 @@ from ..syntax.vocabulary import date_time
 from ..wording.finding import Finding, PolicyError
 from . import loader, snapshot
 from .folder import Source
+from .outdated import UNTIL_CHANGED
 from .snapshot import LastGood
 
 PATIENCE = 10.0  # seconds in which the folder must answer at the start
@@ -217,8 +218,7 @@ class Watcher:
             if not (_is_outdated(refused) and (self._is_accepted() or (kept is None and refused.outdated))):
                 raise
             policy = self._source.load(kept, closing=True)
-            _log.error("these lines are no longer accepted; until they are changed, an allow among them never matches, "
-                       "and a deny always does:\n%s", refused)
+            _log.error("these lines are no longer accepted; until they are changed, %s:\n%s", UNTIL_CHANGED, refused)
             return policy, _outdated(policy.version, refused)
         return policy, Status(policy.version, _now())
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.apps import Caller
+from blueprints.http.request.identity import hashed
+from tests.apps import Caller, log_in
 from tests.databases import undone
 from tests.samples import sampled
 
@@ -197,3 +198,57 @@ def test_a_service_token_is_asked_about_as_a_program(under, given, as_role):
     for kind, id, decision in (("service", token.id, False), ("user", user.id, True)):
         asked = {**question("", "article.view", article.id, None), "subject": {"type": kind, "id": id}}
         assert admin.post(EVALUATION, json=asked).get_json()["decision"] is decision
+
+
+@pytest.mark.both_databases
+def test_who_lists_an_owner_whom_a_token_alone_lets_in_and_counts_the_tokens_that_may(under, given):
+    app = under(CONDITIONS, lines(
+        "p, support, article.approve, a_program, allow", "p, support, article.view, a_program, allow",
+        "p, editor, article.approve, a_program, deny"))
+    article, gone = given.article("review"), given.user("support", active=False)
+    alone, idle, by_login = given.user("support"), given.user("support"), given.user("editor")
+    tokens = {given.service_token(user, scopes=scopes).id: user for user, scopes in (
+        (alone, ["write:articles"]), (idle, ["read:articles"]), (by_login, ["write:articles"]),
+        (gone, ["write:articles"]))}
+    given.service_token(idle, scopes=["write:articles"], expires_at="2020-01-01T00:00:00.000000Z")
+    admin, developer = log_in(app, given.user("admin")), log_in(app, given.user("developer"))
+    for about in ({}, {"id": article.id}):
+        asked = {"permission": "article.approve", "limit": 200, **about}
+        found = {one["user"]["id"]: one for one in admin.get(WHO, query_string=asked).get_json()["items"]}
+        assert (found[alone.id]["when"], found[alone.id]["tokens"]) == ("r.sub.kind == 'service'", 1)
+        assert found[alone.id]["rule"]["file"] == "articles.csv"
+        assert found[by_login.id]["tokens"] == 0, "its token is denied"
+        assert not {idle.id, gone.id} & set(found)
+        seen = [one["user"] and one["user"]["id"] for one in developer.get(WHO, query_string=asked).get_json()["items"]]
+        assert alone.id not in seen, "a token that one may not view tells nothing of its owner"
+    for token, owner in tokens.items():
+        asked = {**question("", "article.approve", article.id, None), "subject": {"type": "service", "id": token}}
+        assert admin.post(EVALUATION, json=asked).get_json()["decision"] is (owner is alone)
+
+
+def program(app, given, owner) -> Caller:
+    token = given.service_token(owner, scopes=["manage:articles", "read:users"], token_hash=hashed("s" * 43))
+    return Caller(app.test_client(), owner, f"gp_{token.id}_{'s' * 43}")
+
+
+def test_each_token_that_who_counts_is_answered(under, given):
+    app = under(CONDITIONS + "    p.when == 'a_login' && r.sub.kind == 'user' || \\\n", lines(
+        "p, support, article.update, a_program, allow", "p, editor, article.update, a_program, deny",
+        "p, user, article.view, a_login, allow", "p, support, article.delete, own, allow",
+        "p, support, article.delete, a_login, deny"))
+    people = [given.user(role) for role in ("user", "support", "editor", "manager")]
+    rows = [given.article("draft", owner_id=people[1].id), given.article("published", owner_id=people[0].id)]
+    tokens = [(one.id, program(app, given, one)) for one in people]
+    admin = log_in(app, given.user("admin"))
+    wrong = []
+    for row in rows:
+        for permission, method, path, sent, about_row in requests(row, f"user:{people[0].id}"):
+            asked = {"permission": permission, "method": method, "limit": 200, **({"id": row.id} if about_row else {})}
+            found = {one["user"]["id"]: one["tokens"] for one in admin.get(WHO, query_string=asked).get_json()["items"]
+                     if one["user"]}
+            for owner, token in tokens:
+                with undone(app.extensions["gatepost"].database):
+                    served = token.call(method, path, **sent).status_code < 300
+                if bool(found.get(owner)) is not served:
+                    wrong.append((token.user.role, row.status, permission, method, found.get(owner), served))
+    assert wrong == []

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import click
 import pytest
@@ -118,6 +118,7 @@ def test_tools_answer_as_the_service_does_that_serves_lines_which_are_no_longer_
     denied, allowed = (run("explain", "--as", *asked, "--json") for asked in (
         ("support", "article.view"), ("user", "article.approve")))
     assert [json.loads(one.stdout)["verdict"] for one in (denied, allowed)] == ["refused", "refused"]
+    assert "no longer accepted, and matches every object" in denied.stdout
     changed = run("diff", trial)
     assert changed.exit_code == 1 and "support, owner, admin gain 1 (article.view)" in changed.stdout
     for result in (denied, allowed, changed, run("matrix")):
@@ -134,6 +135,18 @@ def test_an_upgrade_lists_lines_that_break_an_invariant(instance: Path) -> None:
     add_line(instance / "users.csv", "p, editor, user.create, always, allow")
     [finding] = policy_files.outdated_lines(database)
     assert finding.file == "users.csv" and "rules that out" in finding.message
+
+
+def test_an_upgrade_lists_both_kinds_of_lines_at_once(run: Run, instance: Path) -> None:
+    replace(instance / "model.conf", "p.when == 'always' || \\\n",
+            "p.when == 'always' || \\\n    p.when == 'duty' && inGroup(r.sub, r.sub.department) || \\\n")
+    (instance / "invariants.csv").write_text(
+        "never, editor, user.create\nalways, editor, article.view, always\n# end\n")
+    add_line(instance / "users.csv", "p, editor, user.create, always, allow")
+    add_line(instance / "articles.csv", "p, editor, article.view, duty, deny")
+    found = policy_files.outdated_lines(cast(Any, None))
+    assert [finding.file for finding in found] == ["model.conf", "users.csv"], "the deny alone breaks the promise"
+    assert run("check").stdout.count("rules that out") == 1
 
 
 def test_what_breaks_an_invariant_is_closed_where_it_was_in_force_and_is_an_error_in_an_edit(

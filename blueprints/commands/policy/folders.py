@@ -34,6 +34,7 @@ from policies.cases.cases import Suite
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, Broken, digest, from_files, packaged, read_files
+from policies.loading.outdated import UNTIL_CHANGED
 from policies.questions.diff import decide_alike
 from policies.syntax.model import MODEL_FILE
 from policies.wording.suggestions import did_you_mean
@@ -48,8 +49,8 @@ _IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy 
 _STORED = Path("the policy in the database")  # as it is called in a message
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
-_CLOSED = ("Some lines are no longer accepted, and count as they do in the service: an allow among them never matches, "
-           "and a deny always does. gatepost policy check names them.")
+_CLOSED = (f"Some lines are no longer accepted, and count as they do in the service: {UNTIL_CHANGED}. gatepost policy "
+           "check names them.")
 
 
 def folder(directory: Path | None = None) -> Path:

@@ -20,6 +20,7 @@ from blueprints.http.request.meant import meant
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
 from models.records.columns import reader
+from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Policy
 from policies.holders.conditions import NotTold
@@ -68,7 +69,8 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
         tenant_id = home.id if row is None else row.tenant_id
         holders = Holders(instance.database, policy, asked_about(requests, row, tenant_id, known),
                           ranks=ranks(policy, permission, collection, row),
-                          guests=tenant_id == instance.tenant().id)
+                          guests=tenant_id == instance.tenant().id,
+                          tokens=lambda: ServiceToken.valid_of(tenant_id))
         try:
             _show(_entries(instance, holders, tenant_id), policy, as_json)
         except NotTold as untold:

@@ -1,13 +1,14 @@
 """Who may do this: active users of one tenant, and guests, as far as the asker may view users.
 
 Roles are asked about at once, by one condition on users; persons whom lines name each by themselves, from one more
-statement. So the number of statements does not depend on how many users there are.
+statement, and owners of service tokens likewise, where lines tell tokens from logins. So the number of statements does
+not depend on how many users there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import and_, or_
 from typing import Any, cast
@@ -18,16 +19,25 @@ from models.base import Record, Rows
 from models.engine.database import Database
 from models.tables import share
 from models.tables.audience import among
+from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies import Policy
+from policies import Policy, Principal
 from policies.comparison.subjects import Subject
 from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import disjuncts
 from policies.evaluation.sql import not_true
-from policies.holders.conditions import DEPARTMENT, Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.holders.conditions import DEPARTMENT, KIND, Asked, line_holds, of_guest, of_user, somewhen, whenever
 from policies.syntax.attributes import REQUESTS
-from policies.syntax.expression import GROUPS, Expression, atoms, attributes, disjunction, text
+from policies.syntax.expression import (
+    GROUPS,
+    Comparison,
+    Expression,
+    atoms,
+    attributes,
+    disjunction,
+    text,
+)
 from policies.syntax.roles import ADMIN, GUEST
 from policies.syntax.rules import Rule
 
@@ -39,6 +49,7 @@ from .on_users import OnUsers, names_one
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
 SEEN = frozenset(one.name for one in GUARDED)
 _COLUMNS = (User.id, User.role, User.department, User.groups)
+_BY_TOKEN = Comparison("==", KIND, "service")
 
 
 @dataclass(frozen=True)
@@ -70,10 +81,11 @@ class Holders:
 
     def __init__(self, database: Database, policy: Policy, asked: Asked, *, viewer: Access | None = None,
                  guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
-                 guests: bool = True, certain: bool = False) -> None:
+                 guests: bool = True, certain: bool = False,
+                 tokens: Callable[[], Iterable[ServiceToken]] | None = None) -> None:
         self._database, self._policy, self._asked = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
-        self._certain = certain
+        self._certain, self._tokens = certain, tokens
         self._writer = OnUsers(database.dialect)
         self._known: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
@@ -89,7 +101,7 @@ class Holders:
         view = None if self._viewer is None else self._viewer.narrow("user.view", User)
         if self._viewer is not None and view is None:
             return None
-        branches = [*self._of_roles(), *self._of_persons()]
+        branches = [*self._of_roles(), *self._of_persons(), *self._of_tokens()]
         if not branches:
             return None
         denies, values = active(User, self._viewer, self._guards, certain=self._certain)
@@ -111,14 +123,18 @@ class Holders:
         A user without the last two is one whose department and groups the viewer may not see. Alternatives that look at
         them are left out then, because the reason that is given would reveal them.
         """
-        subject, hidden = Subject(user["role"], f"user:{user['id']}"), not user.keys() >= SEEN
+        if self._programs is not None and not self._lets_in(user) and self._programs._lets_in(user):
+            found = self._programs.reason(user)
+            return replace(found, when=text(_BY_TOKEN) if found.when is None else f"{text(_BY_TOKEN)} && {found.when}")
+        return self._reason(*_about(user))
 
-        def about(expression: Expression) -> Expression:
-            left = disjunction(one for one in _alternatives(expression) if not _looks_at_guarded(one)) if hidden else \
-                expression
-            return of_user(left, user["id"], user.get("department"), user.get("groups", ()))
+    def lets_in_tokens(self, user: Mapping[str, Any]) -> bool:
+        """Whether tokens whose scopes suffice may do it for one of these users, given as in `reason`."""
+        return self._programs is None or self._programs._lets_in(user)
 
-        return self._reason(subject, about)
+    def _lets_in(self, user: Mapping[str, Any]) -> bool:
+        subject, about = _about(user)
+        return self._settled(about(self._goal(subject)), subject) is not False
 
     @cached_property
     def guests(self) -> Reason | None:
@@ -178,6 +194,31 @@ class Holders:
         if allowed:
             yield cast(pw.Expression, self._writer.among(allowed)), True
 
+    def _of_tokens(self) -> Iterable[tuple[pw.Expression, bool]]:
+        """The users whom a service token alone lets in."""
+        if self._programs is None or self._tokens is None:
+            return
+        owners = {token.owner_id for token in self._tokens() if self.covers(token)}
+        rows = Rows(User, self._asked.tenant_id).select(*_COLUMNS).where(
+            among(self._database.dialect, User, [*owners]))
+        if found := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
+            yield cast(pw.Expression, self._writer.among(found)), True
+
+    def covers(self, token: ServiceToken) -> bool:
+        """Whether the scopes of a token suffice."""
+        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._asked.tenant_id, kind="service",
+                           scopes=frozenset(token.scopes))
+        return all(self._policy.covers(holder, permission) for permission in self._asked.permissions)
+
+    @cached_property
+    def _programs(self) -> Holders | None:
+        """The same question about tokens instead of logins; None where tokens do not count, or lines ask no caller of
+        which kind they are."""
+        if self._tokens is None or KIND.name not in self._policy.looks_at(self._asked.permissions).sub:
+            return None
+        return Holders(self._database, self._policy, replace(self._asked, kind="service"), viewer=self._viewer,
+                       guards=self._guards, ranks=self._ranks, certain=self._certain)
+
     @cached_property
     def _persons(self) -> Mapping[str, bool]:
         """The users with lines of their own, by id, and whether they may."""
@@ -226,6 +267,18 @@ class Holders:
         if goal not in self._memory:
             self._memory[goal] = somewhen(goal, self._policy, subject, self._asked.permissions[-1])
         return self._memory[goal]
+
+
+def _about(user: Mapping[str, Any]) -> tuple[Subject, Callable[[Expression], Expression]]:
+    """The subject that a user is, and what is left of an expression for them, as far as the viewer may see them."""
+    hidden = not user.keys() >= SEEN
+
+    def about(expression: Expression) -> Expression:
+        left = disjunction(one for one in _alternatives(expression) if not _looks_at_guarded(one)) if hidden else \
+            expression
+        return of_user(left, user["id"], user.get("department"), user.get("groups", ()))
+
+    return Subject(user["role"], f"user:{user['id']}"), about
 
 
 def _alternatives(goal: Expression) -> tuple[Expression, ...]:

@@ -1157,7 +1157,7 @@ export interface components {
             rule: components["schemas"]["Place"] | null;
             /** @description At which time, from where or with which device, in the words of model.conf; null: always. */
             when: string | null;
-            /** @description How many valid service tokens of the user cover it, of those that the caller may see. */
+            /** @description How many valid service tokens of the user may do it, of those that the caller may see. */
             tokens: number;
         };
         HolderList: {
