@@ -27,8 +27,8 @@ from policies.questions.diff import diff
 from tests.databases import new_database
 from tests.running import Instance
 from tests.tampering import disarmed
+from tests.version_0_1 import MADE, files_of_0_1, sqlite_of_0_1
 
-MADE = Path(__file__).parent / "instance_of_0_1"
 SEALED = 8  # rows of the trail that 0.1 sealed
 ID = "01930000-0000-7000-8000-0000000000{}"
 NARROWED = ("The shipped rules now say `p, guest, comment.view, approved_public, allow`, which gives less; yours stay: "
@@ -75,13 +75,9 @@ def heads_of_0_1(old, database_of) -> str:
 
 
 def as_0_1_left_it(dialect, request, folder: Path) -> Instance:
-    shutil.copytree(MADE / "policies", folder / "policies")
-    shutil.copyfile(MADE / "secret.key", folder / "secret.key")
-    (folder / "secret.key").chmod(0o600)
-    folder.chmod(0o700)
     if dialect == "sqlite":
-        (folder / "gatepost.db").write_bytes(gzip.decompress((MADE / "gatepost.db.gz").read_bytes()))
-        return Instance(folder)
+        return sqlite_of_0_1(folder)
+    files_of_0_1(folder)
     url = new_database(dialect, request, migrated=False)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(gzip.decompress((MADE / "postgres.sql.gz").read_bytes()))

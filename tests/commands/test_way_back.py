@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.commands.test_upgrade import MADE, as_0_1_left_it
+from tests.commands.test_upgrade import as_0_1_left_it
 from tests.databases import Server
-from tests.running import ROOT, Instance
-
-COMMANDS = re.search(r"### The way back\n(.*?)\n### ", (ROOT / "docs" / "running.md").read_text(), re.DOTALL)[1]
-EVERYWHERE, ON_SQLITE, ON_POSTGRES = re.findall(r"```\n(.*?)```", COMMANDS, re.DOTALL)
-
-
-def go_back(instance: Instance, commands: str, **environment: str) -> None:
-    backup, = (instance.folder / "backups").glob("before-migration-*.tar.gz")
-    script = (EVERYWHERE + commands).replace("before-migration-TIME.tar.gz", backup.name)
-    done = subprocess.run(["bash", "-euc", script], cwd=instance.folder, env={**instance.environ(), **environment},
-                          capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    for name in ("secret.key", *(f"policies/{file.name}" for file in (MADE / "policies").iterdir())):
-        assert (instance.folder / name).read_bytes() == (MADE / name).read_bytes(), name
+from tests.running import Instance
+from tests.version_0_1 import ON_POSTGRES, ON_SQLITE, go_back
 
 
 def migrated(instance: Instance) -> Instance:

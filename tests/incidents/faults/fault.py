@@ -104,12 +104,16 @@ class Place:
 
     def doctor(self) -> list[str]:
         """The lines of `gatepost doctor` that are findings."""
-        done = subprocess.run([*self.prefix, *GATEPOST, "doctor"], text=True, capture_output=True, check=False,
-                              timeout=PATIENCE, env={**self.instance.environ(), **self.environment})
+        done = self.command("doctor")
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             return [f"broken: {done.stderr[-400:]}"]
         found = [line.partition("FAIL")[2].strip() for line in done.stdout.splitlines() if "FAIL" in line]
         return found or ([f"error {done.stderr.strip()}"] if done.returncode else [])
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of `gatepost`, with the rights and the environment of the server."""
+        return subprocess.run([*self.prefix, *GATEPOST, *words], text=True, capture_output=True, check=False,
+                              timeout=PATIENCE, env={**self.instance.environ(), **self.environment})
 
     def asked(self) -> Served:
         """The service, to be asked."""

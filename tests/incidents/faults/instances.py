@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,9 +12,10 @@ from blueprints.http.security.keys import create_key_file
 from models.engine.connect import open_database
 from tests.incidents.backup_kills import run
 from tests.running import Instance, wait_until
+from tests.version_0_1 import ON_SQLITE, go_back, sqlite_of_0_1
 
 from .disks import modes_count
-from .fault import Fault, Place
+from .fault import MODES_COUNT, Fault, Place
 
 
 @contextmanager
@@ -59,6 +61,38 @@ def backup_of_another(place: Place) -> Iterator[None]:
     other, archive = Instance(place.folder.with_name("other")).initialised(), place.folder.with_name("other.tar.gz")
     assert other.run("backup", str(archive)).returncode == 0
     assert "--name" in place.instance.run("restore", "--replace", "--yes", str(archive)).stderr
+    yield
+
+
+@contextmanager
+def way_back(place: Place) -> Iterator[None]:
+    """An operator upgrades an instance of version 0.1 on this machine, and goes back to it by hand."""
+    folder = place.folder.with_name("older")
+    folder.mkdir()
+    older = sqlite_of_0_1(folder)
+    before = (folder / "gatepost.db").read_bytes()
+    assert older.run("migrate").returncode == 0
+    assert (folder / "gatepost.db").read_bytes() != before
+    go_back(older, ON_SQLITE)
+    with sqlite3.connect(folder / "gatepost.db") as now, sqlite3.connect(":memory:") as then:
+        then.deserialize(before)
+        for query in ("SELECT * FROM users ORDER BY id", "SELECT name FROM migrations_gatepost ORDER BY id"):
+            assert now.execute(query).fetchall() == then.execute(query).fetchall()
+    yield
+
+
+@contextmanager
+def read_only_copy(place: Place) -> Iterator[None]:
+    """An operator looks into a copy, made after a crash, that nothing can write to."""
+    folder = place.folder.with_name("copy")
+    shutil.copytree(place.folder, folder)
+    for path in (*folder.rglob("*"), folder):
+        path.chmod(path.stat().st_mode & 0o555)
+    copy = Place(Instance(folder, dict(place.instance.environment)), place.server, prefix=MODES_COUNT)
+    for words in (("audit", "verify"), ("user", "list"), ("policy", "explain", "--as", "admin", "article.view")):
+        done = copy.command(*words)
+        assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in copy.doctor()] == ["writes"]
     yield
 
 
@@ -175,6 +209,9 @@ INSTANCES = (
     Fault("the keys come out of a backup", keys_from_a_backup, prepare=rotated_keys, health="degraded",
           check="keys"),
     Fault("a backup of another instance", backup_of_another, health="ok", check="", doctor=False),
+    Fault("an upgrade is undone by hand", way_back, health="ok", check="", doctor=False),
+    Fault("a copy is read-only", read_only_copy, killed=True, starts=True, health="ok", check="", doctor=False,
+          needs="setpriv"),
     Fault("a newer schema", newer_schema, check="migrations"),
     Fault("a newer schema at the start", newer_schema, stopped=True, check="migrations"),
     Fault("a killed backup has left its parts", killed_backup, stopped=True, starts=True, health="ok", check="",
