@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from time import monotonic, sleep
 from typing import Any
 
 import peewee as pw
@@ -71,6 +72,11 @@ _LOCALE = """
            coalesce(to_jsonb(pg_database) ->> 'daticulocale', to_jsonb(pg_database) ->> 'datlocale', datctype)
     FROM pg_database WHERE datname = current_database()
 """
+_OTHERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+LEAVING = 2.0  # seconds for which a closed connection may be seen: its process on the server ends later
 LOCK_WAIT = 10_000  # milliseconds for which `rewrite` waits for those who use a table
 _OLD_SNAPSHOTS = """
     SELECT count(*) FROM pg_stat_activity
@@ -143,8 +149,9 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         staged.close_all()
         self.close_all()
         with self.connected(), self._unhurried():
-            others = self.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-                                "AND pid <> pg_backend_pid() AND backend_type = 'client backend'")[0][0]
+            deadline = monotonic() + LEAVING
+            while (others := self.query(_OTHERS)[0][0]) and monotonic() < deadline:
+                sleep(LEAVING / 20)
             here = self._here()
         if others:
             raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
