@@ -13,45 +13,45 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.backups import leftovers
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
-from blueprints.http.auditing.trail import Trail
 from blueprints.http.health import activity
 from blueprints.http.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.left_over import left_over
 from blueprints.http.history.line_uses import EVERY, LineUses
 from blueprints.http.history.stored import source_of
-from blueprints.http.jobs import transfers
-from blueprints.http.jobs.hooks import Clock
-from blueprints.http.jobs.runner import Runner
 from blueprints.http.nodes.presence import EVERY as PRESENT
 from blueprints.http.nodes.presence import Presence
-from blueprints.http.operations import logs, metrics
-from blueprints.http.operations.addresses import UnreadableAddresses
-from blueprints.http.operations.background import Background, Chore
-from blueprints.http.operations.counters import MINUTE
-from blueprints.http.operations.deprecation import DeprecatedUses
-from blueprints.http.operations.garbage import collection_paused
-from blueprints.http.operations.housekeeping import delete_expired, end_retention
-from blueprints.http.operations.limits import Limits
-from blueprints.http.operations.ownership import Ownership
-from blueprints.http.operations.pulse import Pulse
-from blueprints.http.operations.slots import most_waiting, threads_of
-from blueprints.http.pipeline import browsers, compression, errors, negotiation, uri
-from blueprints.http.pipeline.application import Application, NotReady
-from blueprints.http.protocol import versions
-from blueprints.http.protocol.answer_headers import AnswerHeaders
-from blueprints.http.protocol.messages import Translations
-from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.contents import Plugin, named
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.plugins.entry_points import not_imported
-from blueprints.http.resources.routes import answer_options, refuse_strays
-from blueprints.http.security import known_keys
-from blueprints.http.security.access_tokens import AccessTokens
-from blueprints.http.security.cursors import Cursors
-from blueprints.http.security.epoch import Epoch
-from blueprints.http.security.keys import Keys
+from gatepost.collections.plugins import tables
+from gatepost.collections.plugins.contents import Plugin, named
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.plugins.entry_points import not_imported
+from gatepost.collections.routes import answer_options, refuse_strays
+from gatepost.http.auditing.trail import Trail
+from gatepost.http.operations import logs, metrics
+from gatepost.http.operations.addresses import UnreadableAddresses
+from gatepost.http.operations.background import Background, Chore
+from gatepost.http.operations.counters import MINUTE
+from gatepost.http.operations.deprecation import DeprecatedUses
+from gatepost.http.operations.garbage import collection_paused
+from gatepost.http.operations.housekeeping import delete_expired, end_retention
+from gatepost.http.operations.limits import Limits
+from gatepost.http.operations.ownership import Ownership
+from gatepost.http.operations.pulse import Pulse
+from gatepost.http.operations.slots import most_waiting, threads_of
+from gatepost.http.pipeline import browsers, compression, errors, negotiation, uri
+from gatepost.http.pipeline.application import Application, NotReady
+from gatepost.http.protocol import versions
+from gatepost.http.protocol.answer_headers import AnswerHeaders
+from gatepost.http.protocol.messages import Translations
+from gatepost.http.request.call import Services
+from gatepost.http.security import known_keys
+from gatepost.http.security.access_tokens import AccessTokens
+from gatepost.http.security.cursors import Cursors
+from gatepost.http.security.epoch import Epoch
+from gatepost.http.security.keys import Keys
+from gatepost.jobs import transfers
+from gatepost.jobs.hooks import Clock
+from gatepost.jobs.runner import Runner
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import obstacle

@@ -30,7 +30,7 @@ from app import create_app
 from benchmarks.contenders import EMAIL, PASSWORD, gatepost
 from benchmarks.plot import Line, Panel, draw
 from benchmarks.profile import request
-from blueprints.http.security.cursors import Cursor, fingerprint
+from gatepost.http.security.cursors import Cursor, fingerprint
 from models.base import later, new_id
 from models.engine.database import Database
 from models.engine.prepared import Bind, prepare

@@ -13,13 +13,12 @@ from typing import Any
 
 from marshmallow import fields, validate
 
+from blueprints.http.health import checks
+from blueprints.http.health.activity import quantile, this_minute
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
+from gatepost.http.schemas.parameters import Number
 from models.tables.activity import FAILED, KEPT, LIMITED, REFUSED, counted_since
 from models.tables.sizes import measure
-
-from .http.health import checks
-from .http.health.activity import quantile, this_minute
-from .http.schemas.parameters import Number
 
 routes = Routes("activity", "How busy the service is, and how large.")
 

@@ -8,9 +8,8 @@ import peewee as pw
 from marshmallow import fields
 
 from gatepost import Call, Routes, StrictSchema, Time, later
+from gatepost.http.request.call import Peer
 from models.tables import deprecated_use, reports
-
-from .http.request.call import Peer
 
 routes = Routes("admin", "Statistics of a tenant.")
 

@@ -9,12 +9,11 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, StrictSchema, Time
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.request.audit import note_look
+from gatepost.http.schemas.fields import IdText, one_of
 from models.tables.audit import Audit
 from models.tables.seals import proof_of
-
-from .http.auditing.trail import sealer
-from .http.request.audit import note_look
-from .http.schemas.fields import IdText, one_of
 
 
 class AuditSchema(StrictSchema):

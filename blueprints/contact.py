@@ -9,10 +9,9 @@ from typing import Any
 import peewee as pw
 
 from gatepost import Call, Collection, Email, Endpoint, Id, Name, RecordSchema, StrictSchema, Text, Title
+from gatepost.http.pipeline.limiting import count_for_the_day
 from models.tables.contact import ContactMessage
 from models.tables.user import User
-
-from .http.pipeline.limiting import count_for_the_day
 
 
 class ContactSchema(RecordSchema):

@@ -9,6 +9,8 @@ from typing import Any
 
 from marshmallow import fields
 
+from blueprints.http.health import checks
+from blueprints.http.health.checks import Found, State, worst
 from gatepost import Call, Routes, StrictSchema
 from models.base import now
 from models.engine.errors import RowError
@@ -18,8 +20,6 @@ from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
 
-from .http.health import checks
-from .http.health.checks import Found, State, worst
 from .policy import trouble
 
 routes = Routes("health", "Whether the service works.")

@@ -8,12 +8,11 @@ from dataclasses import replace
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, Int, StrictSchema, Time, action
+from gatepost.http.writing.actions import Conflict
+from gatepost.http.writing.rules_in_code import STATE, RuleInCode, state_is
+from gatepost.jobs import exports
 from models.tables.job import FAILED, RUNNING, STATES, WAITING, Job
 from models.tables.job_chunk import drop
-
-from .http.jobs import exports
-from .http.writing.actions import Conflict
-from .http.writing.rules_in_code import STATE, RuleInCode, state_is
 
 CHUNKS = 40  # of a job's file that are deleted with it: some 10 MB
 _SUMMARIES = {

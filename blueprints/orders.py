@@ -8,11 +8,10 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Int, Many, OwnedSchema, Reference, StrictSchema, Text, action, transition
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.writing.actions import Conflict
+from gatepost.http.writing.rules_in_code import RuleInCode, by_state
 from models.tables.order import PRICE, Order, Wanted, give_back, items_of, leave_unpriced, place, price
-
-from .http.protocol.problems import Problem
-from .http.writing.actions import Conflict
-from .http.writing.rules_in_code import RuleInCode, by_state
 
 
 class OrderItemSchema(StrictSchema):

@@ -23,9 +23,8 @@ from gatepost import (
     now,
     transition,
 )
+from gatepost.http.protocol.language import best, wishes
 from models.tables.page import Page
-
-from .http.protocol.language import best, wishes
 
 _TEXT = ("slug", "title", "body", "language")  # what is answered of a page that is named by its slug
 

@@ -11,7 +11,16 @@ from typing import Any, cast
 
 from marshmallow import fields
 
+from blueprints.http.questions.circumstances import CircumstancesSchema, environment, named_row, require_known
+from blueprints.http.questions.names import Names, shown_to
+from blueprints.http.questions.persons import Who, named_person
+from blueprints.http.questions.predicted import Question, predict
+from blueprints.http.questions.untold import refuse_to_tell, told_persons, withheld
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from gatepost.http.request.access import Supposed
+from gatepost.http.request.identity import guest, principal_of
+from gatepost.http.request.meant import meant
+from gatepost.http.request.reasons import hidden_of
 from models.tables.user import User
 from policies import Principal
 from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED
@@ -19,16 +28,6 @@ from policies.explaining.openings import Opening, openings
 from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
-
-from .http.questions.circumstances import CircumstancesSchema, environment, named_row, require_known
-from .http.questions.names import Names, shown_to
-from .http.questions.persons import Who, named_person
-from .http.questions.predicted import Question, predict
-from .http.questions.untold import refuse_to_tell, told_persons, withheld
-from .http.request.access import Supposed
-from .http.request.identity import guest, principal_of
-from .http.request.meant import meant
-from .http.request.reasons import hidden_of
 
 routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
 

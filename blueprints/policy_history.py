@@ -10,15 +10,14 @@ from typing import Any
 
 from marshmallow import fields
 
+from blueprints.http.questions.untold import mentions, untold_ids, withheld
 from gatepost import Call, Routes, StrictSchema, Time
+from gatepost.http.protocol.problems import not_found
+from gatepost.http.reading.listing import Listing
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request.access import Narrowing
 from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
-
-from .http.protocol.problems import not_found
-from .http.questions.untold import mentions, untold_ids, withheld
-from .http.reading.listing import Listing
-from .http.reading.readable import Readable
-from .http.request.access import Narrowing
 
 LEFT_OUT = "# a line about a person of another tenant is left out"
 _EVERYTHING = Narrowing(("everything",), None, (), (), {})

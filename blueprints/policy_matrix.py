@@ -13,7 +13,12 @@ from typing import Any
 from marshmallow import fields
 from marshmallow.validate import Range
 
+from blueprints.http.questions.names import USERS
+from blueprints.http.questions.persons import Shown, Who, named_person, shown_persons
+from blueprints.http.questions.untold import mentions, told_persons, untold_ids, withheld
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from gatepost.http.request.reasons import hidden_of
+from gatepost.http.schemas.parameters import ListParameter, Number
 from models.tables.user import User
 from policies import Policy
 from policies.evaluation.grants import ALWAYS_WORD, Grant, Part
@@ -21,12 +26,6 @@ from policies.syntax.rules import Rule
 from policies.tools.matrix import Matrix, Section, of_person, table_of
 from policies.tools.written import Files
 from policies.wording.finding import single_person
-
-from .http.questions.names import USERS
-from .http.questions.persons import Shown, Who, named_person, shown_persons
-from .http.questions.untold import mentions, told_persons, untold_ids, withheld
-from .http.request.reasons import hidden_of
-from .http.schemas.parameters import ListParameter, Number
 
 routes = Routes("policy_matrix", "Who may do what, as a table.")
 

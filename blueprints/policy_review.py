@@ -12,17 +12,16 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from gatepost import Call, Id, Routes, StrictSchema, Time
+from gatepost.http.reading import envelopes
+from gatepost.http.reading.listing import Listing
+from gatepost.http.reading.query import ListQuery
+from gatepost.http.reading.readable import Readable
 from models.tables.audit import Audit
 from models.tables.reviews import Account, accounts_of
 from models.tables.service_token import ServiceToken
 from models.tables.session import Session
 from models.tables.user import User
 from policies.usage.holdings import Holdings
-
-from .http.reading import envelopes
-from .http.reading.listing import Listing
-from .http.reading.query import ListQuery
-from .http.reading.readable import Readable
 
 routes = Routes("policy_review", "Who has which role, and uses it.")
 

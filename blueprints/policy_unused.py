@@ -10,7 +10,9 @@ from typing import Any
 
 from marshmallow import fields, validate
 
+from blueprints.http.questions.untold import told_persons, withheld
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
+from gatepost.http.schemas.parameters import Number
 from models.base import DAY, now
 from models.tables.policy_use import KEPT, counted_since, used_since
 from policies.syntax.rules import Rule
@@ -18,9 +20,6 @@ from policies.usage.gaps import Span, gaps
 from policies.usage.lines import line_of
 from policies.usage.unused import unused
 from policies.wording.finding import single_person
-
-from .http.questions.untold import told_persons, withheld
-from .http.schemas.parameters import Number
 
 routes = Routes("policy_unused", "What nobody uses.")
 

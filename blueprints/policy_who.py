@@ -11,21 +11,20 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
+from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
+from blueprints.http.questions.circumstances import CircumstancesSchema, fixed, named_row, require_known
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from gatepost.http.reading import envelopes
+from gatepost.http.reading.listing import Listing
+from gatepost.http.reading.query import ListQuery
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request.access import NOTHING
+from gatepost.http.request.call import Peer
+from gatepost.http.request.meant import meant
+from gatepost.http.request.reasons import hidden_of
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.holders.conditions import NotTold
-
-from .http.holders.holders import Holders, Reason, asked_about, ranks
-from .http.questions.circumstances import CircumstancesSchema, fixed, named_row, require_known
-from .http.reading import envelopes
-from .http.reading.listing import Listing
-from .http.reading.query import ListQuery
-from .http.reading.readable import Readable
-from .http.request.access import NOTHING
-from .http.request.call import Peer
-from .http.request.meant import meant
-from .http.request.reasons import hidden_of
 
 routes = Routes("policy_who", "Who may do something.")
 

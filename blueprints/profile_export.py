@@ -9,12 +9,12 @@ from typing import Any, cast
 from flask import Response
 
 from gatepost import Call, Routes, Rows
+from gatepost.http.reading import long_answers
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request import audit
+from gatepost.http.schemas import file_formats
 from models.tables.user import User
 
-from .http.reading import long_answers
-from .http.reading.readable import Readable
-from .http.request import audit
-from .http.schemas import file_formats
 from .persons import exporting
 from .persons.erasing import Collections
 

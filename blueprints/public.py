@@ -9,16 +9,16 @@ from typing import Any
 from flask import Response
 
 from gatepost import Call, Problem, Routes
+from gatepost.collections import front
+from gatepost.collections.documentation import documentation_file, documentation_page, error_catalogue
+from gatepost.collections.plugins.leaving_out import to_begin_with
+from gatepost.http.operations.deprecation import Deprecation
+from gatepost.http.pipeline import negotiation
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import guest
+from gatepost.http.request.urls import path_of, seen_url, url_of
 
 from .health import AliveSchema
-from .http.operations.deprecation import Deprecation
-from .http.pipeline import negotiation
-from .http.request.access import Access
-from .http.request.identity import guest
-from .http.request.urls import path_of, seen_url, url_of
-from .http.resources import front
-from .http.resources.documentation import documentation_file, documentation_page, error_catalogue
-from .http.resources.plugins.leaving_out import to_begin_with
 
 routes = Routes("public", "The service itself: documentation and metrics.")
 
@@ -94,7 +94,7 @@ def metrics(call: Call) -> Response:
 
 
 def _document(call: Call, version: str) -> Response:
-    from .http.description.document import Served, document  # and flask-smorest: only for whoever asks for it
+    from gatepost.http.openapi.document import Served, document  # and flask-smorest: only for whoever asks for it
 
     _refuse_when_off(call)
     settings = call.services.settings

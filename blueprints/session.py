@@ -8,21 +8,21 @@ from flask import Response
 from marshmallow import fields
 
 from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, now
+from gatepost.http.credentials import refresh_cookie, sessions, step_up
+from gatepost.http.credentials.guessing import guessing
+from gatepost.http.pipeline.limiting import count_for_the_day
+from gatepost.http.protocol.entity_tags import entity_tag, version_of, view_hash
+from gatepost.http.protocol.json_body import MERGE_PATCH
+from gatepost.http.request import audit
+from gatepost.http.request.access import lost_role
+from gatepost.http.request.identity import principal_of
+from gatepost.http.request.urls import path_of
+from gatepost.http.schemas.validation import MISSING
+from gatepost.http.security import passwords
 from models.base import new_row
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
-from .http.credentials import refresh_cookie, sessions, step_up
-from .http.credentials.guessing import guessing
-from .http.pipeline.limiting import count_for_the_day
-from .http.protocol.entity_tags import entity_tag, version_of, view_hash
-from .http.protocol.json_body import MERGE_PATCH
-from .http.request import audit
-from .http.request.access import lost_role
-from .http.request.identity import principal_of
-from .http.request.urls import path_of
-from .http.schemas.validation import MISSING
-from .http.security import passwords
 from .users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")

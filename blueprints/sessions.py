@@ -9,10 +9,9 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, Message, Rows, StrictSchema, Time
+from gatepost.http.writing.rules_in_code import RuleInCode, outranked, rank
 from models.tables.session import API, CONSOLE, Session, revoke
 from models.tables.user import User
-
-from .http.writing.rules_in_code import RuleInCode, outranked, rank
 
 _SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End a session: its tokens are refused."}
 

@@ -23,12 +23,11 @@ from gatepost import (
     Time,
     later,
 )
+from gatepost.http.credentials import step_up
+from gatepost.http.request.identity import service_token
+from gatepost.http.writing.rules_in_code import PASSWORD, RuleInCode
 from models.base import DAY
 from models.tables.service_token import LASTS, ServiceToken
-
-from .http.credentials import step_up
-from .http.request.identity import service_token
-from .http.writing.rules_in_code import PASSWORD, RuleInCode
 
 _SHORTEST = 60  # seconds
 

@@ -8,17 +8,16 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, RecordSchema, action
+from gatepost.http.credentials import step_up
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Fault
+from gatepost.http.request.access import MOST_GROUPS
+from gatepost.http.writing import administrators
+from gatepost.http.writing.revocation import retract_user
+from gatepost.http.writing.rules_in_code import RuleInCode, outranked, rank
 from models.tables.session import end_all
 from models.tables.user import User
 from policies.syntax.roles import LONGEST_ROLE
-
-from .http.credentials import step_up
-from .http.protocol.messages import Message
-from .http.protocol.problems import Fault
-from .http.request.access import MOST_GROUPS
-from .http.writing import administrators
-from .http.writing.revocation import retract_user
-from .http.writing.rules_in_code import RuleInCode, outranked, rank
 
 
 class UserSchema(RecordSchema):

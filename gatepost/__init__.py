@@ -34,15 +34,13 @@ if TYPE_CHECKING:
     from app import create_app
     from blueprints.commands.instance import Instance, open_instance
     from blueprints.commands.printing import echo
-    from blueprints.http.jobs.hooks import every, on
-    from blueprints.http.jobs.task import Task
-    from blueprints.http.protocol.messages import Message, plural
-    from blueprints.http.protocol.problems import Fault, Problem
-    from blueprints.http.request.call import Call
-    from blueprints.http.request.endpoint import Endpoint
-    from blueprints.http.resources.collection import Collection
-    from blueprints.http.resources.routes import Routes, permission, public
-    from blueprints.http.schemas.fields import (
+    from gatepost.collections.collection import Collection
+    from gatepost.collections.routes import Routes, permission, public
+    from gatepost.http.protocol.messages import Message, plural
+    from gatepost.http.protocol.problems import Fault, Problem
+    from gatepost.http.request.call import Call
+    from gatepost.http.request.endpoint import Endpoint
+    from gatepost.http.schemas.fields import (
         Bool,
         Currency,
         Email,
@@ -59,10 +57,12 @@ if TYPE_CHECKING:
         Time,
         Title,
     )
-    from blueprints.http.schemas.records import OwnedSchema, RecordSchema
-    from blueprints.http.security.passwords import NewPassword
-    from blueprints.http.writing.actions import Conflict, action, transition
-    from blueprints.http.writing.rules_in_code import RuleInCode
+    from gatepost.http.schemas.records import OwnedSchema, RecordSchema
+    from gatepost.http.security.passwords import NewPassword
+    from gatepost.http.writing.actions import Conflict, action, transition
+    from gatepost.http.writing.rules_in_code import RuleInCode
+    from gatepost.jobs.hooks import every, on
+    from gatepost.jobs.task import Task
     from models import ddl
     from models.base import Owned, Record, Rows, is_id, later, new_id, now
     from models.engine.database import Database
@@ -85,20 +85,20 @@ _PLACES = {
     "app": "create_app",
     "blueprints.commands.instance": "Instance open_instance",
     "blueprints.commands.printing": "echo",
-    "blueprints.http.jobs.hooks": "every on",
-    "blueprints.http.jobs.task": "Task",
-    "blueprints.http.protocol.messages": "Message plural",
-    "blueprints.http.protocol.problems": "Fault Problem",
-    "blueprints.http.request.call": "Call",
-    "blueprints.http.request.endpoint": "Endpoint",
-    "blueprints.http.resources.collection": "Collection",
-    "blueprints.http.resources.routes": "Routes permission public",
-    "blueprints.http.schemas.fields":
+    "gatepost.jobs.hooks": "every on",
+    "gatepost.jobs.task": "Task",
+    "gatepost.http.protocol.messages": "Message plural",
+    "gatepost.http.protocol.problems": "Fault Problem",
+    "gatepost.http.request.call": "Call",
+    "gatepost.http.request.endpoint": "Endpoint",
+    "gatepost.collections.collection": "Collection",
+    "gatepost.collections.routes": "Routes permission public",
+    "gatepost.http.schemas.fields":
         "Bool Currency Email Id Int Language Line Many Name Reference Slug StrictSchema Text Time Title",
-    "blueprints.http.schemas.records": "OwnedSchema RecordSchema",
-    "blueprints.http.security.passwords": "NewPassword",
-    "blueprints.http.writing.actions": "Conflict action transition",
-    "blueprints.http.writing.rules_in_code": "RuleInCode",
+    "gatepost.http.schemas.records": "OwnedSchema RecordSchema",
+    "gatepost.http.security.passwords": "NewPassword",
+    "gatepost.http.writing.actions": "Conflict action transition",
+    "gatepost.http.writing.rules_in_code": "RuleInCode",
     "models": "ddl",
     "models.base": "Owned Record Rows is_id later new_id now",
     "models.engine.database": "Database",

@@ -9,7 +9,7 @@ import click
 from blueprints.commands import commands, owners
 from blueprints.commands.lazy import importing
 from blueprints.commands.plugins import Commands
-from blueprints.http.operations import program
+from gatepost.http.operations import program
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -25,12 +25,12 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from blueprints.http.operations import deprecation
-from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins import discovery
-from blueprints.http.security import known_keys, passwords
-from blueprints.http.security.keys import Keys, create_key_file
 from blueprints.testing.serving import ABSENT
+from gatepost.collections.plugins import discovery
+from gatepost.http.operations import deprecation
+from gatepost.http.request.call import Services
+from gatepost.http.security import known_keys, passwords
+from gatepost.http.security.keys import Keys, create_key_file
 from gatepost.testing import Caller, log_in
 from models.base import Record, Rows, later, new_id, now
 from models.engine.connect import open_database

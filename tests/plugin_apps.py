@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 
 from blueprints.commands.policy import folders
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance

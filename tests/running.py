@@ -29,12 +29,13 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from blueprints.commands.plugins import Commands
-from blueprints.http.request.call import Services
+from gatepost.http.request.call import Services
 from gatepost_start.command import cli
 from models.engine.connect import open_database
 from models.engine.database import Database
 
 ROOT = Path(__file__).parent.parent
+SERVICE = sorted(file for top in ("gatepost", "blueprints") for file in (ROOT / top).rglob("*.py"))  # what serves
 GATEPOST = [sys.executable, "-c", "from gatepost_start.command import cli; cli()"]
 PASSWORD = "a long walk along the shore"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from models.base import Rows
 from models.engine.connect import open_database
 from models.migrate import upgrade

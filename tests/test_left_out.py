@@ -13,8 +13,8 @@ import pytest
 from flask import Flask
 
 from blueprints.commands.context import registry
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.plugins.leaving_out import OPTIONAL
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.plugins.leaving_out import OPTIONAL
 from settings import SettingError, Settings
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database

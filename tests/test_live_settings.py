@@ -14,7 +14,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from blueprints.http.request.call import Services
+from gatepost.http.request.call import Services
 from gatepost.testing import log_in
 from settings import DECLARED, LiveSettings, SettingError, Settings
 from tests.apps import Given, close, new_instance

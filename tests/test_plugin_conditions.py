@@ -16,11 +16,11 @@ import peewee as pw
 import pytest
 
 from blueprints.commands.policy import folders
-from blueprints.http.resources.plugins import discovery
-from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.halves import disagreements
 from gatepost import Condition, Function
+from gatepost.collections.plugins import discovery
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.discovery import discover
 from gatepost.testing import log_in
 from models.engine.connect import open_database
 from models.migrate import upgrade

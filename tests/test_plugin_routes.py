@@ -9,8 +9,8 @@ from importlib import import_module, invalidate_caches
 
 import pytest
 
-from blueprints.http.resources.plugins.contents import PluginError, place_of, serves
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.contents import PluginError, place_of, serves
+from gatepost.collections.plugins.discovery import discover
 from gatepost.testing import log_in
 
 CLOCK = '''"""What time it is."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.resources.plugins.contents import PluginError, serves
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.contents import PluginError, serves
+from gatepost.collections.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies import PolicyError

@@ -129,14 +129,14 @@ def test_a_room_without_a_docstring_or_with_more_than_one_is_found(tree):
 
 @pytest.mark.parametrize(("where", "source", "allowed"), [
     ("blueprints/articles", "from gatepost import Collection", True),
-    ("blueprints/http/low/a", "from gatepost import Collection", False),
+    ("gatepost/http/low/a", "from gatepost import Collection", False),
     ("models/base", "import gatepost", False),
     ("policies/base", "import gatepost.testing", False),
-    ("gatepost/__init__", "from blueprints.http.low.a import anything", True),
+    ("gatepost/__init__", "from gatepost.http.low.a import anything", True),
     ("gatepost/__init__", "from blueprints.articles import Articles", False),
 ])
 def test_the_face_is_imported_from_outside_and_imports_no_collection(tree, where, source, allowed):
     root = tree({"gatepost/__init__": "", "gatepost/testing": "", "blueprints/articles": "",
-                   "blueprints/http/low/a": ""} | {where: source})
+                   "gatepost/http/low/a": ""} | {where: source})
     found = through_the_face(imports(modules(root, ["gatepost", "blueprints", "models", "policies"])))
     assert (found == []) is allowed

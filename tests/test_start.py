@@ -12,7 +12,7 @@ import pytest
 import gatepost
 from app import create_app
 from blueprints.commands.lazy import importing
-from blueprints.http.operations.garbage import collection_paused
+from gatepost.http.operations.garbage import collection_paused
 from settings import SettingError
 from tests.running import ROOT
 
@@ -48,7 +48,7 @@ def test_neither_the_face_nor_the_command_line_imports_the_service(code):
 
 
 def test_what_few_instances_use_is_imported_by_those():
-    discovered = "import app\nfrom blueprints.http.resources.plugins.discovery import discover\ndiscover()"
+    discovered = "import app\nfrom gatepost.collections.plugins.discovery import discover\ndiscover()"
     assert modules_after(discovered) & FOREIGN == set()
 
 

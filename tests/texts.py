@@ -25,7 +25,7 @@ OUTSIDE = ("commands", "testing")  # what operators and developers read stays En
 def in_the_code() -> Catalog:
     """Every text, with the file in which it stands."""
     found = Catalog(project="Gatepost")
-    for room in ("blueprints", "models", "policies"):
+    for room in ("blueprints", "gatepost", "models", "policies"):
         for file, _, text, _, _ in extract_from_dir(ROOT / room, SOURCES, keywords=KEYWORDS):
             if Path(file).parts[0] not in OUTSIDE:
                 found.add(text, locations=[(f"{room}/{file}", None)])

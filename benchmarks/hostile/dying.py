@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any
 
 from app import create_app
-from blueprints.http.jobs import runner
-from blueprints.http.jobs.hooks import on
-from blueprints.http.jobs.runner import Runner
-from blueprints.http.jobs.task import Task
+from gatepost.jobs import runner
+from gatepost.jobs.hooks import on
+from gatepost.jobs.runner import Runner
+from gatepost.jobs.task import Task
 from gatepost_start.command import cli
 from models.tables import job_queue
 from models.tables.contact import ContactMessage

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gatepost import Call, Fault, Problem, Routes
+from gatepost.http.protocol.json_body import JSON
+from gatepost.http.protocol.problems import not_found
+from gatepost.http.request.urls import url_of
+from gatepost.http.schemas import validation
 
-from ..http.protocol.json_body import JSON
-from ..http.protocol.problems import not_found
-from ..http.request.urls import url_of
-from ..http.schemas import validation
 from . import search
 from .questions import Known, Question
 from .schemas import (

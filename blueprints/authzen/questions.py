@@ -13,7 +13,16 @@ from typing import Any, cast
 
 from marshmallow import ValidationError
 
+from blueprints.http.holders.holders import Holders, asked_about, ranks
+from blueprints.http.questions.circumstances import CircumstancesSchema, environment
+from blueprints.http.questions.new_rows import drafted
+from blueprints.http.questions.untold import told_by
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
+from gatepost.http.request.access import Access, Supposed
+from gatepost.http.request.active import is_active
+from gatepost.http.request.identity import guest, principal_of
+from gatepost.http.request.meant import Meant, meant
+from gatepost.http.request.reasons import hidden_of
 from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
@@ -21,15 +30,6 @@ from policies import Principal
 from policies.holders.conditions import NotTold
 from policies.syntax.attributes import ENVIRONMENT
 
-from ..http.holders.holders import Holders, asked_about, ranks
-from ..http.questions.circumstances import CircumstancesSchema, environment
-from ..http.questions.new_rows import drafted
-from ..http.questions.untold import told_by
-from ..http.request.access import Access, Supposed
-from ..http.request.active import is_active
-from ..http.request.identity import guest, principal_of
-from ..http.request.meant import Meant, meant
-from ..http.request.reasons import hidden_of
 from .schemas import Asked
 
 _CIRCUMSTANCES = CircumstancesSchema()

@@ -7,10 +7,9 @@ from typing import Any
 from marshmallow import EXCLUDE, fields
 
 from gatepost import Int, StrictSchema, Text
-
-from ..http.protocol.json_body import ANY, JSON
-from ..http.schemas.documented import example_id
-from ..http.schemas.fields import IdText, Many, one_of
+from gatepost.http.protocol.json_body import ANY, JSON
+from gatepost.http.schemas.documented import example_id
+from gatepost.http.schemas.fields import IdText, Many, one_of
 
 MOST = 100  # evaluations of one request: each may take a statement or two
 _LONGEST = 1_000  # characters of an id

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gatepost import Call, Fault, Problem
+from gatepost.collections.collection import Collection
+from gatepost.http.request.access import Narrowing
+from gatepost.http.security.cursors import Cursor, CursorError, fingerprint
 from models.base import Rows, now
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
@@ -13,9 +16,6 @@ from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.holders.conditions import NotTold
 
-from ..http.request.access import Narrowing
-from ..http.resources.collection import Collection
-from ..http.security.cursors import Cursor, CursorError, fingerprint
 from .questions import GUEST, ROLE, SERVICE, USER, Known, Question, Subject, role, service, subject_of
 from .schemas import Asked
 

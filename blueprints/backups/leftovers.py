@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
+from blueprints.http.history.ledger import WAITING
 from models.scratch import SCRATCH
 from policies.loading.files import FRESH, locked_file
 from settings import Settings
 
-from ..http.history.ledger import WAITING
 from . import journal
 
 NOTE, NOTED = ".gatepost-note-", ".gatepost-noted-"  # the first characters of the names of a note, and of what it names

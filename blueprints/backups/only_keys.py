@@ -6,14 +6,14 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from gatepost.http.security import known_keys
+from gatepost.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database
 from models.engine.disk import sync
 from models.scratch import scratch
 from policies.loading.files import fresh_file
 from settings import Settings
 
-from ..http.security import known_keys
-from ..http.security.keys import KeyFileError, Keys
 from . import journal
 from .archive import KEYS, BadArchive
 from .restoring import LOCK_WAIT, CannotRestore, free_name

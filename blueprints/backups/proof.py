@@ -12,6 +12,8 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
+from gatepost.http.request.call import Services
+from gatepost.http.security.passwords import hash_password
 from models.base import Rows
 from models.engine.database import Database
 from models.scratch import scratch
@@ -19,8 +21,6 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from settings import Settings
 
-from ..http.request.call import Services
-from ..http.security.passwords import hash_password
 from .archive import BadArchive
 from .staging import Staged, staged
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from gatepost.collections.registry import Registry
+from gatepost.http.security.keys import KeyFileError, Keys, fingerprints
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups
@@ -24,8 +26,6 @@ from models.tables.restored import end_what_was_under_way, new_epoch
 from models.tables.tenant import Tenant
 from settings import Settings
 
-from ..http.resources.registry import Registry
-from ..http.security.keys import KeyFileError, Keys, fingerprints
 from ..persons.repeating import repeat
 from . import journal, retention
 from .archive import KEYS, digest_of

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.security.keys import Keys
 from models.contents import Contents, contents
 from models.engine.database import Database
 from models.migrate import pending, upgrade
 from models.tables import seals
 
-from ..http.auditing.trail import sealer
-from ..http.security.keys import Keys
 from .archive import DATABASE, BadArchive, Manifest, unpack
 from .encryption import decrypt, is_encrypted
 

@@ -14,7 +14,7 @@ import orjson
 
 from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.printing import Group, echo, echo_json
-from blueprints.http.auditing.trail import Trail, sealer
+from gatepost.http.auditing.trail import Trail, sealer
 from models.base import parse_time
 from models.engine.errors import Damaged
 from models.tables import sealed_rows, seals

@@ -10,7 +10,7 @@ import click
 
 from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from models.engine.database import Database
 from models.records.search import has_lost_words, index_anew, merge
 from models.tables.sizes import measure

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprints.http.resources.plugins.entry_points import not_imported
-from blueprints.http.schemas.visible import is_visible
+from gatepost.collections.plugins.entry_points import not_imported
+from gatepost.http.schemas.visible import is_visible
 from models.records.mailboxes import normalize
 from settings import Plugins, SettingError, Settings
 
 if TYPE_CHECKING:
-    from blueprints.http.resources.registry import Registry
+    from gatepost.collections.registry import Registry
 
 TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
 
@@ -56,8 +56,8 @@ def migrations() -> Mapping[str, Path]:
 def registry() -> Registry:
     """All that is served, also by plugins. Raises the sentence about a plugin that is broken."""
     # Imported here: commands that need no collection do without a second of imports.
-    from blueprints.http.resources.plugins.contents import PluginError
-    from blueprints.http.resources.plugins.discovery import discover
+    from gatepost.collections.plugins.contents import PluginError
+    from gatepost.collections.plugins.discovery import discover
     try:
         return discover()
     except PluginError as error:

@@ -9,7 +9,7 @@ import click
 from blueprints.commands import samples
 from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
-from blueprints.http.resources.registry import LEFT_OUT
+from gatepost.collections.registry import LEFT_OUT
 from models.records.bulk import optimize
 from models.tables.article import Article
 

@@ -20,11 +20,11 @@ from blueprints.commands.printing import echo_lines
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
 from blueprints.http.nodes.survey import survey
-from blueprints.http.operations import program
-from blueprints.http.operations.pulse import Pulse
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.plugins.entry_points import COLLECTIONS, points_of
-from blueprints.http.security.keys import Keys
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
+from gatepost.http.operations import program
+from gatepost.http.operations.pulse import Pulse
+from gatepost.http.security.keys import Keys
 from models.engine.database import Database
 from models.migrate import obstacle
 from models.tables.job import backlog

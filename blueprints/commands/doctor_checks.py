@@ -13,10 +13,10 @@ from blueprints.commands.conditions import unnamed
 from blueprints.commands.instance import MAKE_ADMINISTRATOR, database_of
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
-from blueprints.http.operations.pulse import PATIENCE, Beat, Pulse
-from blueprints.http.resources.collection import Collection
-from blueprints.http.security.keys import Keys
-from blueprints.http.writing.sharing import GUESTS
+from gatepost.collections.collection import Collection
+from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
+from gatepost.http.security.keys import Keys
+from gatepost.http.writing.sharing import GUESTS
 from models.engine.database import Database
 from models.engine.errors import RowError, TimedOut
 from models.records.mailboxes import normalize

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from blueprints.commands import showcase
 from blueprints.http.history.change import Changing, InFiles
 from blueprints.http.history.exported import Export, packaged_of, texts_of
-from blueprints.http.security import known_keys, passwords
-from blueprints.http.security.keys import Keys, create_key_file
-from blueprints.http.security.known_keys import LostKeys
+from gatepost.http.security import known_keys, passwords
+from gatepost.http.security.keys import Keys, create_key_file
+from gatepost.http.security.known_keys import LostKeys
 from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists
@@ -36,7 +36,7 @@ from settings import Settings
 from settings.declared import DATABASE
 
 if TYPE_CHECKING:
-    from blueprints.http.resources.registry import Registry
+    from gatepost.collections.registry import Registry
 
 NOT_COPIED = {CASES_FILE}  # cases of the shipped files; an administrator writes their own
 

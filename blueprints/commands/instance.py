@@ -17,13 +17,13 @@ from blueprints.backups import journal, leftovers
 from blueprints.backups.journal import UnderWay
 from blueprints.commands.context import load_settings, registry
 from blueprints.commands.printing import echo
-from blueprints.http.pipeline.application import NotReady
-from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.schemas.fields import Name
-from blueprints.http.security import known_keys, passwords
-from blueprints.http.security.keys import KeyFileError, Keys
+from gatepost.collections.plugins import tables
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.http.pipeline.application import NotReady
+from gatepost.http.request.call import Services
+from gatepost.http.schemas.fields import Name
+from gatepost.http.security import known_keys, passwords
+from gatepost.http.security.keys import KeyFileError, Keys
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import RowError, TimedOut, Unavailable

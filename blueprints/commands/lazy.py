@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from blueprints.http.operations.garbage import collection_paused
+from gatepost.http.operations.garbage import collection_paused
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from blueprints.commands.instance import database_of, lacking, require_instance,
 from blueprints.commands.policy.adopt import news
 from blueprints.commands.policy.folders import outdated_lines
 from blueprints.commands.printing import echo, echo_lines, progress
-from blueprints.http.auditing.trail import sealer
-from blueprints.http.security.keys import KeyFileError, Keys
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import pending, rolling, upgrade

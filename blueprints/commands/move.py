@@ -23,9 +23,9 @@ from blueprints.commands.instance import (
 )
 from blueprints.commands.printing import echo, progress
 from blueprints.commands.settings import without_password
-from blueprints.http.auditing.trail import sealer
-from blueprints.http.security import known_keys
-from blueprints.http.security.keys import KeyFileError, Keys
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.security import known_keys
+from gatepost.http.security.keys import KeyFileError, Keys
 from models import moving
 from models.engine.connect import open_database
 from models.engine.database import Database

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from blueprints.http.resources.plugins.entry_points import not_imported
+from gatepost.collections.plugins.entry_points import not_imported
 from settings import SettingError, Settings
 
 _GRANULARITY = 1.0  # seconds by which a file system may date a change too early

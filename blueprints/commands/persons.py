@@ -13,9 +13,9 @@ from blueprints.commands.instance import Instance, open_instance, record
 from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import private_file
-from blueprints.http.schemas import file_formats
 from blueprints.persons import erasing, exporting, repeating
 from blueprints.persons.erasing import STAYS, CannotErase, Found
+from gatepost.http.schemas import file_formats
 from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut
 from models.tables import erasure

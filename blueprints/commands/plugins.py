@@ -14,7 +14,7 @@ import click
 
 from blueprints.commands.lazy import Deferred
 from blueprints.commands.printing import Group
-from blueprints.http.resources.plugins.entry_points import COMMANDS, points_of
+from gatepost.collections.plugins.entry_points import COMMANDS, points_of
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

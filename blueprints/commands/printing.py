@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from blueprints.http.schemas.visible import UNSEEN
+from gatepost.http.schemas.visible import UNSEEN
 
 PATIENCE = 1.0  # seconds after which somebody who waits is shown how far the work has come
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
-from blueprints.http.security.passwords import UNUSABLE
+from gatepost.http.security.passwords import UNUSABLE
 from models.base import Rows, later, new_id, now
 from models.engine.database import Database
 from models.records.bulk import ample_cache, load

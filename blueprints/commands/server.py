@@ -19,15 +19,15 @@ from blueprints.commands.install import Outcome, install
 from blueprints.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo, echo_json, echo_lines
-from blueprints.http.operations import affinity, logs, metrics
-from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins.leaving_out import refuse_unusable, to_begin_with
-from blueprints.http.security.keys import KeyFileError
-from blueprints.http.security.known_keys import LOST
-from blueprints.http.security.passwords import CannotHash
-from blueprints.http.servers.activation import HeldSocketError, held_sockets
-from blueprints.http.servers.notify import Notifier
-from blueprints.http.servers.waitress.server import serve as serve_waitress
+from gatepost.collections.plugins.leaving_out import refuse_unusable, to_begin_with
+from gatepost.http.operations import affinity, logs, metrics
+from gatepost.http.request.call import Services
+from gatepost.http.security.keys import KeyFileError
+from gatepost.http.security.known_keys import LOST
+from gatepost.http.security.passwords import CannotHash
+from gatepost.servers.activation import HeldSocketError, held_sockets
+from gatepost.servers.notify import Notifier
+from gatepost.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
 from settings import SettingError, Settings
 from settings.supervisor import take_supervisor
@@ -210,7 +210,7 @@ def _one_process(make_app: Callable[[], Flask], settings: Settings, place: _Plac
 
 def _several_processes(make_app: Callable[[], Flask], settings: Settings, place: _Place) -> None:
     try:
-        from blueprints.http.servers.granian.server import serve as serve_granian
+        from gatepost.servers.granian.server import serve as serve_granian
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
     if not settings.trusted_proxies and place.host not in _LOOPBACK:

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from typing import Any
 
 from blueprints.commands import samples
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.schemas.documented import example_id
-from blueprints.http.security.passwords import UNUSABLE
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.schemas.documented import example_id
+from gatepost.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
 from models.tables.order import Order, give_back, place

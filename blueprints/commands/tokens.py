@@ -6,7 +6,7 @@ import click
 
 from blueprints.commands.instance import AppFactory, open_instance, read_name, record, services_for
 from blueprints.commands.printing import Group, echo
-from blueprints.http.request.identity import service_token
+from gatepost.http.request.identity import service_token
 from models.base import DAY, Rows, later, read_id, with_read_id
 from models.tables.restored import release_tokens
 from models.tables.service_token import LASTS, ServiceToken

@@ -16,17 +16,17 @@ from blueprints.commands.context import TENANT
 from blueprints.commands.instance import AppFactory, app_for, find_tenant, sentences
 from blueprints.commands.printing import echo, json_visible, lines_visible
 from blueprints.commands.private_file import overwrite_option, private_file
-from blueprints.http.auditing.trail import Trail
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.reading.exporting import content
-from blueprints.http.request import audit, events
-from blueprints.http.request.access import Access
-from blueprints.http.request.call import Call, Services
-from blueprints.http.request.environment import RequestEnvironment
-from blueprints.http.request.identity import principal_of
-from blueprints.http.resources.collection import Collection
-from blueprints.http.schemas import file_formats
-from blueprints.http.writing.intake import Import
+from gatepost.collections.collection import Collection
+from gatepost.http.auditing.trail import Trail
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.reading.exporting import content
+from gatepost.http.request import audit, events
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Call, Services
+from gatepost.http.request.environment import RequestEnvironment
+from gatepost.http.request.identity import principal_of
+from gatepost.http.schemas import file_formats
+from gatepost.http.writing.intake import Import
 from models.base import now
 from models.engine.errors import RowError
 from models.records.bulk import ample_cache, optimize

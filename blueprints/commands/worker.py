@@ -13,8 +13,8 @@ from blueprints.commands.instance import AppFactory, app_for, open_instance
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo
 from blueprints.commands.server import reload_on_hangup
-from blueprints.http.operations import logs
-from blueprints.http.request.call import Services
+from gatepost.http.operations import logs
+from gatepost.http.request.call import Services
 
 
 @click.command()

@@ -20,13 +20,13 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from gatepost import Call, Problem
+from gatepost.collections.asking import sent_instead
+from gatepost.http.credentials import console_sessions
+from gatepost.http.pipeline.limiting import allow_body
+from gatepost.http.protocol import expectation
+from gatepost.http.protocol.form_body import read_form
+from gatepost.http.request.endpoint import Endpoint
 
-from ..http.credentials import console_sessions
-from ..http.pipeline.limiting import allow_body
-from ..http.protocol import expectation
-from ..http.protocol.form_body import read_form
-from ..http.request.endpoint import Endpoint
-from ..http.resources.asking import sent_instead
 from .frame import refused
 
 _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is

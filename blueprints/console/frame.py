@@ -13,16 +13,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
+from blueprints.http.questions.names import title
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
+from gatepost.http.credentials import console_sessions
+from gatepost.http.pipeline.browsers import page_headers
+from gatepost.http.pipeline.errors import problem_response
+from gatepost.http.protocol import trace
+from gatepost.http.protocol.problems import CATALOGUE
+from gatepost.http.request.urls import path_of
 from models.engine.errors import TimedOut, Unavailable
 
-from ..http.credentials import console_sessions
-from ..http.pipeline.browsers import page_headers
-from ..http.pipeline.errors import problem_response
-from ..http.protocol import trace
-from ..http.protocol.problems import CATALOGUE
-from ..http.questions.names import title
-from ..http.request.urls import path_of
 from .navigation import PAGES
 from .wording import readable, shortened, with_short_ids, with_short_times
 

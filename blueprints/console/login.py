@@ -8,8 +8,8 @@ from typing import Any
 from flask import Response
 
 from gatepost import Call, Problem
+from gatepost.http.credentials import console_sessions
 
-from ..http.credentials import console_sessions
 from ..session import routes as session
 from ..session import user_checked
 from .forms import form, typed

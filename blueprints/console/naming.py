@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from blueprints.http.questions.names import TITLES, title
 from gatepost import Call, Collection, Fault, Problem, is_id
+from gatepost.collections.asking import ask
+from gatepost.http.reading.filters import parameter
 from models.base import read_id
-
-from ..http.questions.names import TITLES, title
-from ..http.reading.filters import parameter
-from ..http.resources.asking import ask
 
 PERSON = "user:"  # before the id, in what the trail and the rules call a person
 MOST_FOUND = 20  # rows that a text finds

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatepost import Message
-
-from ..http.request.access import Access
+from gatepost.http.request.access import Access
 
 
 @dataclass(frozen=True)

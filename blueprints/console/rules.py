@@ -12,10 +12,10 @@ from urllib.parse import quote, urlencode
 from flask import Response
 
 from gatepost import Call, Message, Problem
+from gatepost.collections.asking import ask
 from models.base import read_id
 from policies.tools.matrix import table_of
 
-from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
 from .naming import sentence
 

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 from flask import Response
 
+from blueprints.http.questions.names import USERS
 from gatepost import Call, Problem
+from gatepost.collections.asking import ask
 
-from ..http.questions.names import USERS
-from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
 from .naming import PERSON, collection_of, names_of, people, sentence
 

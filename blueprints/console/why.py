@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Response
 
 from gatepost import Call, Problem
+from gatepost.collections.asking import ask
 from models.base import read_id
 
-from ..http.resources.asking import ask
 from .frame import page, routes, show, texts
 from .naming import collection_of, found, sentence
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
+from gatepost.collections.collection import Collection
+from gatepost.http.security.passwords import UNUSABLE
+from gatepost.http.writing.writable import ANONYMISE, DELETE, HAND_OVER
 from models.base import Rows, now
 from models.engine.database import Database, current
 from models.engine.errors import TimedOut
@@ -26,10 +29,6 @@ from models.tables.job_chunk import JobChunk, sweep
 from models.tables.session import end_all
 from models.tables.share import Share
 from models.tables.user import User
-
-from ..http.resources.collection import Collection
-from ..http.security.passwords import UNUSABLE
-from ..http.writing.writable import ANONYMISE, DELETE, HAND_OVER
 
 Collections = Mapping[str, Collection]
 WRITERS = 60.0  # seconds that are waited for writes under way

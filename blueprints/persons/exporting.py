@@ -11,6 +11,7 @@ from typing import Any
 
 import peewee as pw
 
+from gatepost.http.reading.readable import Readable
 from models.engine.database import Database
 from models.records.table import Table
 from models.tables import traces
@@ -21,7 +22,6 @@ from models.tables.job_chunk import JobChunk
 from models.tables.share import Share
 from models.tables.user import User
 
-from ..http.reading.readable import Readable
 from .erasing import Collections
 
 Line = Mapping[str, Any]

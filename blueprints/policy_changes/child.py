@@ -20,9 +20,10 @@ from tempfile import TemporaryFile
 from threading import Timer
 from typing import IO, Any
 
-from ..http.operations import affinity
-from ..http.protocol.messages import Message
-from ..http.protocol.problems import Problem
+from gatepost.http.operations import affinity
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Problem
+
 from .trial import FAILED, FINDINGS, INCOMPLETE, TIMEOUT, Question
 
 LONGEST = 120.0  # seconds after which it waits for what does not come; its own work has a limit (`process`)

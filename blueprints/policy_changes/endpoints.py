@@ -11,7 +11,13 @@ from typing import Any, cast
 
 from marshmallow import fields
 
+from blueprints.http.history.change import Candidate, Changing, Overtaken
+from blueprints.http.questions.untold import mentions, untold_ids, withheld
 from gatepost import Call, Fault, Int, Line, Message, Problem, Routes, StrictSchema, later
+from gatepost.collections.registry import Registry
+from gatepost.http.request.access import Access
+from gatepost.http.request.audit import origin_of
+from gatepost.http.request.identity import as_of_now
 from models.base import DAY
 from models.tables.node import alive, places
 from models.tables.policy_version import HTTP
@@ -20,12 +26,6 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.syntax.attributes import REQUESTS
 from settings.declared import FILES
 
-from ..http.history.change import Candidate, Changing, Overtaken
-from ..http.questions.untold import mentions, untold_ids, withheld
-from ..http.request.access import Access
-from ..http.request.audit import origin_of
-from ..http.request.identity import as_of_now
-from ..http.resources.registry import Registry
 from .child import Trial, judged, tried
 from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
 from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question

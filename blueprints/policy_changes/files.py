@@ -9,14 +9,13 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
+from blueprints.http.questions.untold import told_persons, untold_ids
 from gatepost import Call, Message, Problem
 from policies import Policy
 from policies.loading.files import LARGEST_FILE
 from policies.loading.loader import CASES_FILE
 from policies.questions.named_users import changed_users
 from policies.syntax.model import MODEL_FILE
-
-from ..http.questions.untold import told_persons, untold_ids
 
 LARGEST = 4 << 20  # bytes of all of them
 LARGEST_BODY = 2 * LARGEST  # of a request: escaped, a text is longer

@@ -15,6 +15,13 @@ from traceback import print_exc
 from types import FrameType
 from typing import Any
 
+from blueprints.http.history.change import Changing
+from blueprints.http.history.left_over import left_over
+from blueprints.http.history.live_rows import compare_rows
+from blueprints.http.history.live_scope import Scope
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.registry import Registry
+from gatepost.http.request.access import Access
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.tables.audit import told_since
@@ -29,14 +36,6 @@ from policies.questions.diff import diff
 from policies.questions.recorded import COLUMNS, Entry
 from policies.questions.replay import replay
 from settings import Settings
-
-from ..http.history.change import Changing
-from ..http.history.left_over import left_over
-from ..http.history.live_rows import compare_rows
-from ..http.history.live_scope import Scope
-from ..http.request.access import Access
-from ..http.resources.plugins.discovery import discover
-from ..http.resources.registry import Registry
 
 JUDGING = 5.0  # seconds of a processor to load and compare the policies, and as many for each of `rows` and `replay`
 STATEMENT = 2.0  # seconds of one statement about the rows

@@ -13,13 +13,13 @@ import pytest
 from flask import Flask, request
 from werkzeug.test import TestResponse
 
-from blueprints.http.request.access import Access
-from blueprints.http.request.call import Services
-from blueprints.http.request.environment import RequestEnvironment
-from blueprints.http.request.identity import guest
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.findings import findings, unreachable
+from gatepost.collections.collection import Collection
+from gatepost.collections.plugins import tables
+from gatepost.collections.plugins.findings import findings, unreachable
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Services
+from gatepost.http.request.environment import RequestEnvironment
+from gatepost.http.request.identity import guest
 from models.base import Rows
 from policies import Policy
 from policies.syntax.attributes import Reads

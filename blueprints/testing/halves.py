@@ -12,7 +12,7 @@ from typing import Any
 import peewee as pw
 import pytest
 
-from blueprints.http.resources.registry import column_of
+from gatepost.collections.registry import column_of
 from models import ddl
 from models.base import Record
 from models.engine.connect import open_database

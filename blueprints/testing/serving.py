@@ -15,12 +15,12 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from blueprints.commands.install import install
-from blueprints.http.jobs.hooks import Hook, tick_of
-from blueprints.http.request.call import Services
-from blueprints.http.resources.plugins.contents import Plugin, modules_of, serves
-from blueprints.http.resources.plugins.declarations import settings_of
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.security import passwords
+from gatepost.collections.plugins.contents import Plugin, modules_of, serves
+from gatepost.collections.plugins.declarations import settings_of
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request.call import Services
+from gatepost.http.security import passwords
+from gatepost.jobs.hooks import Hook, tick_of
 from models.base import Rows, later, new_id
 from models.engine.connect import open_database
 from models.tables.job import Job, enqueue

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.description.document import document
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.openapi.document import document
 from tests.clients.page_origin import one_origin
 from tests.clients.tools import require_tools
 from tests.http.resources.letters.letters import Letters

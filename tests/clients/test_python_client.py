@@ -15,7 +15,7 @@ import jwt
 import pytest
 from gatepost_client import Gatepost, Unauthenticated
 
-from blueprints.http.security.keys import Keys
+from gatepost.http.security.keys import Keys
 from tests.clients import python_story
 from tests.clients.cutting import CuttingProxy, cutting_proxy
 from tests.running import PASSWORD, Instance, Served

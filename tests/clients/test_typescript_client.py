@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 import jwt
 import pytest
 
-from blueprints.http.description.document import document
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.plugins.leaving_out import OPTIONAL
-from blueprints.http.security.keys import Keys
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.plugins.leaving_out import OPTIONAL
+from gatepost.http.openapi.document import document
+from gatepost.http.security.keys import Keys
 from tests.clients import cutting
 from tests.clients.cutting import CuttingProxy, cutting_proxy
 from tests.clients.page_origin import one_origin

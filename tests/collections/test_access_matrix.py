@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.operations import pulse
-from blueprints.http.request.endpoint import Endpoint
+from gatepost.http.operations import pulse
+from gatepost.http.request.endpoint import Endpoint
 from models.base import Record, new_id, now
 from models.tables.audit import Audit, append
 from tests.apps import NO_ROW, PASSWORD, Caller, Given

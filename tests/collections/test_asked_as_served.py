@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.request.identity import hashed
+from gatepost.http.request.identity import hashed
 from tests.apps import Caller, log_in
 from tests.databases import undone
 from tests.samples import sampled

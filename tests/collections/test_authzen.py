@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from blueprints.http.request.identity import service_token
+from gatepost.http.request.identity import service_token
 from models.base import Rows
 from models.tables.user import User
 from tests.apps import NO_ROW, close, log_in, make_app

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from blueprints.http.request.identity import service_token
-from blueprints.http.writing.rules_in_code import NAMES
+from gatepost.http.request.identity import service_token
+from gatepost.http.writing.rules_in_code import NAMES
 from models.base import later
 from models.tables.audit import Audit
 from models.tables.service_token import ServiceToken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.jobs.runner import Runner
+from gatepost.jobs.runner import Runner
 from models.tables import job_queue
 from models.tables.audit import Audit
 from models.tables.job import Job
@@ -79,7 +79,7 @@ def test_a_job_that_waits_is_cancelled_and_never_begun(ann, given, app):
 
 @pytest.mark.both_databases
 def test_a_job_that_runs_is_asked_to_stop(ann, given, app, monkeypatch):
-    monkeypatch.setattr("blueprints.http.jobs.task.NOTED", 0)
+    monkeypatch.setattr("gatepost.jobs.task.NOTED", 0)
     job = given.job(owner_id=ann.id)
 
     def work(task):

@@ -10,9 +10,9 @@ from unicodedata import normalize
 import peewee as pw
 import pytest
 
-from blueprints.http.operations import counters
-from blueprints.http.operations.limits import Limits
-from blueprints.http.schemas.fields import Email, with_read_ids
+from gatepost.http.operations import counters
+from gatepost.http.operations.limits import Limits
+from gatepost.http.schemas.fields import Email, with_read_ids
 from models.tables import audit, traces
 from models.tables.contact import ContactMessage
 from models.tables.user import User

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.request.endpoint import Endpoint
+from gatepost.http.request.endpoint import Endpoint
 from tests.collections.test_access_matrix import TABLE, World, undone
 from tests.collections.test_repeated_requests import REVIEWED
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.request.access import Access
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.security import passwords
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request.access import Access
+from gatepost.http.security import passwords
 from models.tables.user import User
 from policies.syntax.vocabulary import Resource, is_of
 from tests.apps import NO_ROW, PASSWORD, ROLES, log_in

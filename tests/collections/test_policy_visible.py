@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from blueprints.http.operations.limits import Limits
+from gatepost.http.operations.limits import Limits
 from models.base import Rows
 from models.tables.audit import Audit
 from tests.apps import NO_ROW

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from blueprints.http.request.call import Services
+from gatepost.http.request.call import Services
 from models.base import new_id
 from models.tables.audit import Audit, add
 from models.tables.contact import ContactMessage

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from blueprints.http.operations import deprecation
+from gatepost.http.operations import deprecation
 from models.engine.errors import Unavailable
 from models.tables import deprecated_use
 from models.tables.contact import ContactMessage

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.request.endpoint import Endpoint
-from blueprints.http.request.identity import service_token
+from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.request.identity import service_token
 from tests.apps import Caller
 from tests.collections.test_access_matrix import COLLECTIONS, TABLE, Row, World, undone
 

@@ -141,7 +141,7 @@ CLOCK = """
         return {}
 """
 FOUND = """
-    from blueprints.http.resources.plugins.discovery import discover
+    from gatepost.collections.plugins.discovery import discover
 
     found = discover()
     print(type(found.collections["comments"]).__module__, *(one.path for one in found.routes["clock"].endpoints))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from argon2.exceptions import HashingError
 
-from blueprints.http.security import passwords
+from gatepost.http.security import passwords
 from tests.databases import new_database
 from tests.running import Instance
 

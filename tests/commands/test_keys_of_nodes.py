@@ -10,7 +10,7 @@ from itertools import product
 import jwt
 import pytest
 
-from blueprints.http.security.keys import Keys
+from gatepost.http.security.keys import Keys
 from tests.databases import new_database
 from tests.running import PASSWORD, Instance, wait_until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.security.keys import create_key_file
+from gatepost.http.security.keys import create_key_file
 from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.running import Instance, wait_until

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.resources.plugins.places import place_in
+from gatepost.collections.plugins.places import place_in
 from tests.databases import new_database
 from tests.plugin_apps import installed, write_sample
 from tests.running import Instance

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from blueprints.commands.context import migrations
-from blueprints.http.auditing.trail import sealer
-from blueprints.http.security.keys import Keys
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.security.keys import Keys
 from models import moving
 from models.base import Rows
 from models.contents import contents

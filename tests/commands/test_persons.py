@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from blueprints.http.operations.logs import JsonFormatter
+from gatepost.http.operations.logs import JsonFormatter
 from models.base import Rows, now
 from models.engine.errors import Erased
 from models.tables import audit, erasure, job_chunk

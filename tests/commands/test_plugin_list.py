@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
 from blueprints.commands.policy import folders
-from blueprints.http.resources.plugins import entry_points
+from gatepost.collections.plugins import entry_points
 from tests.running import Instance, just_started
 
 EVERYTHING = '''

@@ -12,8 +12,8 @@ import pytest
 
 from blueprints.commands.plugin.names import CLASSES, SETTINGS, Names
 from blueprints.commands.plugin.scaffold import FILES, files
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins import tables
+from gatepost.collections.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies import SHIPPED, load

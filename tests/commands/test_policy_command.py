@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from app import create_app
 from blueprints.commands.policy import folders as policy_files
 from blueprints.commands.policy.group import policy
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from models.base import Rows
 from models.engine.connect import open_database
 from models.tables import share

@@ -18,7 +18,7 @@ import pytest
 
 from blueprints.commands import printing
 from blueprints.commands.printing import json_visible, lines_visible, visible
-from blueprints.http.operations.logs import JsonFormatter
+from gatepost.http.operations.logs import JsonFormatter
 from models.base import Rows, new_id, now
 from models.engine.connect import open_database
 from models.tables.article import Article

@@ -145,7 +145,7 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
     url = new_database(dialect, request, migrated=False)
     made = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url, "GATEPOST_POOL_SIZE": "8"}).made()
     asked: dict[str, Any] = {}
-    monkeypatch.setattr("blueprints.http.servers.granian.server.serve", lambda app, **options: asked.update(options))
+    monkeypatch.setattr("gatepost.servers.granian.server.serve", lambda app, **options: asked.update(options))
     assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
     assert (asked["workers"], asked["threads"]) == (2, threads)
     monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: asked.update(options))

@@ -12,17 +12,17 @@ from typing import Any
 import click
 
 from blueprints.commands.lazy import loaded
-from blueprints.http.pipeline.browsers import REQUEST_HEADERS
-from blueprints.http.protocol.problems import CATALOGUE
-from blueprints.http.reading.filters import parameter
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.resources.registry import Registry
+from gatepost.collections.collection import Collection
+from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.registry import Registry
+from gatepost.http.pipeline.browsers import REQUEST_HEADERS
+from gatepost.http.protocol.problems import CATALOGUE
+from gatepost.http.reading.filters import parameter
 from gatepost_start.command import cli
 from policies import SHIPPED, Policy, load
 from settings import DECLARED, PREFIX
 from tests.docs.reference import Table
-from tests.running import ROOT
+from tests.running import ROOT, SERVICE
 
 HEADER = re.compile(
     r"[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z0-9]*)+|Accept|Allow|Deprecation|ETag|Link|Location|RateLimit|Sunset|Vary")
@@ -182,7 +182,7 @@ def _scopes() -> Table:
 def headers() -> tuple[frozenset[str], frozenset[str]]:
     """The headers that the code reads of requests, and the others that it names: those of answers."""
     read, named = set(REQUEST_HEADERS.split(", ")), set()
-    for file in (ROOT / "app.py", *(ROOT / "blueprints").rglob("*.py")):
+    for file in (ROOT / "app.py", *SERVICE):
         text = file.read_text(encoding="utf-8")
         named |= {node.value for node in ast.walk(ast.parse(text))
                   if isinstance(node, ast.Constant) and isinstance(node.value, str) and HEADER.fullmatch(node.value)}

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from blueprints.commands.lazy import loaded
-from blueprints.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
+from gatepost.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
 from gatepost_start.command import cli
 from settings import DECLARED
 from tests.docs.documents import DOCUMENTS, anchors, blocks, links, matches, named, prose, typed
@@ -122,7 +122,7 @@ def test_the_design_names_every_stage_of_a_request_in_its_order():
 
 def test_the_design_names_every_room():
     design = TEXTS[ROOT / "docs" / "design.md"]
-    rooms = [folder for top in ("blueprints/http", "models", "policies") for folder in (ROOT / top).iterdir()
+    rooms = [folder for top in ("gatepost/http", "models", "policies") for folder in (ROOT / top).iterdir()
              if (folder / "__init__.py").is_file()]
     assert not [room.name for room in rooms if f"`{room.name}`" not in design]
 

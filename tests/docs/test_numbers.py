@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from blueprints.http.credentials import sessions
-from blueprints.http.operations import limits
-from blueprints.http.pipeline import idempotency, uri
-from blueprints.http.protocol import json_body, problems
-from blueprints.http.reading import envelopes, query
-from blueprints.http.security import cursors, passwords
-from blueprints.http.writing import sharing
 from blueprints.tokens import Tokens
+from gatepost.http.credentials import sessions
+from gatepost.http.operations import limits
+from gatepost.http.pipeline import idempotency, uri
+from gatepost.http.protocol import json_body, problems
+from gatepost.http.reading import envelopes, query
+from gatepost.http.security import cursors, passwords
+from gatepost.http.writing import sharing
 from settings import Settings
 from tests.running import ROOT
 

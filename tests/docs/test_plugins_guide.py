@@ -17,11 +17,11 @@ import pytest
 from marshmallow import Schema, fields
 
 import gatepost
-from blueprints.http.reading.readable import Readable
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.writing.writable import Writable
 from gatepost import testing
+from gatepost.collections.collection import Collection
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.reading.readable import Readable
+from gatepost.http.writing.writable import Writable
 from tests.running import PASSWORD, ROOT, Instance
 
 GUIDE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ from flask import Flask
 from jsonschema_rs import Draft202012Validator, ValidationErrorKind
 from werkzeug.test import TestResponse
 
-from blueprints.http.description.document import document
-from blueprints.http.description.headers import EVERYWHERE
-from blueprints.http.request.call import Discovered, Services
+from gatepost.http.openapi.document import document
+from gatepost.http.openapi.headers import EVERYWHERE
+from gatepost.http.request.call import Discovered, Services
 
 PROBLEM = "application/problem+json"
 # OpenAPI has another place for these, or they are for browsers, caches and connections and not for programs.

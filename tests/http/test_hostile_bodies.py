@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.protocol import json_body
-from blueprints.http.protocol.problems import MOST_FAULTS, Problem
-from blueprints.http.schemas import file_formats
-from blueprints.http.schemas.fields import StrictSchema
+from gatepost.http.protocol import json_body
+from gatepost.http.protocol.problems import MOST_FAULTS, Problem
+from gatepost.http.schemas import file_formats
+from gatepost.http.schemas.fields import StrictSchema
 
 
 class Name(str):

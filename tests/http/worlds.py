@@ -16,8 +16,8 @@ from flask import Flask
 from blueprints.http.history.live_rows import compare_rows
 from blueprints.http.history.live_scope import Scope
 from blueprints.http.history.row_changes import RowChange, RowChanges
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import guest, principal_of
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import guest, principal_of
 from models.base import Record
 from models.tables.article import Article
 from models.tables.audience import Counts

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 import yaml
 
-from blueprints.http.servers.activation import GRACE
+from gatepost.servers.activation import GRACE
 from settings import DECLARED, PREFIX, Settings
 from tests.incidents.proxies import DEPLOY, newer_caddy, program
 from tests.running import GATEPOST, PASSWORD, ROOT, Instance, Served

@@ -18,7 +18,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from blueprints.http.pipeline import responses
+from gatepost.http.pipeline import responses
 from gatepost.testing import log_in
 from models.base import Rows
 from models.engine.connect import open_database

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from flask import Flask
 
-from blueprints.http.operations import pulse
-from blueprints.http.pipeline import stages
-from blueprints.http.pipeline.application import NotReady
+from gatepost.http.operations import pulse
+from gatepost.http.pipeline import stages
+from gatepost.http.pipeline.application import NotReady
 from tests.apps import close, make_app, new_instance
 from tests.databases import Server, new_database
 from tests.running import wait_until

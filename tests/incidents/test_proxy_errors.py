@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from openapi_schema_validator import OAS31Validator
 
-from blueprints.http.protocol.problems import CATALOGUE
+from gatepost.http.protocol.problems import CATALOGUE
 from tests.databases import free_port
 from tests.incidents.proxies import HOST, PROXIES, ask, behind
 from tests.running import Instance, Served

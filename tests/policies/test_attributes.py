@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from blueprints.http.request import environment
+from gatepost.http.request import environment
 from policies import Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.syntax import attributes

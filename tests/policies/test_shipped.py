@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.case_run import Coverage, run

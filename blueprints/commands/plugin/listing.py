@@ -12,9 +12,9 @@ from blueprints.commands.context import load_settings
 from blueprints.commands.instance import database_of, sentences
 from blueprints.commands.plugins import wrong_with_command
 from blueprints.commands.printing import echo, visible
-from blueprints.http.resources.plugins import tables
-from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.installed import Installed, installed
+from gatepost.collections.plugins import tables
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.installed import Installed, installed
 from models.engine.database import Database
 from models.migrate import pending, written
 from settings import SettingError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Self
 
-from blueprints.http.resources.registry import Registry
+from gatepost.collections.registry import Registry
 from policies import SHIPPED
 from settings import DECLARED, Setting
 from settings.plugins import clash

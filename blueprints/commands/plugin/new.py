@@ -11,8 +11,8 @@ import click
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
 from blueprints.commands.printing import echo
-from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.discovery import discover
 
 
 @click.command("new")

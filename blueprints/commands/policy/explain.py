@@ -24,12 +24,12 @@ from blueprints.commands.printing import echo, echo_json
 from blueprints.http.questions.circumstances import CircumstancesSchema, environment
 from blueprints.http.questions.names import Names
 from blueprints.http.questions.predicted import EXPECTED, Prediction, Question, predict
-from blueprints.http.request.access import Access
-from blueprints.http.request.call import Call
-from blueprints.http.request.endpoint import Endpoint
-from blueprints.http.request.identity import guest, principal_of
-from blueprints.http.request.meant import meant
-from blueprints.http.resources.collection import Collection
+from gatepost.collections.collection import Collection
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Call
+from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.request.identity import guest, principal_of
+from gatepost.http.request.meant import meant
 from models.base import Rows, read_id
 from models.tables.tenant import Tenant
 from models.tables.user import User
@@ -38,7 +38,7 @@ from policies.explaining.explanation import DEPENDS
 from policies.wording.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from blueprints.http.request.call import Services
+    from gatepost.http.request.call import Services
 
 
 _NO_ENDPOINT = Endpoint(name="none", method="GET", path="/", handler=lambda call: None,

@@ -42,7 +42,7 @@ from settings import SettingError
 from settings.declared import DATABASE
 
 if TYPE_CHECKING:
-    from blueprints.http.resources.registry import Registry
+    from gatepost.collections.registry import Registry
 
 SHIPPED_WORD = "shipped"
 _IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy of what is in force
@@ -158,10 +158,10 @@ def named(word: str) -> Path:
 def registry() -> Registry:
     """The installed collections: the words that rules may use, and the rules that plugins ship."""
     # Imported late: a plugin that cannot be imported must not stop the commands that do without.
-    with importing("blueprints.http.resources.plugins.discovery"):
+    with importing("gatepost.collections.plugins.discovery"):
         try:
-            from blueprints.http.resources.plugins.contents import PluginError
-            from blueprints.http.resources.plugins.discovery import discover
+            from gatepost.collections.plugins.contents import PluginError
+            from gatepost.collections.plugins.discovery import discover
         except ImportError as error:
             raise click.ClickException(f"The collections cannot be imported: {error}") from error
         try:

@@ -14,7 +14,7 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import counted
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import overwrite_option, private_file
-from blueprints.http.schemas.file_formats import CSV, write
+from gatepost.http.schemas.file_formats import CSV, write
 from models.tables.reviews import Account, accounts, active_of
 from policies.usage.holdings import Holding, Holdings
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from policies import Finding, Policy
 
 if TYPE_CHECKING:
-    from blueprints.http.resources.registry import Registry
+    from gatepost.collections.registry import Registry
 
 # Every collection has these, and many leave them to who may do everything.
 _OFTEN_LEFT = ("export", "import", "manage", "share")

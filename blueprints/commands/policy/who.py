@@ -16,7 +16,7 @@ from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo
 from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
 from blueprints.http.questions.circumstances import fixed
-from blueprints.http.request.meant import meant
+from gatepost.http.request.meant import meant
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
 from models.records.columns import reader

@@ -9,8 +9,8 @@ from typing import Any
 from flask import Response
 
 from gatepost import Call, Problem
+from gatepost.collections.asking import ask
 
-from ...http.resources.asking import ask
 from ...policy_history import LEFT_OUT
 from ..frame import page, routes, show, texts
 from .differing import differing

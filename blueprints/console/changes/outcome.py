@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from blueprints.http.questions.names import USERS, Names, shown_to
 from gatepost import Call
-
-from ...http.questions.names import USERS, Names, shown_to
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
 _KINDS = {"+": MORE, "-": LESS, "~": OTHER, "?": UNDECIDED}

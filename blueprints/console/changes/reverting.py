@@ -8,10 +8,10 @@ from typing import Any
 
 from flask import Response
 
+from blueprints.http.history.change import replacing
 from gatepost import Call, Problem
+from gatepost.collections.asking import ask
 
-from ...http.history.change import replacing
-from ...http.resources.asking import ask
 from ..forms import typed
 from ..frame import drawn_again, page, routes, see_other, show
 from .drafts import FilesSchema, FilesToApplySchema

@@ -10,10 +10,10 @@ from typing import Any
 from flask import Response, g
 
 from gatepost import Call, Message, Problem, StrictSchema
+from gatepost.collections.asking import ask
+from gatepost.http.request.endpoint import Endpoint
 from models.engine.errors import RowError
 
-from ...http.request.endpoint import Endpoint
-from ...http.resources.asking import ask
 from ...policy_changes import routes as policy_changes
 from ...policy_changes.files import fault_of
 from ...policy_history import LEFT_OUT

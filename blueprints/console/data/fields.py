@@ -11,12 +11,12 @@ from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
 from werkzeug.datastructures import MultiDict
 
+from blueprints.http.questions.names import TITLES
 from gatepost import Call, Collection, Email, Line, Message, NewPassword, Problem, Reference, Text, Time
+from gatepost.http.credentials.step_up import CurrentPassword
+from gatepost.http.writing.sharing import Grantee
 from models.records.columns import RoleField
 
-from ...http.credentials.step_up import CurrentPassword
-from ...http.questions.names import TITLES
-from ...http.writing.sharing import Grantee
 from ..amounts import Amounts
 from ..naming import Row, names_of
 from .words import field_called

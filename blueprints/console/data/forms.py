@@ -13,12 +13,12 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import MultiDict
 
+from blueprints.http.questions.names import Names, shown_to
 from gatepost import Call, Collection, Endpoint, Problem, Reference
+from gatepost.http.credentials.console_sessions import member
+from gatepost.http.credentials.step_up import CurrentPassword
+from gatepost.http.writing.sharing import Grantee
 
-from ...http.credentials.console_sessions import member
-from ...http.credentials.step_up import CurrentPassword
-from ...http.questions.names import Names, shown_to
-from ...http.writing.sharing import Grantee
 from ..forms import asks_again, form, typed
 from ..frame import drawn_again, page, routes, see_other, show
 from ..naming import PERSON, found, names_of, sentence

@@ -7,11 +7,11 @@ from typing import Any
 
 from flask import Response
 
+from blueprints.http.questions.names import title
 from gatepost import Call, Collection, Endpoint, Problem
+from gatepost.collections.asking import ask, asked
+from gatepost.http.credentials.console_sessions import member
 
-from ...http.credentials.console_sessions import member
-from ...http.questions.names import title
-from ...http.resources.asking import ask, asked
 from ..frame import page, routes, show, texts
 from ..naming import PERSON, names_of, sentence
 from .fields import LONG, OWN, shown

@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem
+from gatepost.collections.asking import ask
+from gatepost.http.credentials.console_sessions import member
+from gatepost.http.openapi.operations import operation_id
+from gatepost.http.reading.filters import parameter
 
-from ...http.credentials.console_sessions import member
-from ...http.description.operations import operation_id
-from ...http.reading.filters import parameter
-from ...http.resources.asking import ask
 from ..frame import page, routes, show, texts
 from ..naming import found, sentence, title_parameter
 from .fields import FLAG, OWN, OWNER, choices, currencies, kind_of, shown, summary

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatepost import Call
-
-from ...http.resources.asking import ask
+from gatepost.collections.asking import ask
 
 MOST = 100  # ids of one question
 

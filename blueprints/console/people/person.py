@@ -8,12 +8,12 @@ from typing import Any, cast
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem
+from gatepost.collections.asking import ask, asked
+from gatepost.http.credentials import console_sessions
+from gatepost.http.credentials.console_sessions import member
+from gatepost.http.credentials.step_up import FIELD
 from models.base import read_id
 
-from ...http.credentials import console_sessions
-from ...http.credentials.console_sessions import member
-from ...http.credentials.step_up import FIELD
-from ...http.resources.asking import ask, asked
 from ..data.listed import Kind, possible
 from ..forms import form, typed, with_commas
 from ..frame import LOGIN, drawn_again, page, routes, see_other, show

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from flask import Response
 
 from gatepost import Call, Problem
+from gatepost.collections.asking import ask
+from gatepost.http.credentials.console_sessions import member
 
-from ...http.credentials.console_sessions import member
-from ...http.resources.asking import ask
 from ..frame import page, routes, show, texts
 from ..naming import sentence
 from .listed import PEOPLE, ways

@@ -9,10 +9,10 @@ from typing import Any, cast
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Message, Problem, now
+from gatepost.collections.asking import ask
+from gatepost.http.credentials.console_sessions import member
 from models.engine.errors import TimedOut, Unavailable
 
-from ...http.credentials.console_sessions import member
-from ...http.resources.asking import ask
 from ..amounts import Amounts, ago
 from ..data.listed import Kind, possible
 from ..forms import form

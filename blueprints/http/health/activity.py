@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING
 
 from flask import Request, Response, g
 
+from gatepost.http.operations.metrics import BUCKETS
+from gatepost.http.protocol import trace
 from models.base import later, now
 from models.tables.activity import ANSWERED, FAILED, KEPT, LIMITED, REFUSED, note_requests
 
-from ..operations.metrics import BUCKETS
-from ..protocol import trace
-
 if TYPE_CHECKING:
+    from gatepost.http.operations.logs import Answered
     from models.engine.database import Database
-
-    from ..operations.logs import Answered
 
 EVERY = 10.0  # seconds between two times at which counts are stored
 APART = ("/api/health", "/console", "/docs", "/metrics")  # with which the paths begin that are not counted

@@ -9,6 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from gatepost.http.operations.addresses import UnreadableAddresses
+from gatepost.http.operations.pulse import PATIENCE, Beat
+from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
+from gatepost.http.security.known_keys import WrongKeys
 from models.base import now
 from models.engine.database import Database
 from models.migrate import obstacle
@@ -19,11 +23,6 @@ from models.tables.instance import the_instance
 from models.tables.job import Backlog
 from models.tables.tenant import Tenant
 from settings import Settings
-
-from ..operations.addresses import UnreadableAddresses
-from ..operations.pulse import PATIENCE, Beat
-from ..security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
-from ..security.known_keys import WrongKeys
 
 NO_DISK = 2**20  # bytes below which a row of a common size cannot be written
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write

@@ -10,6 +10,8 @@ from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from gatepost.http.operations.pulse import Pulse
+from gatepost.http.security.keys import Keys
 from models.base import now
 from models.engine.database import Database
 from models.engine.errors import RowError
@@ -19,8 +21,6 @@ from models.tables.job import backlog
 from models.tables.sizes import length_of_files, lengths
 from settings import LiveSettings
 
-from ..operations.pulse import Pulse
-from ..security.keys import Keys
 from . import checks
 from .checks import State
 

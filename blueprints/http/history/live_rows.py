@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
 
+from gatepost.http.reading.readable import Readable
 from models.base import is_id
 from models.engine.database import Database
 from models.engine.errors import TimedOut
@@ -27,7 +28,6 @@ from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import conjunction
 from policies.syntax.roles import GUEST
 
-from ..reading.readable import Readable
 from .live_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, ways
 from .live_scope import Scope
 from .row_changes import NotCounted, RowChange, RowChanges

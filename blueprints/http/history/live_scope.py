@@ -8,15 +8,14 @@ from typing import Any
 
 import peewee as pw
 
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request.access import Access
+from gatepost.http.request.active import active
 from models.base import Record, Rows, now
 from models.engine.prepared import Bind
 from models.tables.audience import Audience
 from models.tables.user import User
 from policies.evaluation.sql import not_true
-
-from ..reading.readable import Readable
-from ..request.access import Access
-from ..request.active import active
 
 Reads = frozenset[tuple[str, str]]
 """What conditions look at: `("obj", "department")`, `("sub", "groups")`."""

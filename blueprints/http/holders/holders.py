@@ -15,6 +15,9 @@ from typing import Any, cast
 
 import peewee as pw
 
+from gatepost.http.request.access import Access, Narrowing
+from gatepost.http.request.active import active, is_active
+from gatepost.http.request.meant import Meant
 from models.base import Record, Rows
 from models.engine.database import Database
 from models.tables import share
@@ -41,9 +44,6 @@ from policies.syntax.expression import (
 from policies.syntax.roles import ADMIN, GUEST
 from policies.syntax.rules import Rule
 
-from ..request.access import Access, Narrowing
-from ..request.active import active, is_active
-from ..request.meant import Meant
 from .on_users import OnUsers, names_one
 
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see

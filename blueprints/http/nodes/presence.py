@@ -6,14 +6,13 @@ import os
 import socket
 from pathlib import Path
 
+from gatepost.http.operations import program
+from gatepost.http.security.keys import Keys, fingerprints, prepared_fingerprint
 from models.base import new_id, now
 from models.engine.database import Database
 from models.tables import node
 from models.tables.node import Node
 from policies.loading.watch import Watcher
-
-from ..operations import program
-from ..security.keys import Keys, fingerprints, prepared_fingerprint
 
 EVERY = 5.0  # seconds between two times at which a process writes its row
 _LONGEST_ERROR = 500  # characters

@@ -11,18 +11,17 @@ from zoneinfo import ZoneInfo
 
 from marshmallow import ValidationError, fields
 
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Fault, Problem, not_found
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Call, Peer
+from gatepost.http.schemas.fields import Line, StrictSchema, length, one_of
+from gatepost.http.schemas.parameters import ListParameter
 from models.base import Rows
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.syntax.addresses import LONGEST, normalized
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
 from policies.wording.suggestions import nearest
-
-from ..protocol.messages import Message
-from ..protocol.problems import Fault, Problem, not_found
-from ..request.access import Access
-from ..request.call import Call, Peer
-from ..schemas.fields import Line, StrictSchema, length, one_of
-from ..schemas.parameters import ListParameter
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gatepost.http.request.call import Call
+from gatepost.http.writing.writable import Writable
 from models.base import is_id
 from policies.explaining.facts import Called
-
-from ..request.call import Call
-from ..writing.writable import Writable
 
 USERS = "users"
 TITLES = ("title", "name", "subject")  # columns that say what a row is; the first that there is counts

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatepost.collections.collection import Collection
+from gatepost.http.protocol.problems import Problem, read_only
+from gatepost.http.reading.readable import Values
+from gatepost.http.request.call import Call
+from gatepost.http.schemas.validation import load_body
+from gatepost.http.writing.writable import Writable
 from models.base import new_row
-
-from ..protocol.problems import Problem, read_only
-from ..reading.readable import Values
-from ..request.call import Call
-from ..resources.collection import Collection
-from ..schemas.validation import load_body
-from ..writing.writable import Writable
 
 
 def stamped(collection: Collection, call: Call) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gatepost.http.protocol.problems import not_found
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request.call import Call
+from gatepost.http.request.reasons import hidden_of
+from gatepost.http.schemas.fields import Line
 from models.base import Rows, is_id, with_read_id
 from models.tables.user import User
 
-from ..protocol.problems import not_found
-from ..reading.readable import Readable
-from ..request.call import Call
-from ..request.reasons import hidden_of
-from ..schemas.fields import Line
 from .names import USERS, title
 
 

@@ -12,21 +12,21 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gatepost.collections.collection import Collection
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Problem, not_found
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Call
+from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.request.meant import Meant
+from gatepost.http.writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
+from gatepost.http.writing.writable import Writable
 from policies import ALWAYS
 from policies.explaining.explain import explain
 from policies.explaining.explanation import ALLOWED, DEPENDS, MARK, REFUSED, Explanation
 from policies.explaining.facts import Called, nameless
 from policies.syntax.attributes import ENVIRONMENT
 
-from ..protocol.messages import Message
-from ..protocol.problems import Problem, not_found
-from ..request.access import Access
-from ..request.call import Call
-from ..request.endpoint import Endpoint
-from ..request.meant import Meant
-from ..resources.collection import Collection
-from ..writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
-from ..writing.writable import Writable
 from .new_rows import said_by_body, stamped
 
 HIDDEN = "hidden"

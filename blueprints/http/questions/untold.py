@@ -10,15 +10,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Call, Peer
+from gatepost.http.request.reasons import hidden_of
 from models.base import Rows, is_id
 from models.tables import share
 from models.tables.user import User
 
-from ..protocol.messages import Message
-from ..protocol.problems import Problem
-from ..request.access import Access
-from ..request.call import Call, Peer
-from ..request.reasons import hidden_of
 from .predicted import Prediction
 
 _ID = re.compile(r"(user:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)

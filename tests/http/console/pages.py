@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from blueprints.http.request.identity import hashed
+from gatepost.http.request.identity import hashed
 from gatepost.testing import log_in
 from models.base import Rows, later, new_id
 from models.tables.session import CONSOLE, Session

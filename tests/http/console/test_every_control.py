@@ -14,7 +14,7 @@ from flask import Flask
 from werkzeug.routing import RequestRedirect
 from werkzeug.test import TestResponse
 
-from blueprints.http.request.endpoint import Endpoint
+from gatepost.http.request.endpoint import Endpoint
 from models.tables.audit import Audit
 from tests.apps import NO_ROW, Given
 from tests.databases import undone

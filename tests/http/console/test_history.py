@@ -10,7 +10,7 @@ from blueprints.console.changes.differing import GAP, GONE, MOST_COMPARED, MOST_
 from blueprints.console.changes.history import _PAGE
 from blueprints.console.changes.outcome import Changes, Turn, Who
 from blueprints.http.history.ledger import Ledger
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
 from models.base import new_id
 from models.engine.connect import open_database
 from models.migrate import upgrade

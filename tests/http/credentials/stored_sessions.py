@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blueprints.http.credentials import sessions
+from gatepost.http.credentials import sessions
 from models.base import Rows, later
 from models.tables.session import Session
 from models.tables.user import User

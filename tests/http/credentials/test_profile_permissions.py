@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 import jwt
 import pytest
 
-from blueprints.http.request.environment import RequestEnvironment
-from blueprints.http.request.identity import service_token
+from gatepost.http.request.environment import RequestEnvironment
+from gatepost.http.request.identity import service_token
 from tests.apps import PASSWORD, Caller
 
 IN_THE_MORNING = {"stats.csv": "p, user, stats.view, office_hours, allow"}

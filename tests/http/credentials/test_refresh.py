@@ -9,10 +9,10 @@ from threading import Barrier
 
 import pytest
 
-from blueprints.http.operations import counters
-from blueprints.http.operations.limits import Limits
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.request.identity import principal_of
+from gatepost.http.operations import counters
+from gatepost.http.operations.limits import Limits
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.request.identity import principal_of
 from models.base import later
 from models.tables.audit import Audit, of_tenant
 from models.tables.session import KEPT, Session

@@ -10,8 +10,8 @@ from threading import Barrier
 
 import pytest
 
-from blueprints.http.credentials import sessions
-from blueprints.http.operations.limits import Limits
+from gatepost.http.credentials import sessions
+from gatepost.http.operations.limits import Limits
 from models.base import Rows, later
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant

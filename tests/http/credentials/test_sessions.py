@@ -13,12 +13,12 @@ import jwt
 import pytest
 from argon2.exceptions import VerificationError
 
-from blueprints.http.credentials import guessing, sessions
-from blueprints.http.operations import counters
-from blueprints.http.operations.limits import Limits
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import principal_of
-from blueprints.http.security import access_tokens, passwords
+from gatepost.http.credentials import guessing, sessions
+from gatepost.http.operations import counters
+from gatepost.http.operations.limits import Limits
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import principal_of
+from gatepost.http.security import access_tokens, passwords
 from models.engine.errors import Contended
 from models.tables.audit import Audit, of_tenant
 from models.tables.user import User

@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from blueprints.http.credentials import step_up
-from blueprints.http.operations import counters
-from blueprints.http.operations.limits import Limits
-from blueprints.http.request.identity import service_token
+from gatepost.http.credentials import step_up
+from gatepost.http.operations import counters
+from gatepost.http.operations.limits import Limits
+from gatepost.http.request.identity import service_token
 from models.base import later
 from models.tables.audit import Audit, of_tenant
 from models.tables.service_token import ServiceToken

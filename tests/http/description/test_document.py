@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from openapi_spec_validator import validate
 
-from blueprints.http.description import document as described_by
-from blueprints.http.description.document import Served, _document, document
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.openapi import document as described_by
+from gatepost.http.openapi.document import Served, _document, document
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.rules import edit

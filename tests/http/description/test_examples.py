@@ -7,10 +7,10 @@ import json
 import pytest
 
 from app import create_app
-from blueprints.http.description.document import document
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.schemas.documented import IN_THE_DEMO, example_id
 from blueprints.testing.serving import log_in
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.openapi.document import document
+from gatepost.http.schemas.documented import IN_THE_DEMO, example_id
 from models.tables.user import User
 from tests.apps import close
 from tests.http.held import HeldClient

@@ -10,9 +10,9 @@ from marshmallow import fields
 from marshmallow.validate import OneOf
 from openapi_spec_validator import validate
 
-from blueprints.http.description.document import document
-from blueprints.http.resources.plugins.discovery import discover
 from gatepost import Line, Routes
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.openapi.document import document
 from tests.http.resources.letters.letters import Letters, LetterSchema
 
 

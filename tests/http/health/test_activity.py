@@ -10,8 +10,8 @@ import pytest
 
 from blueprints.http.health import activity
 from blueprints.http.health.activity import BOUNDS, Activity, quantile, this_minute
-from blueprints.http.operations.housekeeping import delete_expired
-from blueprints.http.protocol.problems import Problem
+from gatepost.http.operations.housekeeping import delete_expired
+from gatepost.http.protocol.problems import Problem
 from models.base import DAY, later
 from models.engine.connect import open_database
 from models.engine.errors import Unavailable
@@ -101,7 +101,7 @@ def test_a_request_is_answered_refused_limited_or_failed(app, given, outcomes, m
         assert found == outcome and 0 < seconds < 60
         outcomes.clear()
     with monkeypatch.context() as patched:
-        patched.setattr("blueprints.http.pipeline.limiting.spend_by_address", limited)
+        patched.setattr("gatepost.http.pipeline.limiting.spend_by_address", limited)
         assert guest.get("/api/articles").status_code == 429
     with monkeypatch.context() as patched:
         patched.setattr(type(services.database), "transact", away)

@@ -12,7 +12,7 @@ import pytest
 
 from blueprints.http.history import ledger as ledgers
 from blueprints.http.history.ledger import WAITING, Ledger
-from blueprints.http.request import audit
+from gatepost.http.request import audit
 from models.base import later, now
 from models.tables import policy_version
 from models.tables.audit import Audit, Retention, of_tenant

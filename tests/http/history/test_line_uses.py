@@ -6,7 +6,7 @@ import pytest
 
 from blueprints.http.history import line_uses
 from blueprints.http.history.line_uses import LineUses
-from blueprints.http.request.identity import guest
+from gatepost.http.request.identity import guest
 from gatepost.testing import log_in
 from models.base import DAY, later
 from models.engine.errors import Unavailable

@@ -11,8 +11,8 @@ from flask import Flask
 
 from blueprints.http.history import live_rows
 from blueprints.http.history.row_changes import RowChange
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import principal_of
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import principal_of
 from models.base import Rows
 from models.engine.errors import TimedOut
 from models.tables.audience import Audience, Counts

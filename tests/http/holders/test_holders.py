@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from blueprints.http.holders.holders import Holders, ranks
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import guest, principal_of
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import guest, principal_of
 from models.lists import paging
 from models.lists.keyset import Key, sort_order
 from models.tables.share import Share, of_object

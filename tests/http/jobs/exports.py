@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from blueprints.http.operations import housekeeping
+from gatepost.http.operations import housekeeping
 from models.tables.article import Article
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from blueprints.http.jobs import hooks
-from blueprints.http.jobs.hooks import Clock, Hook, every, on, tick_of
-from blueprints.http.request import events
-from blueprints.http.resources.collection import Collection
-from blueprints.http.resources.plugins.declarations import unknown_event
-from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.serving import run_jobs
 from gatepost import Problem
+from gatepost.collections.collection import Collection
+from gatepost.collections.plugins.declarations import unknown_event
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request import events
+from gatepost.jobs import hooks
+from gatepost.jobs.hooks import Clock, Hook, every, on, tick_of
 from models.tables.audit import Audit
 from models.tables.category import Category
 from models.tables.job import Job

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from blueprints.http.jobs import requests, task
-from blueprints.http.operations import housekeeping
+from gatepost.http.operations import housekeeping
+from gatepost.jobs import requests, task
 from models.base import Rows, later, new_id
 from models.tables import job_queue
 from models.tables.article import Article

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from blueprints.http.jobs import lease
-from blueprints.http.jobs import runner as running
-from blueprints.http.jobs.lease import Lease
-from blueprints.http.jobs.runner import Runner, back_off
-from blueprints.http.jobs.task import Cause, Stopped, Task
-from blueprints.http.protocol.problems import Problem
+from gatepost.http.protocol.problems import Problem
+from gatepost.jobs import lease
+from gatepost.jobs import runner as running
+from gatepost.jobs.lease import Lease
+from gatepost.jobs.runner import Runner, back_off
+from gatepost.jobs.task import Cause, Stopped, Task
 from models.base import Rows, later
 from models.engine.errors import AlreadyExists, Unavailable
 from models.tables import job_queue
@@ -231,7 +231,7 @@ def test_who_has_lost_the_lease_changes_nothing(way, jobs):
 
 
 def test_a_running_job_that_is_cancelled_ends_between_batches(jobs, monkeypatch):
-    monkeypatch.setattr("blueprints.http.jobs.task.NOTED", 0)
+    monkeypatch.setattr("gatepost.jobs.task.NOTED", 0)
 
     def work(task):
         for batch in range(1, 10):

@@ -12,8 +12,8 @@ import pytest
 
 from blueprints.commands import doctor_checks
 from blueprints.http.health.checks import State
-from blueprints.http.jobs import files
-from blueprints.http.operations import housekeeping
+from gatepost.http.operations import housekeeping
+from gatepost.jobs import files
 from gatepost.testing import Caller
 from models.base import later, new_id, now
 from models.engine.errors import Unavailable
@@ -243,7 +243,7 @@ def test_storing_a_file_takes_no_turn_of_other_writers(services, editor, second_
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from blueprints.http.jobs import files
+from gatepost.jobs import files
 from models.tables import job_chunk
 from tests.apps import make_app
 

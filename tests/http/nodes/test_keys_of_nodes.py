@@ -9,7 +9,7 @@ import pytest
 
 from blueprints.http.health.checks import State
 from blueprints.http.nodes.survey import survey, without_key
-from blueprints.http.operations.program import described
+from gatepost.http.operations.program import described
 from models.base import new_id, now
 from models.engine.connect import open_database
 from models.tables import node

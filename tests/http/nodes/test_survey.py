@@ -6,8 +6,8 @@ import pytest
 
 from blueprints.http.nodes.presence import Presence
 from blueprints.http.nodes.survey import survey
-from blueprints.http.operations.program import described
-from blueprints.http.security.keys import fingerprints
+from gatepost.http.operations.program import described
+from gatepost.http.security.keys import fingerprints
 from models.base import new_id, now
 from models.tables import node
 from models.tables.node import ALIVE, Node, alive, places

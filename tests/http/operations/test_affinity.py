@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.operations import affinity
+from gatepost.http.operations import affinity
 from tests.incidents.load import SERVERS
 from tests.running import Instance, Served
 

@@ -7,8 +7,8 @@ from queue import Queue
 
 import pytest
 
-from blueprints.http.operations import background
-from blueprints.http.operations.background import Background, Chore
+from gatepost.http.operations import background
+from gatepost.http.operations.background import Background, Chore
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from marshmallow import Schema
 
-from blueprints.http.operations.deprecation import Deprecation
+from gatepost.http.operations.deprecation import Deprecation
 from models.tables.deprecated_use import uses
 from tests.apps import close, make_app, shipped_anew
 from tests.databases import new_database

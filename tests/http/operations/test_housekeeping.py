@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from blueprints.http.operations.housekeeping import end_retention
+from gatepost.http.operations.housekeeping import end_retention
 from models.base import Rows, later, new_id, now
 from models.records import bulk
 from models.tables import load

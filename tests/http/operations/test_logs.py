@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.http.operations import logs
-from blueprints.http.operations.logs import LONGEST, OFTEN, JsonFormatter, Repetitions
+from gatepost.http.operations import logs
+from gatepost.http.operations.logs import LONGEST, OFTEN, JsonFormatter, Repetitions
 from tests.apps import PASSWORD, Given, close, make_app, new_instance
 from tests.databases import new_database
 from tests.running import Instance

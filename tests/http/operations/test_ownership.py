@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from blueprints.http.operations import ownership
-from blueprints.http.operations.ownership import Ownership
+from gatepost.http.operations import ownership
+from gatepost.http.operations.ownership import Ownership
 from models.base import Rows
 from models.tables.article import Article
 from tests.apps import Caller

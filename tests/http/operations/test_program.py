@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.operations import program
+from gatepost.http.operations import program
 
 
 def git(folder: Path, *words: str) -> str:

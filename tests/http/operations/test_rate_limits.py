@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.operations import counters, limits
-from blueprints.http.operations.limits import IMPORT_PIECE, JSON_PIECE, Limits
-from blueprints.http.pipeline import negotiation
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.request import identity
-from blueprints.http.request.call import Call
-from blueprints.http.writing import importing
+from gatepost.http.operations import counters, limits
+from gatepost.http.operations.limits import IMPORT_PIECE, JSON_PIECE, Limits
+from gatepost.http.pipeline import negotiation
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.request import identity
+from gatepost.http.request.call import Call
+from gatepost.http.writing import importing
 from models.base import new_id
 from models.engine.errors import Overloaded
 from settings import SettingError

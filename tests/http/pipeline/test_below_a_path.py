@@ -14,7 +14,7 @@ from werkzeug.test import Client
 from tests.apps import PASSWORD, Given, close, make_app, new_instance
 from tests.crawl import ADMIN, Crawl, Send, crawled
 from tests.databases import new_database
-from tests.running import ROOT
+from tests.running import ROOT, SERVICE
 
 BASE = "http://intranet.test/gate"
 PAGES = sorted((ROOT / "blueprints").rglob("*.html"))
@@ -115,7 +115,8 @@ def test_no_page_names_a_path_that_does_not_begin_with_that_of_the_service():
 
 
 def test_no_module_but_one_knows_how_a_path_becomes_one_of_clients():
-    told = {str(file.relative_to(ROOT / "blueprints")) for file in (ROOT / "blueprints").rglob("*.py")
+    told = {str(file.relative_to(ROOT)) for file in SERVICE
             if re.search(r"\.root_path|SCRIPT_NAME\"\] =|settings\.url\b|\[\"Location\"\] = f?\"|\"Location\": f?\"",
                          file.read_text("utf-8"))}
-    assert told == {"http/request/urls.py", "http/pipeline/application.py", "commands/server.py"}
+    assert told == {"gatepost/http/request/urls.py", "gatepost/http/pipeline/application.py",
+                    "blueprints/commands/server.py"}

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from blueprints.http.protocol.problems import CATALOGUE, Problem
+from gatepost.http.protocol.problems import CATALOGUE, Problem
 from models.engine.errors import (
     AlreadyExists,
     InvalidReference,
@@ -20,7 +20,7 @@ from models.engine.errors import (
 )
 from tests.apps import NO_ROW
 from tests.http.described import check_problem
-from tests.running import ROOT
+from tests.running import SERVICE
 
 # As docs/reference.md lists them, by hand.
 CONTRACT = {
@@ -50,7 +50,7 @@ CONTRACT = {
 def codes_in_the_code():
     """Yield the place and the code of every literal code given to `Problem`, `Fault` or `Conflict`."""
     places = {"Problem": 0, "Fault": 0, "Conflict": 1}
-    for path in sorted((ROOT / "blueprints").rglob("*.py")):
+    for path in SERVICE:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from blueprints.http.operations.limits import Limits
+from gatepost.http.operations.limits import Limits
 from models.engine.errors import Unavailable
 from tests.apps import NO_ROW, Scenario, scenarios
 from tests.http.described import check_problem

@@ -12,9 +12,9 @@ from werkzeug.datastructures import Headers
 from werkzeug.routing import MapAdapter
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from blueprints.http.pipeline.application import Application
+from gatepost.http.pipeline.application import Application
 
-SENTENCE = ("{} has changed: look at blueprints/http/pipeline/application.py and responses.py before setup.cfg lets "
+SENTENCE = ("{} has changed: look at gatepost/http/pipeline/application.py and responses.py before setup.cfg lets "
             "this version in")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.security.hidden_versions import hidden_version
-from blueprints.http.security.keys import Keys, new_master, rotate
+from gatepost.http.security.hidden_versions import hidden_version
+from gatepost.http.security.keys import Keys, new_master, rotate
 from models.tables.user import User
 
 RULES = "".join(f"p, support, user.{verb}, always, allow\n"

@@ -9,10 +9,10 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from blueprints.http.operations import limits
-from blueprints.http.operations.limits import Limits
-from blueprints.http.pipeline import idempotency
-from blueprints.http.pipeline.idempotency import LARGE
+from gatepost.http.operations import limits
+from gatepost.http.operations.limits import Limits
+from gatepost.http.pipeline import idempotency
+from gatepost.http.pipeline.idempotency import LARGE
 from models.base import Rows, later, now
 from models.tables.article import Article
 from models.tables.category import Category
@@ -296,7 +296,7 @@ def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_
 
 @pytest.mark.both_databases
 def test_keys_are_thrown_away_in_batches_once_they_have_expired(editor, given):
-    from blueprints.http.operations.housekeeping import delete_expired
+    from gatepost.http.operations.housekeeping import delete_expired
 
     body = {"title": "t", "slug": "kept-key", "body": "b"}
     expire_all(given)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from blueprints.http.description.headers import ANSWERED
+from gatepost.http.openapi.headers import ANSWERED
 from tests.apps import Scenario, close, make_app, new_instance, scenarios
 from tests.databases import new_database
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from blueprints.http.pipeline.idempotency import LARGE
+from gatepost.http.pipeline.idempotency import LARGE
 from models.base import new_id
 from tests.apps import PASSWORD
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.pipeline import idempotency
-from blueprints.http.request.identity import service_token
-from blueprints.http.security.keys import new_master
+from gatepost.http.pipeline import idempotency
+from gatepost.http.request.identity import service_token
+from gatepost.http.security.keys import new_master
 from gatepost.testing import log_in
 from models.base import Rows, later, new_id, now
 from models.tables import share

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.http.pipeline.uri import LONGEST
-from blueprints.http.protocol.json_body import MAX_DEPTH
+from gatepost.http.pipeline.uri import LONGEST
+from gatepost.http.protocol.json_body import MAX_DEPTH
 from tests.apps import Caller, close, make_app
 from tests.databases import new_database
 

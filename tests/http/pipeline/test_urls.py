@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.http.operations.deprecation import Deprecation
+from gatepost.http.operations.deprecation import Deprecation
 from tests.apps import Given, close, make_app, new_instance, shipped_anew
 from tests.databases import new_database
 

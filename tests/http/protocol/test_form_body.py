@@ -12,8 +12,8 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 from werkzeug.datastructures import MultiDict
 
-from blueprints.http.protocol.form_body import FORM, MOST_FIELDS, read_form
-from blueprints.http.protocol.problems import MOST_FAULTS, Problem
+from gatepost.http.protocol.form_body import FORM, MOST_FIELDS, read_form
+from gatepost.http.protocol.problems import MOST_FAULTS, Problem
 
 KNOWN = ("a", "name", "größe", "a b")
 # A part of a form: any bytes but the separator, with escapes that are whole, cut off, and no UTF-8.

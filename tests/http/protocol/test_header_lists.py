@@ -12,11 +12,11 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 
-from blueprints.http.pipeline.compression import _takes_gzip
-from blueprints.http.pipeline.negotiation import _takes
-from blueprints.http.protocol.entity_tags import TAG, TAGS, names_version
-from blueprints.http.protocol.language import wishes
-from blueprints.http.protocol.preferences import preferences
+from gatepost.http.pipeline.compression import _takes_gzip
+from gatepost.http.pipeline.negotiation import _takes
+from gatepost.http.protocol.entity_tags import TAG, TAGS, names_version
+from gatepost.http.protocol.language import wishes
+from gatepost.http.protocol.preferences import preferences
 
 quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine as well
 BLANKS = st.text(" \t", max_size=2)

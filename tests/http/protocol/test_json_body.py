@@ -11,9 +11,9 @@ from flask import Request
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from blueprints.http.protocol.json_body import MAX_DEPTH, parse_object
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.servers.granian.bodies import BodyPlaces
+from gatepost.http.protocol.json_body import MAX_DEPTH, parse_object
+from gatepost.http.protocol.problems import Problem
+from gatepost.servers.granian.bodies import BodyPlaces
 from tests.http.described import check_problem
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)

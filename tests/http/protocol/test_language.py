@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from marshmallow import ValidationError
 from werkzeug.test import EnvironBuilder
 
-from blueprints.http.protocol.language import best, formatted, is_well_formed
-from blueprints.http.protocol.messages import Translations
-from blueprints.http.schemas.fields import Language
+from gatepost.http.protocol.language import best, formatted, is_well_formed
+from gatepost.http.protocol.messages import Translations
+from gatepost.http.schemas.fields import Language
 from tests.http.described import check_problem
 
 NDJSON = {"Content-Type": "application/x-ndjson"}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from blueprints.http.protocol.messages import Unreadable, read_texts, text_ids
+from gatepost.http.protocol.messages import Unreadable, read_texts, text_ids
 
 many = settings(max_examples=80, deadline=None,
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.protocol import trace
+from gatepost.http.protocol import trace
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 

@@ -14,16 +14,15 @@ from flask import Request
 from marshmallow import Schema, fields
 from werkzeug.test import EnvironBuilder
 
-from blueprints.http.protocol.messages import Message, Translations, plural
-from blueprints.http.protocol.problems import CATALOGUE
-from blueprints.http.resources.plugins.discovery import discover
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.protocol.messages import Message, Translations, plural
+from gatepost.http.protocol.problems import CATALOGUE
 from tests import texts
-from tests.running import ROOT
+from tests.running import ROOT, SERVICE
 
 in_the_code = cache(texts.in_the_code)
 each_file = pytest.mark.parametrize("file", texts.FILES, ids=lambda file: file.stem)
-MODULES = [path for path in sorted((ROOT / "blueprints").rglob("*.py"))
-           if not set(path.relative_to(ROOT / "blueprints").parts) & set(texts.OUTSIDE)]
+MODULES = [path for path in SERVICE if not set(path.relative_to(ROOT).parts) & set(texts.OUTSIDE)]
 
 
 def asking(lang: str) -> Request:

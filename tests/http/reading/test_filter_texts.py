@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from blueprints.http.reading.filter_texts import meaning
 from gatepost import Bool, Id, Int, Text, Time
+from gatepost.http.reading.filter_texts import meaning
 
 
 @pytest.mark.parametrize(("name", "operator", "declared", "sentence"), [

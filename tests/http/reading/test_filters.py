@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from blueprints.http.reading.filters import operand
+from gatepost.http.reading.filters import operand
 from models.tables.product import Product
 from tests.apps import NO_ROW
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from marshmallow import ValidationError, fields
 
-from blueprints.http.reading.filters import operand
-from blueprints.http.schemas.fields import Id, Many, StrictSchema, one_of
+from gatepost.http.reading.filters import operand
+from gatepost.http.schemas.fields import Id, Many, StrictSchema, one_of
 from models.tables.article import Article
 from tests.apps import NO_ROW
 

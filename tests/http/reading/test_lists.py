@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from blueprints.http.reading import envelopes
+from gatepost.http.reading import envelopes
 from tests.apps import NO_ROW, close, make_app, new_instance
 
 TOTAL = 7

@@ -9,9 +9,9 @@ import random
 
 import pytest
 
-from blueprints.http.pipeline import stages
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import guest, principal_of
+from gatepost.http.pipeline import stages
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import guest, principal_of
 from models.tables.article import Article
 from models.tables.order import Order
 from policies import SHIPPED, PolicyError

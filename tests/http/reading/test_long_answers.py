@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from blueprints.http.operations.slots import Slots
-from blueprints.http.pipeline import responses
-from blueprints.http.protocol.problems import Problem
+from gatepost.http.operations.slots import Slots
+from gatepost.http.pipeline import responses
+from gatepost.http.protocol.problems import Problem
 from tests.running import Instance, Served, wait_until
 
 SERVERS = {"waitress": (), "granian": ("--workers", "1")}

@@ -14,9 +14,9 @@ from collections import Counter
 
 import pytest
 
-from blueprints.http.pipeline import stages
-from blueprints.http.request.access import Access
-from blueprints.http.request.identity import guest, principal_of
+from gatepost.http.pipeline import stages
+from gatepost.http.request.access import Access
+from gatepost.http.request.identity import guest, principal_of
 from models.tables.article import Article
 from models.tables.order import Order
 from models.tables.user import User

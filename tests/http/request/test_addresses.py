@@ -13,9 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from blueprints.http.health import checks
-from blueprints.http.operations import addresses as operations
-from blueprints.http.operations.logs import OFTEN, Repetitions
-from blueprints.http.request.identity import principal_of
+from gatepost.http.operations import addresses as operations
+from gatepost.http.operations.logs import OFTEN, Repetitions
+from gatepost.http.request.identity import principal_of
 from models.base import now
 from models.tables.audit import Audit, of_tenant
 from policies.comparison import pools

@@ -12,7 +12,7 @@ from typing import Any
 import jwt
 import pytest
 
-from blueprints.http.security.cursors import Cursor
+from gatepost.http.security.cursors import Cursor
 from models.base import new_id
 from tests.apps import NO_ROW, PASSWORD, Caller
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.http.request.decision import MOST, by_default
-from blueprints.http.request.environment import RequestEnvironment
+from gatepost.http.request.decision import MOST, by_default
+from gatepost.http.request.environment import RequestEnvironment
 from models.tables import share
 from models.tables.audit import Audit, of_tenant
 from policies import Policy

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.http.request import reasons
-from blueprints.http.request.environment import RequestEnvironment
+from gatepost.http.request import reasons
+from gatepost.http.request.environment import RequestEnvironment
 from models.tables.product import Product
 from policies import SHIPPED
 from policies.loading.loader import from_files

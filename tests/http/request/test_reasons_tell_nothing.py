@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from blueprints.http.pipeline import stages
+from gatepost.http.pipeline import stages
 from models.tables.article import Article
 from models.tables.comment import Comment
 from models.tables.user import User

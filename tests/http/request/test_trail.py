@@ -9,10 +9,10 @@ from threading import Event
 import pytest
 from peewee import fn
 
-from blueprints.http.auditing import refusals
-from blueprints.http.auditing.refusals import OWN, SOURCES, Refusal
-from blueprints.http.auditing.trail import Trail, sealer
-from blueprints.http.operations.housekeeping import end_retention
+from gatepost.http.auditing import refusals
+from gatepost.http.auditing.refusals import OWN, SOURCES, Refusal
+from gatepost.http.auditing.trail import Trail, sealer
+from gatepost.http.operations.housekeeping import end_retention
 from gatepost.testing import log_in
 from models.base import later, new_id, now
 from models.engine.connect import open_database

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from blueprints.http.auditing.refusals import OWN
-from blueprints.http.auditing.trail import Trail
-from blueprints.http.request.audit import LONGEST_FIELD, MOST_FIELDS
+from gatepost.http.auditing.refusals import OWN
+from gatepost.http.auditing.trail import Trail
+from gatepost.http.request.audit import LONGEST_FIELD, MOST_FIELDS
 from models.base import new_id
 from models.records.ids import id_within, is_id
 from models.tables.audit import Audit, of_tenant

@@ -8,9 +8,9 @@ import pytest
 from marshmallow import fields
 from marshmallow.validate import OneOf
 
-from blueprints.http.request import events
-from blueprints.http.resources.plugins.discovery import discover
 from blueprints.testing.contract import CHECKS, World
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request import events
 from gatepost.testing import Example, log_in
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -228,7 +228,7 @@ def test_the_document_says_what_has_means(user):
 
 
 def test_the_module_is_a_plugin_too():
-    from blueprints.http.resources.plugins.contents import contents
+    from gatepost.collections.plugins.contents import contents
 
     assert contents(module) == [Books]
 

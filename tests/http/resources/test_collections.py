@@ -7,11 +7,11 @@ import pytest
 from blueprints.articles import Articles
 from blueprints.categories import Categories
 from blueprints.comments import Comments
-from blueprints.http.resources.plugins.discovery import discover
 from blueprints.orders import Orders
 from blueprints.pages import Pages
 from blueprints.products import Products
 from blueprints.users import Users
+from gatepost.collections.plugins.discovery import discover
 from gatepost.testing import Example, contract
 
 pytestmark = pytest.mark.both_databases

@@ -12,9 +12,9 @@ from gzip import compress
 import pytest
 from marshmallow import fields
 
-from blueprints.http.protocol.json_body import ANY
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.schemas.fields import Many
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.protocol.json_body import ANY
+from gatepost.http.schemas.fields import Many
 from tests.apps import NO_ROW
 from tests.http.described import Description, check_headers, check_problem
 

@@ -12,9 +12,9 @@ import pytest
 from marshmallow import post_load
 
 from app import create_app
-from blueprints.http.resources.plugins.contents import PluginError
-from blueprints.http.resources.plugins.discovery import discover
 from gatepost import Int, Line, Many, Reference, Routes, StrictSchema, action
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.discovery import discover
 from gatepost.testing import log_in, served
 from models.engine.connect import open_database
 from models.migrate import upgrade

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.resources.plugins.discovery import discover
 from gatepost import Int
+from gatepost.collections.plugins.discovery import discover
 from models import indexes
 from models.migrate import SHIPPED as SHIPPED_MIGRATIONS
 from policies import SHIPPED, load

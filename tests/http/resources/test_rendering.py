@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from blueprints.http.resources.front import Link, page
-from blueprints.http.resources.rendering import render
+from gatepost.collections.front import Link, page
+from gatepost.collections.rendering import render
 
 
 def test_what_a_page_shows_is_escaped():

@@ -23,7 +23,7 @@ class Sought(Schema):
 def test_flask_smorest_still_documents_a_view_by_what_we_keep_on_it() -> None:
     sentence = ("flask-smorest or apispec has changed how views are documented. Without that the OpenAPI description "
                 "lacks parameters, answers or summaries: look at describe and document in "
-                "blueprints/http/description before setup.cfg lets it in")
+                "gatepost/http/openapi before setup.cfg lets it in")
 
     def view() -> str:
         return ""

@@ -6,7 +6,7 @@ import pytest
 from marshmallow import Schema, ValidationError, validate
 from marshmallow.validate import URL
 
-from blueprints.http.schemas.fields import Bool, Currency, Email, Id, Int, Language, Line, Many, Slug, Text, Time
+from gatepost.http.schemas.fields import Bool, Currency, Email, Id, Int, Language, Line, Many, Slug, Text, Time
 
 FIELDS = {
     "text": (lambda **more: Text(maximum=9, **more), "fine", "wrong", "far too long"),

@@ -10,9 +10,9 @@ from hypothesis import given as over
 from hypothesis import strategies as st
 from marshmallow import fields
 
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.schemas import file_formats
-from blueprints.http.schemas.fields import Bool, Int, Line, StrictSchema, Text
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.schemas import file_formats
+from gatepost.http.schemas.fields import Bool, Int, Line, StrictSchema, Text
 
 
 class Sample(StrictSchema):

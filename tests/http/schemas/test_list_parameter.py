@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError, fields
 
-from blueprints.http.schemas.parameters import ListParameter, read_list
+from gatepost.http.schemas.parameters import ListParameter, read_list
 
 # RFC 4180 section 2, with every character in the place of TEXTDATA's:
 #   record = field *(COMMA field);  field = (escaped / non-escaped);  non-escaped = *TEXTDATA

@@ -6,12 +6,12 @@ import pytest
 from marshmallow import ValidationError, post_load, validate, validates, validates_schema
 from werkzeug.wrappers import Request
 
-from blueprints.http.protocol.messages import Message
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.schemas.cursor_parameter import CursorParameter
-from blueprints.http.schemas.fields import Line, StrictSchema, Text
-from blueprints.http.schemas.parameters import Number
-from blueprints.http.schemas.validation import load_query
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.schemas.cursor_parameter import CursorParameter
+from gatepost.http.schemas.fields import Line, StrictSchema, Text
+from gatepost.http.schemas.parameters import Number
+from gatepost.http.schemas.validation import load_query
 
 
 class Range(StrictSchema):

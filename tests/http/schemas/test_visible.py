@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 from marshmallow import ValidationError
 
-from blueprints.http.schemas.fields import Email, Line, Name, Text, Title
-from blueprints.http.schemas.visible import is_visible
+from gatepost.http.schemas.fields import Email, Line, Name, Text, Title
+from gatepost.http.schemas.visible import is_visible
 
 
 @pytest.mark.parametrize("name", [

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from blueprints.http.security.cursors import (
+from gatepost.http.security.cursors import (
     MAX_AGE,
     Cursor,
     CursorExpired,

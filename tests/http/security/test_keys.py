@@ -8,8 +8,8 @@ import secrets
 
 import pytest
 
-from blueprints.http.security.base64url import encode
-from blueprints.http.security.keys import (
+from gatepost.http.security.base64url import encode
+from gatepost.http.security.keys import (
     OVERLAP,
     KeyFileError,
     Keys,

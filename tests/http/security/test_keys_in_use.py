@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import jwt
 import pytest
 
-from blueprints.http.auditing.trail import sealer
-from blueprints.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
-from blueprints.http.security.known_keys import rotate_known
+from gatepost.http.auditing.trail import sealer
+from gatepost.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
+from gatepost.http.security.known_keys import rotate_known
 from models.base import later
 from models.tables import seals
 from tests.apps import PASSWORD, Given, close, make_app, new_instance

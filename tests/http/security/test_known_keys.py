@@ -6,9 +6,9 @@ import secrets
 
 import pytest
 
-from blueprints.http.auditing.trail import Trail
-from blueprints.http.security.keys import Keys, create_key_file, fingerprints, forget_older, rotate
-from blueprints.http.security.known_keys import WrongKeys, adopt, check, prepare_known, rotate_known
+from gatepost.http.auditing.trail import Trail
+from gatepost.http.security.keys import Keys, create_key_file, fingerprints, forget_older, rotate
+from gatepost.http.security.known_keys import WrongKeys, adopt, check, prepare_known, rotate_known
 from models.engine.errors import RowError, Unavailable
 from models.tables.audit import add
 from models.tables.instance import Instance, the_instance
@@ -76,7 +76,7 @@ def test_a_rotation_that_is_stopped_anywhere_leaves_a_ring_that_is_right(ring, d
             raise KeyboardInterrupt(step)
 
         with monkeypatch.context() as patched:
-            patched.setattr(f"blueprints.http.security.known_keys.{step}", stop)
+            patched.setattr(f"gatepost.http.security.known_keys.{step}", stop)
             try:
                 rotate_known(database, ring, forget=forget)
             except KeyboardInterrupt as stopped:
@@ -94,7 +94,7 @@ def test_a_promotion_that_is_stopped_anywhere_is_completed(ring, database, step,
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"blueprints.http.security.known_keys.{step}", stop)
+        patched.setattr(f"gatepost.http.security.known_keys.{step}", stop)
         with pytest.raises(KeyboardInterrupt):
             rotate_known(database, ring, forget=False)
     check(database, Keys.load(ring))
@@ -117,7 +117,7 @@ def test_forgetting_a_ring_with_a_prepared_key_can_be_stopped_anywhere(ring, dat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"blueprints.http.security.known_keys.{step}", stop)
+        patched.setattr(f"gatepost.http.security.known_keys.{step}", stop)
         with pytest.raises(KeyboardInterrupt):
             rotate_known(database, ring, forget=True)
     check(database, Keys.load(ring))
@@ -170,7 +170,7 @@ def test_a_ring_is_not_rotated_that_is_wrong_or_cannot_be_known(ring, database, 
     def gone() -> None:
         raise Unavailable("no database")
 
-    monkeypatch.setattr("blueprints.http.security.known_keys.the_instance", gone)
+    monkeypatch.setattr("gatepost.http.security.known_keys.the_instance", gone)
     with pytest.raises(RowError):
         rotate_known(database, ring, forget=True)
     assert ring.read_bytes() == right

@@ -9,8 +9,8 @@ import threading
 import pytest
 from argon2.exceptions import HashingError, VerificationError
 
-from blueprints.http.security import passwords
-from blueprints.http.security.passwords import (
+from gatepost.http.security import passwords
+from gatepost.http.security.passwords import (
     UNUSABLE,
     CannotHash,
     TooManyHashes,
@@ -122,7 +122,7 @@ def test_with_every_slot_taken_no_password_is_hashed(monkeypatch):
 STARVED = """
 import resource
 from pathlib import Path
-from blueprints.http.security.passwords import _DUMMY, CannotHash, hash_password, verify
+from gatepost.http.security.passwords import _DUMMY, CannotHash, hash_password, verify
 # Before anything is hashed: a thread keeps the memory of its last hash for the next one.
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (8 << 20),) * 2)

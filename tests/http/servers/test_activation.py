@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.servers.activation import HeldSocketError, held_sockets
+from gatepost.servers.activation import HeldSocketError, held_sockets
 from settings import SettingError
 from settings.supervisor import Supervisor, take_supervisor
 from tests import running
@@ -27,7 +27,7 @@ PID = str(os.getpid())
 
 # The shipped server, except that its grace is long: a client on a busy machine may be late.
 PATIENT = """
-from blueprints.http.servers import activation
+from gatepost.servers import activation
 activation.GRACE = 60.0
 from gatepost_start.command import cli
 cli()

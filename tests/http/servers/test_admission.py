@@ -29,8 +29,8 @@ THREADS = 2
 # The shipped server, except for its patience, and that /api/ping is not answered before a file is there.
 STUCK = """
 import os, pathlib, time, uuid
-from blueprints.http.servers import admission
-from blueprints.http.pipeline import stages
+from gatepost.servers import admission
+from gatepost.http.pipeline import stages
 
 admission.PATIENCE = float(os.environ["PATIENCE"])
 

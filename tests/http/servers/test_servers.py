@@ -253,7 +253,7 @@ def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local)
 
 
 def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monkeypatch):
-    for module in ("granian", "blueprints.http.servers.granian.server"):
+    for module in ("granian", "gatepost.servers.granian.server"):
         monkeypatch.setitem(sys.modules, module, None)
     done = local.run("serve", "--workers", "2")
     assert (done.returncode, done.stdout) == (1, "")

@@ -15,7 +15,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.server import BaseWSGIServer, TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 
-from blueprints.http.servers.waitress import parser
+from gatepost.servers.waitress import parser
 
 # A class of theirs, its methods that we replace or call, and attributes of its own that we read or set.
 USED = [
@@ -39,7 +39,7 @@ USED = [
 
 def test_granian_still_calls_the_application_by_what_we_replace() -> None:
     sentence = ("granian has changed how it wraps an application. Without that no request finds its place, and none is "
-                "refused: look at blueprints/http/servers/granian/server.py before setup.cfg lets it in")
+                "refused: look at gatepost/servers/granian/server.py before setup.cfg lets it in")
     assert callable(getattr(mp, "_wsgi_call_wrap", None)), sentence
     assert "_wsgi_call_wrap(" in inspect.getsource(mp.MPServer._spawn_wsgi_worker), sentence
 
@@ -48,12 +48,12 @@ def test_granian_still_serves_a_socket_that_it_is_given() -> None:
     """What it serves then, tests/http/servers/test_activation.py shows."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         assert SocketHolder(held.fileno(), False, 1).get_fd() == held.fileno(), (
-            "granian has changed how a listener is handed over: look at blueprints/http/servers/granian/server.py")
+            "granian has changed how a listener is handed over: look at gatepost/servers/granian/server.py")
 
 
 def test_waitress_still_parses_by_the_patterns_that_we_replace() -> None:
     sentence = ("waitress has changed how it parses. Without that a head takes quadratic time: look at "
-                "blueprints/http/servers/waitress/parser.py before setup.cfg lets it in")
+                "gatepost/servers/waitress/parser.py before setup.cfg lets it in")
     assert waitress.parser.HEADER_FIELD_RE is parser.HEADER_FIELD, sentence
     assert waitress.parser.first_line_re is parser.REQUEST_LINE, sentence
     assert "HEADER_FIELD_RE.match(" in inspect.getsource(waitress.parser.HTTPRequestParser.parse_header), sentence
@@ -62,7 +62,7 @@ def test_waitress_still_parses_by_the_patterns_that_we_replace() -> None:
 
 @pytest.mark.parametrize(("kind", "methods", "attributes"), [pytest.param(*used, id=used[0].__name__) for used in USED])
 def test_their_classes_still_have_what_we_use(kind: type, methods: str, attributes: str) -> None:
-    sentence = (f"{kind.__module__}.{kind.__name__} no longer has {{}}: look at blueprints/http/servers before "
+    sentence = (f"{kind.__module__}.{kind.__name__} no longer has {{}}: look at gatepost/servers before "
                 "setup.cfg lets this version in")
     for name in methods.split():
         assert callable(getattr(kind, name, None)), sentence.format(name)

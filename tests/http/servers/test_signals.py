@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 PREPARED = """
 import os, signal, threading
-from blueprints.http.servers import signals
+from gatepost.servers import signals
 
 def say(number, frame):
     with lock:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from blueprints.http.pipeline import idempotency
+from gatepost.http.pipeline import idempotency
 from gatepost_start.command import cli
 from models.engine.database import Database
 

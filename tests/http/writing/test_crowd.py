@@ -10,7 +10,7 @@ from time import sleep
 
 import pytest
 
-from blueprints.http.security import passwords
+from gatepost.http.security import passwords
 from models.base import Rows
 from models.tables import audit
 from models.tables.article import Article

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from blueprints.http.writing.lines import LineWriter
+from gatepost.http.writing.lines import LineWriter
 from models.base import Rows
 from models.tables.category import Category
 from tests.apps import NO_ROW, Caller, Given, close, make_app, new_instance

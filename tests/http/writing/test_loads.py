@@ -11,8 +11,8 @@ import threading
 
 import pytest
 
-from blueprints.http.security import passwords
-from blueprints.http.writing import batches, intake
+from gatepost.http.security import passwords
+from gatepost.http.writing import batches, intake
 from models.base import Rows
 from models.engine.errors import Unavailable
 from models.tables import load

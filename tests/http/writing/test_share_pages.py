@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.writing import sharing
+from gatepost.http.writing import sharing
 from models.base import new_id
 from tests.apps import NO_ROW
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from blueprints.http.security.keys import create_key_file
+from gatepost.http.security.keys import create_key_file
 from models.engine.connect import open_database
 from tests.incidents.backup_kills import run
 from tests.running import Instance, wait_until

@@ -17,9 +17,9 @@ from unittest import mock
 from flask import Flask
 
 from blueprints.http.questions import circumstances
-from blueprints.http.request import environment, identity
-from blueprints.http.resources.plugins.discovery import discover
-from blueprints.http.security.keys import create_key_file
+from gatepost.collections.plugins.discovery import discover
+from gatepost.http.request import environment, identity
+from gatepost.http.security.keys import create_key_file
 from models import migrate
 from models.base import Record, new_id
 from models.engine.connect import open_database

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 from werkzeug.test import TestResponse
 
-from blueprints.http.resources.collection import Collection
-from blueprints.http.schemas import file_formats
+from gatepost.collections.collection import Collection
+from gatepost.http.schemas import file_formats
 from tests.apps import Caller
 from tests.http.reading.twins.instances import OWNED, Secret, Twin
 

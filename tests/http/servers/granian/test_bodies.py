@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from blueprints.http.protocol.problems import Problem
-from blueprints.http.servers.granian import bodies
-from blueprints.http.servers.granian.bodies import AT_ONCE, Body, BodyPlaces
-from blueprints.http.servers.pace import RATE, WINDOW
+from gatepost.http.protocol.problems import Problem
+from gatepost.servers.granian import bodies
+from gatepost.servers.granian.bodies import AT_ONCE, Body, BodyPlaces
+from gatepost.servers.pace import RATE, WINDOW
 from tests.running import wait_until
 
 PATIENCE = 60  # seconds that a test waits for what has to happen

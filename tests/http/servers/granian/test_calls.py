@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.protocol.problems import REFUSED_BY_SERVER
-from blueprints.http.servers.admission import PATIENCE
-from blueprints.http.servers.granian import calls
-from blueprints.http.servers.granian.bodies import BodyPlaces
-from blueprints.http.servers.granian.calls import Calls
-from blueprints.http.servers.granian.transfers import Transfers
+from gatepost.http.protocol.problems import REFUSED_BY_SERVER
+from gatepost.servers.admission import PATIENCE
+from gatepost.servers.granian import calls
+from gatepost.servers.granian.bodies import BodyPlaces
+from gatepost.servers.granian.calls import Calls
+from gatepost.servers.granian.transfers import Transfers
 from tests.http.servers.granian.test_bodies import Clock
 
 LONG = 60  # seconds that a test waits for what has to happen

@@ -24,7 +24,7 @@ from tests.running import Instance, Served, wait_until
 
 WINDOW, CREDIT = 1.0, 2.0
 IMPATIENT = f"""
-from blueprints.http.servers import pace
+from gatepost.servers import pace
 pace.WINDOW = {WINDOW}
 pace.CREDIT = {CREDIT}
 from gatepost_start.command import cli

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-from blueprints.http.servers.granian import transfers
-from blueprints.http.servers.granian.transfers import Transfers
-from blueprints.http.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
+from gatepost.servers.granian import transfers
+from gatepost.servers.granian.transfers import Transfers
+from gatepost.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
 from tests.running import wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="NOT TESTED: Linux only")

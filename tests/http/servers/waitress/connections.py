@@ -12,12 +12,12 @@ from wsgiref.types import WSGIApplication
 import pytest
 from waitress import wasyncore
 
-from blueprints.http.servers.waitress import channel, dispatcher
-from blueprints.http.servers.waitress import listener as waitress_listener
-from blueprints.http.servers.waitress.bodies import BodyBudget
-from blueprints.http.servers.waitress.listener import Listener
-from blueprints.http.servers.waitress.server import listen
-from blueprints.http.servers.waitress.turns import turn
+from gatepost.servers.waitress import channel, dispatcher
+from gatepost.servers.waitress import listener as waitress_listener
+from gatepost.servers.waitress.bodies import BodyBudget
+from gatepost.servers.waitress.listener import Listener
+from gatepost.servers.waitress.server import listen
+from gatepost.servers.waitress.turns import turn
 from tests.running import wait_until
 
 LIMIT, IMPORT_LIMIT = 2**20, 2**23

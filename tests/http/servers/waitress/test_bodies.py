@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from blueprints.http.operations.limits import IMPORT_PIECE
-from blueprints.http.operations.slots import Slots
-from blueprints.http.servers.waitress import bodies as waitress_bodies
-from blueprints.http.servers.waitress import channel
+from gatepost.http.operations.limits import IMPORT_PIECE
+from gatepost.http.operations.slots import Slots
+from gatepost.servers.waitress import bodies as waitress_bodies
+from gatepost.servers.waitress import channel
 from gatepost.testing import log_in
 from tests.apps import close, make_app
 from tests.databases import new_database

@@ -13,12 +13,12 @@ from itertools import pairwise
 
 import pytest
 
-from blueprints.http.servers import pace
-from blueprints.http.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
-from blueprints.http.servers.waitress import dispatcher
-from blueprints.http.servers.waitress import listener as waitress_listener
-from blueprints.http.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
-from blueprints.http.servers.waitress.listener import PAUSE, Listener
+from gatepost.servers import pace
+from gatepost.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
+from gatepost.servers.waitress import dispatcher
+from gatepost.servers.waitress import listener as waitress_listener
+from gatepost.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
+from gatepost.servers.waitress.listener import PAUSE, Listener
 from tests.http.servers.waitress.connections import (
     PATIENCE,
     address_of,

@@ -15,7 +15,7 @@ from waitress.adjustments import Adjustments
 from waitress.buffers import OverflowableBuffer
 from waitress.receiver import ChunkedReceiver
 
-from blueprints.http.servers.waitress.parser import CHUNK_LINE, FRAMING, HEADERS, MOST_HEADERS, Chunks, Parser
+from gatepost.servers.waitress.parser import CHUNK_LINE, FRAMING, HEADERS, MOST_HEADERS, Chunks, Parser
 from tests.running import ROOT
 
 HANG = 60  # seconds: what is meant takes less than one, and took an hour

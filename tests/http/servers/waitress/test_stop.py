@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
 
-from blueprints.http.servers.notify import Notifier
-from blueprints.http.servers.waitress.server import serve
+from gatepost.servers.notify import Notifier
+from gatepost.servers.waitress.server import serve
 from tests.http.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Address, connect, get, read_all
 from tests.running import wait_until
 

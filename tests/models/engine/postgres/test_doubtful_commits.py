@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from blueprints.http.auditing.refusals import Refusal
-from blueprints.http.auditing.trail import Trail
-from blueprints.http.operations.deprecation import DeprecatedUses
-from blueprints.http.security.keys import Keys
+from gatepost.http.auditing.refusals import Refusal
+from gatepost.http.auditing.trail import Trail
+from gatepost.http.operations.deprecation import DeprecatedUses
+from gatepost.http.security.keys import Keys
 from models.engine.connect import open_database
 from models.engine.errors import TimedOut, Unavailable
 from models.engine.postgres.database import PostgresDatabase

@@ -1,0 +1,238 @@
+"""`Collection`: a table, a schema and a policy become a REST resource.
+
+A subclass declares what it is; the endpoints below are generated from the declaration and run through the
+pipeline like every other. The row that a handler gets has been found through `<resource>.view` and
+judged already. To change what happens, override `create`, `update`, `delete`, `prepare`, `restrict` or `attach`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import peewee as pw
+
+from ..http.pipeline import conditional
+from ..http.pipeline.conditional import written_version
+from ..http.protocol.entity_tags import body_hash, entity_tag, view_hash
+from ..http.protocol.json_body import MERGE_PATCH
+from ..http.protocol.problems import Fault, Problem, not_found, read_only
+from ..http.reading.listing import Listing
+from ..http.reading.query import ItemQuery
+from ..http.reading.readable import Values
+from ..http.request import events
+from ..http.request.call import Call
+from ..http.request.endpoint import Endpoint
+from ..http.request.urls import path_of
+from ..http.schemas.validation import MISSING
+from ..http.writing import sharing
+from ..http.writing.actions import Action
+from ..http.writing.writable import Writable, references_of
+from ..jobs import exports, imports
+
+
+class Collection(Writable):
+    """One REST resource. These class attributes are the whole declaration.
+
+    name          plural: the path, `/api/<name>`
+    resource      singular: the permissions, `<resource>.view`
+    model         the table
+    schema        the fields of its rows, in answers and in bodies
+    sort          sort orders that clients may ask for; each is served by an index
+    default_sort  the sort order of a list whose client asks for none
+    born          the column that says when a row came to be, for `snapshot=true`
+    until         the column that says until when a row counts: one that is over is as good as absent; None: for good
+    gone          the column that says since when a row does not count; None: no row has such a time
+    filters       field → the operators that it may be filtered by
+    search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
+    expand        references that may be answered as objects beside their ids, by the name that each is expanded as
+    guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
+    judged        columns that rules may read though no answer shows them
+    computed      names beside the schema's fields that are answered only when `fields` names them
+    managed       fields that only `<resource>.manage` may set
+    create_only   fields that are set when a row is made, and never again
+    null_at_create  columns that are filled after `<resource>.create` was judged: rules about it cannot read them
+    import_keys   unique fields by which an import may find the row that a line means
+    most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
+    on_erase      what becomes of a person's rows once they are erased: `delete`, `anonymise` or `hand_over`
+    anonymised    column → the value that it gets where a row is anonymised
+    imports       whether rows can be imported
+    shares        whether a row can be shared, and its list asked for what is
+    """
+
+    imports: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listing = Listing(self)
+        self._item_query = ItemQuery(self)
+        # Where a column has neither a default nor room for null, its first value came from the collection: it stays.
+        self._replaceable = {
+            name: column for name in self.body_schema.load_fields
+            if (column := self.model._meta.fields.get(name)) is not None
+            and name not in self.managed and name not in self.create_only
+            and (column.null or column.default is not None)}
+        self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
+                               if (column := self.model._meta.fields.get(name)) is not None
+                               and isinstance(column.default, str | int))
+        # What a caller cannot see, a PUT of what they read leaves out.
+        self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
+
+    @cached_property
+    def served(self) -> tuple[Endpoint, ...]:
+        """Its `endpoints`, which take long to make, made once."""
+        return tuple(self.endpoints())
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        """Every route of the collection."""
+        one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
+        item, shown = self._item_query.schema, self.answer
+        writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
+        if self.prepares:
+            writing["fetch"] = self._fetch
+        tagged: dict[str, Any] = {"version_guard": self.guards.get("version")}
+        changing: dict[str, Any] = {**writing, **tagged, "load": self.load_record, "conditional": True}
+        confirming: dict[str, Any] = {"prepare": self._confirm} if self.confirms else {}
+        yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
+                       narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
+                       summary=f"List {self.name}.")
+        yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
+                       load=self.load_values, query=item, answer=shown, summary=f"Get {self.a_row}.", **tagged)
+        yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
+                       defaults=self._defaults,
+                       handler=self._create, load=self.draft, status=201, answer=shown,
+                       summary=f"Create {self.a_row}.", **writing)
+        yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
+                       fixed=self.create_only, kept=self._kept, defaults=self._defaults, handler=self._replace,
+                       judge_after=True, answer=shown,
+                       summary=f"Replace {self.a_row}: what is left out gets its default.",
+                       **changing, **confirming)
+        yield Endpoint(name="update", method="PATCH", path=one, permission=self.permission("update"), body=body,
+                       partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
+                       judge_after=True, answer=shown, summary=f"Change some fields of {self.a_row}.", **changing,
+                       **confirming)
+        yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
+                       handler=self._delete, status=204, summary=f"Delete {self.a_row}.", **changing)
+        for found in self.actions:
+            yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=found.body,
+                           body_required=found.body_required, permission=self.permission(found.name),
+                           handler=self._performing(found), answer=shown,
+                           summary=_action(found, self.a_row), **changing)
+        yield exports.endpoint(self.listing)
+        if self.imports:
+            yield imports.endpoint(self)
+        if self.shares:
+            yield from sharing.endpoints(self)
+
+    # Handlers
+
+    def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
+        """The row, with the fields that were asked for, else with `names`, else with all."""
+        asked, expand = self._item_query.read(call.query)
+        names = asked if names is None or "fields" in call.query else names
+        answer = self.represent(call, [call.row], names, expand)[0]
+        loose = [answer.get(self.expansions[name].within or name) for name in expand]
+        if names is not self.representation.names:
+            loose += [answer[name] for name in self.computed if name in answer]
+        if call.endpoint.by_slug and call.path["id"] != call.row["id"]:
+            loose.append(call.row["id"])  # a slug leads to several rows
+        self._tag(call, answer, loose)
+        return answer
+
+    def _create(self, call: Call) -> dict[str, Any]:
+        call.services.ownership.take(self, call.row, call.access.allows)
+        self.create(call, call.row)
+        events.note(call, self.name, events.CREATED, call.row.id)
+        call.headers["Location"] = path_of(call.request, f"/api/{self.name}/{call.row.id}")
+        return self._written(call)
+
+    def _fetch(self, call: Call) -> None:
+        """Call `prepare`, for a row that is there after it was judged; it is loaded and judged again afterwards."""
+        if "id" in call.path:
+            with call.services.database.connected():
+                call.row = self.rows(call).find(call.path["id"])
+                if call.row is None or not self.shows(call, call.row.__data__):
+                    raise not_found()
+                call.access.require(call.endpoint.permission or "", call.facts)
+                self.restrict(call)
+                conditional.check(call)
+        self.prepare(call)
+        call.row = None
+
+    def _confirm(self, call: Call) -> None:
+        self.confirm(call, call.path["id"], call.body)
+
+    def _replace(self, call: Call) -> dict[str, Any]:
+        left_out = [name for name in self._kept if name not in call.body]
+        hidden = self.hidden(call, call.facts, left_out)
+        if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in left_out
+                      if name not in hidden and self.body_schema.fields[name].required]:
+            raise Problem.of(faults, "invalid_body")
+        absent = {name: _default(column) for name, column in self._replaceable.items()
+                  if name not in call.body and name not in hidden}
+        return self._change(call, {**absent, **call.body})
+
+    def _modify(self, call: Call) -> dict[str, Any]:
+        return self._change(call, call.body)
+
+    def _change(self, call: Call, body: Values) -> dict[str, Any]:
+        changes = self.permitted(call, body)
+        if changes:
+            self.update(call, call.row, changes)
+            events.note(call, self.name, events.UPDATED, call.row.id)
+        return self._written(call)
+
+    def _delete(self, call: Call) -> None:
+        self.delete(call, call.row)
+        events.note(call, self.name, events.DELETED, call.row.id)
+        call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
+
+    def _performing(self, found: Action) -> Callable[[Call], dict[str, Any]]:
+        references = references_of(found.body)
+
+        def perform(call: Call) -> dict[str, Any]:
+            row = call.row
+            if faults := [*map(read_only, call.read_only), *self.lost(call, references, call.body)]:
+                raise Problem.of(faults, "invalid_body")
+            if not found.starts_from(row.__data__):
+                hidden = bool(self.hidden(call, call.facts, (found.state,)))
+                raise found.conflict(getattr(row, found.state), hidden=hidden)
+            version = row.version
+            found.perform(self, call, row)
+            self.rows(call).save(row)
+            if row.version != version:
+                events.note(call, self.name, events.UPDATED, row.id)
+            events.note(call, self.name, found.name, row.id)
+            return self._written(call)
+
+        return perform
+
+    def _written(self, call: Call) -> dict[str, Any]:
+        answer = self.represent(call, [dict(call.row.__data__)], self.representation.names)[0]
+        self._tag(call, answer)
+        return answer
+
+    def _tag(self, call: Call, answer: Values, loose: Sequence[Any] = ()) -> None:
+        """The ETag of a row's answer; what shows it in part, or only to some, has one of its own.
+
+        loose  what the answer depends on besides the row's version and which of its fields are shown
+        """
+        view = None
+        if loose:
+            view = body_hash(repr((*answer, loose)).encode())
+        elif len(answer) != len(self.representation.names):
+            view = view_hash(tuple(answer))
+        call.headers["ETag"] = entity_tag(written_version(call, self.guards.get("version")), view)
+
+
+def _action(found: Action, a_row: str) -> str:
+    """The summary of an action: `Publish an article: show it to every reader.`"""
+    name, about = found.name.replace("_", " ").capitalize(), found.about
+    if not about:
+        return f"{name} {a_row}."
+    return f"{name} {a_row}: {about if about[1:2].isupper() else about[0].lower() + about[1:]}"
+
+
+def _default(column: pw.Field) -> Any:
+    return column.default() if callable(column.default) else column.default

@@ -1,0 +1,48 @@
+"""What is at `/`: where a reader or a program goes from there, as a page or as JSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from typing import NamedTuple
+
+from flask import Response
+
+from ..http.pipeline.browsers import page_headers
+from .rendering import render
+
+
+class Link(NamedTuple):
+    """`name` is what programs call it; `title` and `about` are told to readers."""
+
+    name: str
+    path: str
+    title: str
+    about: str
+
+
+DOCUMENTATION = Link("documentation", "/docs", "Documentation", "Every operation, to read and to try.")
+DESCRIPTION = Link("openapi", "/api/openapi.json", "Description", "The same as OpenAPI 3.1, for tools.")
+HEALTH = Link("health", "/api/health", "Health", "Whether the service can do its work.")
+
+
+def links(root: str, *, docs: bool) -> tuple[Link, ...]:
+    """Lists the pages and paths below the path `root` of the service; `docs` is the setting of that name."""
+    return tuple(link._replace(path=root + link.path)
+                 for link in ((DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)))
+
+
+def page(shown: tuple[Link, ...]) -> Response:
+    """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
+    text, headers = _page(shown)
+    return Response(text, content_type="text/html; charset=utf-8", headers=headers)
+
+
+@cache
+def _page(shown: tuple[Link, ...]) -> tuple[str, dict[str, str]]:
+    """The page, and the headers under which its style sheet, and no other, is applied."""
+    text = render("root.html", links=shown)
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return text, page_headers(style_src=f"'sha256-{digest}'", img_src="data:")

@@ -1,0 +1,208 @@
+"""What plugins declare: collections, hooks, functions for the matcher of model.conf; and which of it is unusable."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, TypeVar
+
+from marshmallow import missing
+
+from models.base import Record
+from models.records.columns import ListField
+from policies.syntax.attributes import ENVIRONMENT, SUBJECT
+from policies.syntax.matcher import FUNCTIONS, OURS
+from policies.syntax.vocabulary import Condition, Function
+from policies.wording.suggestions import hint
+from settings import Setting
+
+from ...http.reading.filters import OPERATORS, fits
+from ...http.request.events import CREATED, DELETED, UPDATED
+from ...http.writing.actions import Action
+from ...http.writing.writable import ANONYMISE, DELETE, HAND_OVER, Writable
+from ...jobs.hooks import Hook
+from ..collection import Collection
+from ..registry import VERBS, unfilled
+from .columns import lost
+
+Kind = TypeVar("Kind")
+_NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
+_WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+# Names with a meaning of their own in a matcher, in one of the Casbins: `r2`, `eval(…)`, `true`.
+_SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
+_LANGUAGE = frozenset((*keyword.kwlist, "eval", "this", "true", "false", "null", "undefined",
+                       "rand", "randint", "int", "float", "str"))
+
+
+def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
+    """The functions that stand at the level of these modules, each once."""
+    return _of_kind(Function, modules)
+
+
+def conditions_of(modules: Iterable[ModuleType]) -> Iterator[Condition]:
+    """The conditions that stand at the level of these modules, each once."""
+    return _of_kind(Condition, modules)
+
+
+def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
+    """The settings that stand at the level of these modules, each once."""
+    return _of_kind(Setting, modules)
+
+
+def _of_kind(kind: type[Kind], modules: Iterable[ModuleType]) -> Iterator[Kind]:
+    found = (one for module in modules for one in vars(module).values() if isinstance(one, kind))
+    yield from {id(one): one for one in found}.values()
+
+
+def unusable(function: Function) -> str | None:
+    """Why a function cannot be called in a matcher, if so. Raises TypeError for a declaration of another form."""
+    if not _NAME.fullmatch(function.name):
+        return "the name must be letters and digits, with a small letter first"
+    from casbin.model.function import FunctionMap  # takes a while to import, and most instances have no function
+    of_casbin: Any = FunctionMap  # Casbin carries no types
+    if function.name in _LANGUAGE or _SECTION.fullmatch(function.name) or function.name in (
+            *FUNCTIONS, *OURS, *of_casbin.load_function_map().get_functions()):
+        return "the name has a meaning of its own in a matcher of Casbin"
+    hash(function)  # it is part of keys of caches
+    if not function.reads:
+        return "`reads` must name what it looks at, as in (('obj', 'status'),)"
+    for root, name in function.reads:
+        if root != "obj" and (wrong := _unknown(root, name)):
+            return f"`reads` has ({root!r}, {name!r}){wrong}"
+    if function.where is None and any(root == "obj" for root, _ in function.reads):
+        return "it reads a column and lacks `where`, its half for a table"
+    if not {*function.literals} <= {str, int}:
+        return "`literals` must be types, each of them str or int"
+    for word, given in function.words.items():
+        if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
+            return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
+    return None
+
+
+def wrong_with(collection: Collection) -> str | None:
+    """The first thing that is wrong with what a collection declares, if anything is; of actions and filters ask
+    `bad_action` and `bad_filter`."""
+    named = type(collection).__name__
+    if (reason := bad_guard(collection)) is not None:
+        return f"{named}.guarded {reason}"
+    if (reason := bad_erasure(collection)) is not None:
+        return f"{named}.{reason}"
+    if collection.search != collection.model.searched:
+        return (f"{named}.search and {collection.model.__name__}.searched differ; only what a new row is indexed by "
+                "can be searched for")
+    return lost(collection) or bad_default(collection)
+
+
+def bad_erasure(collection: Collection) -> str | None:
+    """What is wrong with what a collection does when a person is erased, if anything is."""
+    if collection.on_erase not in (DELETE, ANONYMISE, HAND_OVER):
+        return f"on_erase must be {DELETE}, {ANONYMISE} or {HAND_OVER}, not {collection.on_erase!r}"
+    declared: object = collection.anonymised
+    if not isinstance(declared, Mapping):
+        return "anonymised must say for each column which value it gets, such as {'note': None}"
+    if bool(declared) is not (collection.on_erase == ANONYMISE):
+        return f"on_erase {ANONYMISE!r} and anonymised belong together: neither is of use without the other"
+    for name, value in declared.items():
+        column = collection.model._meta.fields.get(name)
+        if column is None or name in Record._meta.fields or name == "owner_id":
+            return f"anonymised names {name!r}, which is no column that can be anonymised"
+        if value is None and not column.null:
+            return f"anonymised sets {name!r} to None, which the column does not take"
+    return None
+
+
+def bad_guard(collection: Collection) -> str | None:
+    """What is wrong with the guarded fields of a collection, if anything is."""
+    declared: object = collection.guarded
+    if not isinstance(declared, Mapping):
+        return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
+    for name, permission in collection.guards.items():
+        if name not in collection.body_schema.dump_fields:
+            return f"names {name!r}, which it does not answer"
+        if permission.partition(".")[0] != collection.resource:
+            return f"names the permission {permission!r}, which is not one of {collection.resource}.*"
+        if name in collection.search:
+            return f"names {name!r}, which is searched: what a search finds would tell what is in it"
+        if name in collection.import_keys:
+            return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
+    return None
+
+
+def bad_filter(declared: type[Collection]) -> str | None:
+    """What is wrong with the filters of a collection, if anything is; asked before it is made."""
+    filters: Mapping[str, object] = declared.filters
+    for name, operators in filters.items():
+        if isinstance(operators, str) or not isinstance(operators, Iterable):
+            return f"filters[{name!r}] must be several operators, such as ('eq', 'in')"
+        column = declared.model._meta.fields.get(name)
+        for operator in operators:
+            if operator not in OPERATORS:
+                return f"filters has the operator {operator!r} for {name!r}{hint(operator, OPERATORS)}"
+            if column is not None and not fits(column, operator):
+                kind = "a list" if isinstance(column, ListField) else "no list" if operator == "has" else "no text"
+                return f"filters has the operator {operator!r} for {name!r}, which is {kind}"
+    return None
+
+
+def bad_default(collection: Collection) -> str | None:
+    """Which column a new row would lack a value for, if any would."""
+    if not takes_bodies(collection):
+        return None
+    for name in unfilled(collection):
+        says = "may leave out" if name in collection.body_schema.load_fields else "never has"
+        model = collection.model.__name__
+        return f"a body {says} {name!r}, and the column of {model} has neither default nor null"
+    return None
+
+
+def bad_null(collection: Collection) -> str | None:
+    """Which column may be null in an answer that the schema says never is, if one may. Not asked about Gatepost's own:
+    some of their columns take null in the table, and no row is without a value."""
+    model, schema = collection.model, collection.body_schema
+    for name, field in schema.dump_fields.items():
+        column = model._meta.fields.get(name)
+        if (column is not None and column.null and column.default is None and not field.allow_none
+                and (field.dump_only or not (field.required or field.load_default is not missing))):
+            return (f"{name!r} may be null in an answer, because the column of {model.__name__} has null=True; give "
+                    f"the field of {type(schema).__name__} allow_none=True")
+    return None
+
+
+def takes_bodies(collection: Collection) -> bool:
+    """Whether clients make rows, and all values of one come from the body, from defaults and from the service; not
+    where code of the collection gives some."""
+    found = type(collection)
+    plain = all(getattr(found, name) is getattr(Writable, name) for name in ("create", "stamp", "derive", "draft"))
+    return plain and any(endpoint.name == "create" for endpoint in collection.served)
+
+
+def bad_action(collection: Collection) -> tuple[Action, str] | None:
+    """The first action of a collection that is wrong, and what is wrong with it."""
+    taken = Counter(endpoint.name for endpoint in collection.served)
+    for found in collection.actions:
+        named = f"the action {found.name!r}"
+        if not _WORD.fullmatch(found.name):
+            return found, f"{named} must be called by small letters, digits and _"
+        if taken[found.name] > 1 or found.name in (*VERBS, CREATED, UPDATED, DELETED):
+            return found, f"{named} has a name that means something else already"
+        if found.transitions and found.state not in collection.model._meta.fields:
+            return found, f"{named} moves the column {found.state!r}, which {collection.model.__name__} lacks"
+    return None
+
+
+def unknown_event(hook: Hook, collections: Iterable[Collection]) -> str | None:
+    """Which of the events of a hook no collection has, if so."""
+    known = {f"{one.name}.{what}" for one in collections
+             for what in (CREATED, UPDATED, DELETED, *(action.name for action in one.actions))}
+    unknown = next((event for event in hook.events if event not in known), None)
+    return None if unknown is None else f"there is no event {unknown!r}{hint(unknown, known)}"
+
+
+def _unknown(root: str, name: str) -> str:
+    known: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
+    if known is None:
+        return "; the first is obj, sub or env"
+    return "" if name in known else hint(name, known)

@@ -1,0 +1,223 @@
+"""Finds the collections and routes that there are.
+
+Found, not registered: every module and package of `blueprints`, and every entry point of the group
+`gatepost.collections` (a module, a package, a Collection class, `Routes` or a Flask `Blueprint`). What clashes stops
+the start with a sentence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections import Counter, abc
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import EntryPoint
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from flask import Blueprint
+
+import blueprints
+from models import migrate
+from policies.syntax.vocabulary import Condition, Function
+from settings import DECLARED, Setting
+from settings.plugins import clash, name_of
+
+from ...http.openapi.operations import operation_id
+from ...http.protocol import messages
+from ...http.request.endpoint import Endpoint
+from ...jobs.hooks import Hook, hooks_of
+from ..collection import Collection
+from ..registry import LEFT_OUT, Registry
+from ..routes import Routes
+from .columns import bad_names
+from .contents import (
+    Plugin,
+    PluginError,
+    contents,
+    migrations_of,
+    modules_of,
+    named,
+    place_of,
+    policy_of,
+    translations_of,
+)
+from .declarations import (
+    bad_action,
+    bad_filter,
+    bad_null,
+    conditions_of,
+    functions_of,
+    settings_of,
+    unknown_event,
+    unusable,
+    wrong_with,
+)
+from .entry_points import COLLECTIONS, points_of
+from .leaving_out import refuse_unusable
+from .places import place, place_among, raised_at
+from .plain import routes_of
+from .references import bad_expansion, leads_nowhere
+from .words import Words, unreadable
+
+_VARIABLE = re.compile("<[^>]*>")
+NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
+
+
+def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
+             points: Iterable[EntryPoint] | None = None) -> Registry:
+    """Everything in `blueprints`, in installed plugins, and in `extra`, but the shipped collections `without`.
+
+    `points` are entry points of plugins; None: those of all that are installed. Without a plugin, the answer is made
+    once per process.
+
+    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
+    for a collection that cannot be left out.
+    """
+    plugins = points_of(COLLECTIONS) if points is None else tuple(points)
+    besides = tuple(extra)
+    return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
+
+
+@cache
+def _shipped(without: frozenset[str]) -> Registry:
+    return _discover((), without, ())
+
+
+def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[EntryPoint, ...]) -> Registry:
+    collections: dict[str, Collection] = {}
+    routes: dict[str, Routes] = {}
+    functions: dict[str, Function] = {}
+    conditions: dict[str, Condition] = {}
+    words = Words()
+    hooks: dict[str, Hook] = {}
+    paths: set[tuple[str, str]] = set()
+    settings: dict[str, dict[str, Setting[Any]]] = {}
+    policies: dict[str, Path] = {}
+    migrations: dict[str, Path] = dict(migrate.SHIPPED)
+    translations: list[Traversable] = [messages.SHIPPED]
+
+    def add(source: str, module: Plugin) -> None:
+        for found in contents(module):
+            if isinstance(found, Blueprint):
+                found = routes_of(source, found)
+            if isinstance(found, Routes):
+                claim(source, routes, found.name, found)
+                for endpoint in found.endpoints:
+                    claim_path(source, endpoint.handler, endpoint)
+            else:
+                collection = made(source, found)
+                claim(source, collections, found.name, collection)
+                for endpoint in collection.served:
+                    claim_path(source, found, endpoint)
+        for function in functions_of(modules_of(module)):
+            if functions.setdefault(function.name, function) is not function:
+                raise PluginError(f"{source}: the name of the function {function.name!r} is taken "
+                                  f"({place(function.holds)})")
+            if (reason := unusable(function)) is not None:
+                raise PluginError(f"{source}: the function {function.name!r} cannot be used: {reason} "
+                                  f"({place(function.holds)})")
+        add_conditions(source, modules_of(module))
+        hooks.update((hook.name, hook) for hook in hooks_of(modules_of(module)))
+
+    def add_conditions(source: str, modules: list[ModuleType]) -> None:
+        for function in functions_of(modules):
+            if (reason := words.taken([function], [])) is not None:
+                raise PluginError(f"{source}: {reason} ({place(function.holds)})")
+        for condition in conditions_of(modules):
+            if (reason := unreadable(condition, functions) or words.taken([], [condition])) is not None:
+                raise PluginError(f"{source}: the condition {condition.word!r} cannot be used: {reason} "
+                                  f"({place_among(modules, condition)})")
+            conditions[condition.word] = condition
+
+    def made(source: str, found: type[Collection]) -> Collection:
+        if (reason := bad_names(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
+        if (reason := bad_filter(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
+        if (reason := bad_expansion(found)) is not None:
+            raise PluginError(f"{source}: {place(found)}: {reason}")
+        collection = found()
+        if (wrong := bad_action(collection)) is not None:
+            raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
+        ours = found.__module__.startswith(f"{blueprints.__name__}.")
+        if (reason := wrong_with(collection) or (None if ours else bad_null(collection))) is not None:
+            raise PluginError(f"{source}: {place(found)}: {reason}")
+        return collection
+
+    def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
+        if name in collections or name in routes:
+            raise PluginError(f"{source}: {place(found)}: the name {name!r} is taken")
+        resource = getattr(found, "resource", None)
+        if resource is not None and any(resource == other.resource for other in collections.values()):
+            raise PluginError(f"{source}: {place(found)}: the resource {resource!r} is taken")
+        taken[name] = found
+
+    def claim_path(source: str, declared: Any, endpoint: Endpoint) -> None:
+        way = endpoint.method, _VARIABLE.sub("<>", endpoint.path)
+        if way in paths:
+            raise PluginError(f"{source}: {place(declared)}: {endpoint.method} {endpoint.path} is taken")
+        paths.add(way)
+
+    def add_settings(source: str, name: str, plugin: Plugin) -> None:
+        known = {one for declared in settings.values() for one in declared.values()}
+        mine = settings.setdefault(name, {})
+        for setting in settings_of(modules_of(plugin)):
+            if setting not in known and mine.setdefault(setting.name, setting) is not setting:
+                raise PluginError(f"{source}: the name of the setting {setting.name!r} is taken")
+        if (reason := clash(settings, DECLARED)) is not None:
+            raise PluginError(f"{source}: {reason}; choose another name")
+
+    def add_plugin(source: str, name: str, plugin: Plugin) -> None:
+        if not isinstance(plugin, ModuleType | Routes | Blueprint) and not (
+                isinstance(plugin, type) and issubclass(plugin, Collection)):
+            raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
+        try:
+            for found in contents(plugin):  # before its rules are missed
+                if found.name in collections or found.name in routes:
+                    raise PluginError(f"{source}: {place(found)}: the name {found.name!r} is taken")
+            policies.update(policy_of(source, plugin))
+            migrations.update(migrations_of(source, plugin))
+            if (brought := translations_of(source, plugin)) is not None:
+                translations.append(brought)
+            add(source, plugin)
+            add_settings(source, name, plugin)
+        except (AttributeError, KeyError, TypeError) as error:
+            at = f" ({place(plugin)})" if isinstance(plugin, type) else ""
+            raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
+
+    for info in pkgutil.iter_modules(blueprints.__path__):
+        if info.name not in NOT_COLLECTIONS:
+            add(info.name, importlib.import_module(f"blueprints.{info.name}"))
+    for point in points:
+        try:
+            plugin = point.load()
+        except Exception as error:
+            at = raised_at(error, point.module)
+            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}"
+                              f"{'' if at is None else f' ({at})'}") from error
+        add_plugin(f"plugin {point.name} ({point.value})", name_of(point.name), plugin)
+    for plugin in extra:
+        add_plugin(place_of(plugin), named(plugin), plugin)
+    for collection in collections.values():
+        if (reason := leads_nowhere(collection, collections)) is not None:
+            raise PluginError(f"{place(collection)}: {reason}")
+    refuse_unusable(without, collections)
+    left_out = {name: collections.pop(name) for name in sorted(without)}
+    for hook in hooks.values():
+        if (reason := unknown_event(hook, collections.values())) is not None:
+            absent = next((f"; {LEFT_OUT.format(name)}" for name in left_out
+                           if any(event.startswith(f"{name}.") for event in hook.events)), "")
+            raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
+    registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
+                        settings, left_out, tuple(map(place_of, extra)), conditions=conditions)
+    operations = Counter(operation_id(group, endpoint)
+                         for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
+    for name, claims in operations.items():
+        if claims > 1:
+            raise PluginError(f"the operation {name!r} is declared {claims} times; clients are generated from the name")
+    return registry

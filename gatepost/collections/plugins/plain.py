@@ -1,0 +1,125 @@
+"""The views of a plain Flask `Blueprint`, as endpoints: each says its permission, and runs through the pipeline.
+
+What a Blueprint does around its views (`before_request`, error handlers, static files) would not be done there, so a
+Blueprint with any of that is refused: nothing that somebody relies on is left out in silence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Rule
+
+from ...http.pipeline import errors, limiting
+from ...http.request.call import Call
+from ...http.request.endpoint import Endpoint
+from ..routes import DECLARED, Routes
+from .contents import PluginError
+from .places import place
+
+_READS = ("GET", "HEAD", "OPTIONS")
+_AROUND = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs", "error_handler_spec",
+           "url_value_preprocessors", "url_default_functions", "template_context_processors")
+
+
+def routes_of(source: str, made: Blueprint) -> Routes:
+    """The views of a Blueprint. Raises `PluginError` for a view without a permission, and for what does not fit."""
+    app, bare = _registered(made), _registered(Blueprint(made.name, made.import_name))
+    if made.has_static_folder or made.template_folder is not None:
+        raise PluginError(f"{source}: the Blueprint {made.name!r} has files of its own, which no permission guards")
+    for name in _AROUND:
+        if _filled(getattr(app, name)) != _filled(getattr(bare, name)):
+            raise PluginError(f"{source}: the Blueprint {made.name!r} has {name}, which would not be called: "
+                              "every view runs through the pipeline of Gatepost")
+    found = Routes(made.name, (inspect.getdoc(importlib.import_module(made.import_name)) or "").partition("\n")[0])
+    found.__module__, found.made_of = made.import_name, made
+    for rule in app.url_map.iter_rules():
+        if rule.defaults or rule.subdomain or rule.host or rule.redirect_to:
+            raise PluginError(f"{source}: {place(app.view_functions[rule.endpoint])}: the route {rule.rule} has "
+                              "defaults, a host or a redirection; only its path and methods are served")
+        found.endpoints.extend(_endpoints(source, made, rule, app.view_functions[rule.endpoint]))
+    return found
+
+
+def _endpoints(source: str, made: Blueprint, rule: Rule, view: Callable[..., Any]) -> Iterator[Endpoint]:
+    methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    for method in methods:
+        declared = _declared(view, method)
+        if declared is None:
+            raise PluginError(f"{source}: {place(_behind(view, method))}: the view of {method} {rule.rule} has no "
+                              'permission; say it with @permission("…"), or @public("why it needs none")')
+        name = rule.endpoint.removeprefix(f"{made.name}.").replace(".", "_")
+        if len(methods) > 1:
+            name = f"{name}_{method.lower()}"
+        summary = (_behind(view, method).__doc__ or "").strip().partition("\n")[0]
+        try:
+            yield Endpoint(**{"name": name, "method": method, "path": rule.rule, "handler": _answering(view),
+                              "summary": summary, **(_WRITES if method not in _READS else {}), **declared})
+        except TypeError as error:
+            raise PluginError(f"{source}: {place(_behind(view, method))}: {error}") from error
+
+
+def _registered(made: Blueprint) -> Flask:
+    app = Flask(made.import_name, static_folder=None)
+    app.register_blueprint(made)
+    return app
+
+
+def _filled(spec: Any) -> int:
+    """How many functions there are in Flask's nested dictionaries of them."""
+    if isinstance(spec, dict):
+        return sum(map(_filled, spec.values()))
+    return len(spec) if isinstance(spec, list) else 1
+
+
+def _behind(view: Callable[..., Any], method: str) -> Callable[..., Any]:
+    """The function that answers: the view, or the method of its class."""
+    found: Callable[..., Any] = getattr(getattr(view, "view_class", None), method.lower(), view)
+    return found
+
+
+def _declared(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
+    for found in (_behind(view, method), view, getattr(view, "view_class", None)):
+        declared: dict[str, Any] | None = getattr(found, DECLARED, None)
+        if declared is not None:
+            return declared
+    return None
+
+
+@contextmanager
+def _body_read(call: Call) -> Iterator[None]:
+    """Before any writer has to wait: a view would read it in the middle of its transaction."""
+    limiting.allow_body(call)
+    call.request.get_data(cache=True)
+    yield
+
+
+_WRITES: Mapping[str, Any] = {"writes": True, "around": _body_read}
+
+
+def _answering(view: Callable[..., Any]) -> Callable[[Call], Response]:
+    """A handler that answers what the view does, whatever Flask takes for that; an error is a `Problem`, so that
+    nothing of it is stored."""
+
+    @wraps(view)
+    def answer(call: Call) -> Response:
+        try:
+            response: Response = current_app.make_response(current_app.ensure_sync(view)(**call.path))
+        except HTTPException as error:
+            if error.response is None:
+                said = (error.description or "") if error.description != type(error).description else ""
+                raise errors.of_status(error.code or 500, detail=said) from error
+            response = current_app.make_response(error.response)
+        if response.status_code >= 400:
+            response.close()
+            raise errors.of_status(response.status_code)
+        return response
+
+    return answer

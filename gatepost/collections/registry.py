@@ -1,0 +1,256 @@
+"""Which collections and routes there are, and the words that policies may use of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.resources.abc import Traversable
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import peewee as pw
+from flask import Blueprint
+from marshmallow import missing
+from marshmallow.validate import Range
+
+from models import indexes
+from models.base import Owned, Record
+from models.records.columns import EmailField, IdField, JsonField, ListField, RoleField, TimeField
+from models.records.mailboxes import mailbox
+from policies import SHIPPED, Column, Resource, Vocabulary
+from policies.loading import first_release
+from policies.syntax.vocabulary import Condition, Function
+from settings import Setting, Settings
+
+from ..http.openapi.operations import operation_id
+from ..http.request.endpoint import Endpoint
+from ..http.schemas.fields import Reference
+from ..http.writing.writable import Writable
+from ..jobs.hooks import Hook
+from .collection import Collection
+from .routes import Routes, blueprint, described
+
+if TYPE_CHECKING:
+    import flask_smorest
+
+LEFT_OUT = "the collection {} is left out (setting without)"
+Group = tuple[str, str, Sequence[Endpoint]]
+"""The name, the description and the endpoints of what belongs together in the documentation."""
+
+VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
+
+
+@dataclass(frozen=True, eq=False)
+class Registry:
+    """Everything that answers requests.
+
+    functions        by name: what plugins bring to the matcher
+    hooks            by name: what plugins have done as jobs
+    plugin_policies  file name → the rules that a plugin ships
+    migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
+    translations     folders of translations: the shipped one, and one of each plugin
+    settings         name of a plugin → the settings that it declares, by name
+    gone             permission → why nothing has it any more: of plugins that were taken out
+    left_out         shipped collections that the setting `without` names: their permissions are no words of policies
+    conditions       by word: what plugins declare that the matcher itself can say
+    extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
+    """
+
+    collections: Mapping[str, Collection]
+    routes: Mapping[str, Routes]
+    functions: Mapping[str, Function]
+    hooks: Mapping[str, Hook]
+    plugin_policies: Mapping[str, Path]
+    migrations: Mapping[str, Path]
+    translations: tuple[Traversable, ...]
+    settings: Mapping[str, Mapping[str, Setting[Any]]] = field(default_factory=dict)
+    left_out: Mapping[str, Collection] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    gone: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    def endpoints(self) -> Sequence[Group]:
+        """(name, description, endpoints) of every group."""
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> tuple[Group, ...]:
+        return (*((name, routes.about, routes.over(self.collections.values())) for name, routes in self.routes.items()),
+                *((name, (type(collection).__doc__ or "").strip(), collection.served)
+                  for name, collection in self.collections.items()))
+
+    @cached_property
+    def by_resource(self) -> Mapping[str, Collection]:
+        """The collection of each resource that has rows."""
+        return {collection.resource: collection for collection in self.collections.values()}
+
+    @cached_property
+    def by_permission(self) -> Mapping[str, list[Endpoint]]:
+        """The endpoints that need each permission; none for one that no request asks for alone."""
+        found: dict[str, list[Endpoint]] = {}
+        for _, _, endpoints in self.endpoints():
+            for endpoint in endpoints:
+                if endpoint.permission is not None and endpoint.documented:
+                    found.setdefault(endpoint.permission, []).append(endpoint)
+        return found
+
+    @cached_property
+    def by_operation(self) -> Mapping[str, Endpoint]:
+        """Every endpoint by its `operationId`."""
+        return {operation_id(group, endpoint): endpoint
+                for group, _, endpoints in self.endpoints() for endpoint in endpoints}
+
+    @cached_property
+    def subscribers(self) -> Mapping[str, Sequence[str]]:
+        """Event → the kinds of the jobs that follow it; only events that somebody subscribes to."""
+        found: dict[str, list[str]] = {}
+        for name, hook in self.hooks.items():
+            for event in hook.events:
+                found.setdefault(event, []).append(name)
+        return found
+
+    def blueprints(self) -> list[Blueprint]:
+        """One blueprint for every group of endpoints."""
+        return [blueprint(name, endpoints) for name, _, endpoints in self.endpoints()]
+
+    def documented(self) -> list[flask_smorest.Blueprint]:
+        """One blueprint for every group of endpoints that the OpenAPI document has."""
+        groups = ((name, about, [endpoint for endpoint in endpoints if endpoint.documented])
+                  for name, about, endpoints in self.endpoints())
+        return [described(*group) for group in groups if group[2]]
+
+    def served(self, settings: Settings) -> Registry:
+        """The same without the routes that a setting turns off."""
+        routes = {name: found for name, found in self.routes.items() if found.when is None or found.when(settings)}
+        return self if routes.keys() == self.routes.keys() else replace(self, routes=routes)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
+        permissions: dict[str, set[str]] = {}
+        collections = [*self.collections.values(), *self.left_out.values()]
+        groups = [*(endpoints for _, _, endpoints in self.endpoints()), *(one.served for one in self.left_out.values())]
+        for endpoint in chain.from_iterable(groups):
+            if endpoint.permission is not None:
+                permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
+        tables = {collection.resource: collection for collection in collections}
+        names = {collection.name: collection.resource for collection in collections}
+        methods = _methods(chain.from_iterable(groups))
+        for collection in collections:
+            if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
+                permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+            permissions.setdefault(collection.resource, set()).update(collection.guarding)
+        resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
+                     for name, verbs in permissions.items()}
+        left_out = {one.resource: resources.pop(one.resource) for one in self.left_out.values()}
+        gone = {permission: LEFT_OUT.format(one.collection)
+                for one in left_out.values() for permission in one.permissions}
+        return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
+                          conditions=self.conditions)
+
+    @property
+    def required_policies(self) -> list[str]:
+        """The shipped policy files that an instance always had: one that lacks one of them does not start."""
+        absent = {f"{name}.csv" for name in self.left_out}
+        return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
+
+
+def _methods(endpoints: Iterable[Endpoint]) -> dict[str, frozenset[str]]:
+    """Permission → the methods of the requests that ask for it.
+
+    Permissions to view are left out: every request about a row asks for them. So are permissions that no endpoint has.
+    A console page sends the request of an endpoint that is documented.
+    """
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for endpoint in endpoints:
+        if endpoint.permission is not None and not endpoint.permission.partition(".")[2].startswith("view"):
+            used = {endpoint.method} | ({"HEAD"} if endpoint.method == "GET" else set())
+            found.setdefault(endpoint.permission, (set(), set()))[endpoint.documented].update(used)
+    return {permission: frozenset(documented or others) for permission, (others, documented) in found.items()}
+
+
+def _resource(name: str, permissions: set[str], collection: Collection | None, migrations: Mapping[str, Path],
+              methods: Mapping[str, frozenset[str]], resources: Mapping[str, str]) -> Resource:
+    asked = {permission: methods[permission] for permission in sorted(permissions) if permission in methods}
+    viewed = {permission for permission in permissions if permission.startswith(f"{name}.view_")}
+    if collection is None:
+        return Resource(name, frozenset(permissions), collection=name, methods=asked, on_viewed=frozenset(viewed))
+    # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
+    known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
+    unset = null_at_create(collection)
+    columns = {column.name: replace(_described(column, collection, resources), null_at_create=column.name in unset)
+               for column in collection.columns
+               if column.name in known and not isinstance(column, ListField | JsonField)}
+    defaults = {column.name: column.default for column in collection.columns if isinstance(column.default, str | int)}
+    defaults["version"] = 1
+    if collection.imports:  # an import makes and changes rows with one request
+        asked |= {one: asked[one] | {"POST"} for one in map(collection.permission, ("create", "update"))
+                  if one in asked}
+    return Resource(name, frozenset(permissions), columns,
+                    lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
+                    {column.name: column for column in collection.columns}, collection.name, asked,
+                    frozenset(viewed | _on_viewed(collection)) & permissions, defaults)
+
+
+def _on_viewed(collection: Collection) -> set[str]:
+    """The permissions that are of use only where the row may be viewed as well: those of endpoints that find a row
+    through `view`, of an export, and of guarded fields."""
+    found = {endpoint.permission for endpoint in collection.served
+             if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
+    others = map(collection.permission, ("view", "create", "import", "manage"))
+    return {collection.permission("export"), *found, *collection.guarding}.difference(others)
+
+
+def unfilled(collection: Collection) -> dict[str, pw.Field]:
+    """The columns to which neither each body nor a default gives a value, by name."""
+    sent = {name for name, field in collection.body_schema.load_fields.items()
+            if field.required or field.load_default is not missing}
+    return {name: column for name, column in collection.model._meta.fields.items()
+            if not (name in Record._meta.fields or name in sent or column.null or column.default is not None)}
+
+
+def null_at_create(collection: Collection) -> frozenset[str]:
+    """The columns that are null while `create` is judged: the declared ones, and those that only a `create` of the
+    collection's own can fill."""
+    found = type(collection)
+    by_create_alone = found.create is not Writable.create and all(
+        getattr(found, name) is getattr(Writable, name) for name in ("draft", "stamp", "derive"))
+    return frozenset((*found.null_at_create, *(unfilled(collection) if by_create_alone else ())))
+
+
+def _described(field: pw.Field, collection: Collection, resources: Mapping[str, str]) -> Column:
+    """A column with what is known of its values: the states of actions, the choices and bounds of the schema, and whose
+    rows an id names."""
+    column, declared = column_of(field), collection.body_schema.fields.get(field.name)
+    if column.format == "uuid":
+        known = {"id": collection.resource, "tenant_id": "tenant", "owner_id": "user"}
+        row_of = resources.get(declared.collection) if isinstance(declared, Reference) else known.get(field.name)
+        column = replace(column, row_of=row_of)
+    elif column.type is int:
+        within = next((check for check in (declared.validators if declared else ()) if isinstance(check, Range)), None)
+        return column if within is None else replace(column, least=within.min, most=within.max)
+    if field.name == "owner_id" and issubclass(collection.model, Owned) and collection.model.owns_itself:
+        return replace(column, same_as="id")
+    if column.type is not str:
+        return column
+    return replace(column, values=collection.values_of(field.name))
+
+
+def column_of(field: pw.Field) -> Column:
+    """What a policy may know of a column from its kind alone."""
+    match field:
+        case IdField():
+            return Column(str, field.null, "uuid")
+        case TimeField():
+            return Column(str, field.null, "date-time")
+        case RoleField():
+            return Column(str, field.null, "role")
+        case EmailField():
+            return Column(str, field.null, spelled=mailbox)
+        case pw.BooleanField():
+            return Column(bool, field.null)
+        case pw.IntegerField():
+            return Column(int, field.null)
+    return Column(str, field.null)

@@ -1,0 +1,75 @@
+"""Imports as jobs: the body is stored first; its rows and the end of the job are one transaction."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..http.pipeline import stages
+from ..http.request.call import Call, Write
+from ..http.request.endpoint import Endpoint
+from ..http.writing import importing
+from ..http.writing.intake import Import
+from ..http.writing.writable import Writable
+from . import files, requests
+from .task import Task
+
+
+def endpoint(collection: Writable) -> Endpoint:
+    """The import of a collection, which may be asked for as a job unless its lines may have secrets."""
+    made = importing.endpoint(collection)
+    if any(field.load_only for field in collection.body_schema.fields.values()):
+        return made  # a password is not to be stored
+    return requests.deferrable(made, collection.name, _receive, _with_body)
+
+
+def _receive(call: Call) -> None:
+    with importing.received(call) as body:
+        files.received(body, call.prepared)
+
+
+@contextmanager
+def _with_body(call: Call) -> Iterator[None]:
+    """Stores the body before the transaction of its job, and deletes it again when that fails."""
+    try:
+        files.store(call, call.prepared)
+        yield
+    except BaseException:
+        files.drop_unclaimed(call, call.prepared)
+        raise
+    finally:
+        call.prepared.body.close()
+
+
+def run(task: Task, call: Call, collection: Writable) -> None:
+    """Import what the request has sent. `progress` are the lines that were read."""
+    intake = call.prepared = importing.intake(collection, call)
+    lines = 0
+    for number in intake.check(call.request.mimetype, io.BufferedReader(files.Body(task))):
+        lines += number
+        task.progress(lines)
+        task.check()
+    with intake.load() as opened:
+        if opened:
+            _go_on(intake.store_new(), task)
+        task.finish(lambda: _store(task, call, intake))
+    if call.write.enqueued:
+        task.services.jobs.wake()
+    files.drop_body(task)
+
+
+def _store(task: Task, call: Call, intake: Import) -> dict[str, Any]:
+    call.write = Write()
+    requests.check_unchanged(call, task)
+    stages.judge(call)
+    _go_on(intake.store(), task)
+    call.write.note = f"{call.write.note}, job {task.id}"
+    stages.record(call)
+    return importing.outcome(call)
+
+
+def _go_on(progress: Iterator[int], task: Task) -> None:
+    for _ in progress:
+        task.check()

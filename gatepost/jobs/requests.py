@@ -1,0 +1,163 @@
+"""Requests that are done later, as jobs: `Prefer: respond-async` (RFC 7240 section 4.1).
+
+What the head, the body's size and the policy tell is told at once; 202 is for what can begin. The job acts as who asked
+for it, with the rights that they have when it runs: as the same user or service token, within the scopes of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from weakref import finalize
+
+from flask import Flask, request
+from werkzeug.test import EnvironBuilder
+
+from models.base import Rows, new_id, now, whole
+from models.tables.job import Job, enqueue, unfinished
+from models.tables.service_token import ServiceToken
+from models.tables.user import User
+from policies import Principal
+
+from ..http.pipeline import stages
+from ..http.protocol.messages import Message
+from ..http.protocol.problems import Problem
+from ..http.request import identity
+from ..http.request.access import Access
+from ..http.request.call import Call, Services
+from ..http.request.endpoint import Endpoint
+from ..http.request.environment import RequestEnvironment
+from ..http.request.urls import path_of
+from ..http.schemas import validation
+from .task import Task
+
+_IN_MEMORY = 2**20  # bytes of a body that are kept in memory until all of it is there
+# What the work may depend on. No credential is kept.
+_HEADERS = ("Accept", "Accept-Language", "Content-Type", "User-Agent")
+MOST_UNFINISHED = 50  # jobs of one user that wait or run: a process does one at a time, the oldest first
+Admit = Callable[[Call, str, Mapping[str, Any]], None]
+"""Takes a call, and the kind and payload of its job. Raises `Problem` where the job is not to be written down."""
+_SHOWN_BY = "jobs"  # the collection that answers what a job is
+
+
+@dataclass
+class Asked:
+    """A job that is about to be written down.
+
+    body  what the request has sent, and `size` how many bytes
+    """
+
+    id: str = field(default_factory=new_id)
+    body: IO[bytes] = field(default_factory=lambda: SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        # Also where the request is refused, or answered with what its twin was answered.
+        finalize(self, self.body.close)
+
+
+def kind_of(collection: str, endpoint: Endpoint) -> str:
+    """The kind of the jobs that do what this endpoint of a collection does."""
+    return f"{collection}.{endpoint.name}"
+
+
+def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], None],
+               around: Callable[[Call], AbstractContextManager[object]] | None = None,
+               admit: Admit | None = None) -> Endpoint:
+    """`endpoint` so that a client may have it done as a job.
+
+    prepare  refuses what cannot be done; `call.prepared` is the `Asked`
+    admit    refuses a job for which there is no room, in its transaction
+    """
+    kind = kind_of(collection, endpoint)
+
+    def ask(call: Call) -> None:
+        if call.principal.id is None:
+            raise Problem("unauthenticated", "Only a user can have this done later. Log in first.")
+        call.prepared = Asked()
+        prepare(call)
+
+    later = replace(endpoint, writes=True, status=202, answer=None, prepare=ask, around=around, restrict=None,
+                    handler=lambda call: _write_down(call, kind, admit),
+                    summary=f"{endpoint.summary} As a job, where the client prefers respond-async.")
+    return replace(endpoint, deferred=later)
+
+
+def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
+    asked: Asked = call.prepared
+    if unfinished(call.tenant_id, call.principal.id or "") >= MOST_UNFINISHED:
+        raise Problem("conflict", Message("{number} of your jobs wait or run already. Try again when one has ended.",
+                                          number=MOST_UNFINISHED))
+    principal, sent = call.principal, call.request
+    payload = {"method": sent.method, "path": sent.path, "query": sent.query_string.decode("latin-1"),
+               "address": call.address, "size": asked.size,
+               "headers": {name: sent.headers[name] for name in _HEADERS if name in sent.headers}}
+    if admit is not None:
+        admit(call, kind, payload)
+    job = enqueue(call.tenant_id, kind, payload, id=asked.id, owner_id=principal.id,
+                  scopes=None if principal.scopes is None else sorted(principal.scopes),
+                  token_id=call.credential_id if principal.kind == "service" else None)
+    call.write.enqueued = True
+    call.write.note = f"asked for job {job.id}"
+    call.headers.update({"Location": path_of(call.request, f"/api/{_SHOWN_BY}/{job.id}"),
+                         "Preference-Applied": "respond-async"})
+    shown = call.services.collections[_SHOWN_BY]
+    return shown.represent(call, [whole(job)], shown.representation.names)[0]
+
+
+@contextmanager
+def resumed(app: Flask, task: Task, endpoint: Endpoint) -> Iterator[Call]:
+    """The call that the job's request would be if it came now. Raises `Problem` where it would be refused."""
+    services, sent = task.services, task.payload
+    environ = _environ(sent)
+    with app.request_context(environ):
+        call = Call(services, endpoint, request._get_current_object(), {})  # type: ignore[attr-defined]
+        with services.database.connected():
+            call.principal, call.credential_id = caller(services, task.job), task.job.token_id
+            environment = RequestEnvironment(call.request, services.settings.zone)
+            call.access = Access(services.policy.current, call.principal, environment)
+            stages.admit(call)
+            call.query = validation.load_query(endpoint.query, call.request)
+        yield call
+
+
+def _environ(sent: Mapping[str, Any]) -> dict[str, Any]:
+    builder = EnvironBuilder(path=sent["path"], method=sent["method"], query_string=sent["query"],
+                             headers=sent["headers"], environ_base={"REMOTE_ADDR": sent["address"]})
+    try:
+        return builder.get_environ()
+    finally:
+        builder.close()
+
+
+def caller(services: Services, job: Job) -> Principal:
+    """Who asked for the job, as they are now; the caller holds a connection.
+
+    Raises `Problem` (`invalid_token`, `token_expired`) when the account or the service token is no longer good.
+    """
+    user = None if job.owner_id is None else Rows(User, job.tenant_id).find(job.owner_id)
+    if user is None or not user.active:
+        raise Problem("invalid_token", "The account that asked for this is no longer active.")
+    asked = None if job.scopes is None else frozenset(job.scopes)
+    if job.token_id is None:
+        return replace(identity.principal_of(user), scopes=asked)
+    bearer = ServiceToken.bearer(services.database, job.token_id)
+    if bearer is None or bearer.user_id != user.id:
+        raise Problem("invalid_token", "The service token that asked for this was revoked.")
+    if bearer.expires_at is not None and bearer.expires_at <= now():
+        raise Problem("token_expired", "The service token that asked for this has expired.")
+    scopes = bearer.scopes if asked is None else bearer.scopes & asked
+    return replace(identity.principal_of(user), kind="service", scopes=scopes)
+
+
+def check_unchanged(call: Call, task: Task) -> None:
+    """Raises `Problem` when the caller is no longer who they were when the work began: then it begins anew, with the
+    rights that they have by then, or fails for want of them."""
+    if caller(call.services, task.job) != call.principal:
+        raise Problem("unavailable", "Your rights have changed meanwhile.")
+    if not Access(call.services.policy.current, call.principal, call.access.environment).may_ever(
+            call.endpoint.permission or ""):
+        raise call.access.refusal(call.endpoint.permission or "")

@@ -1,0 +1,241 @@
+"""The runner: a thread in each process that takes jobs from the queue and runs them, one at a time.
+
+A commit of its own process wakes it. Otherwise one process of a machine looks into the queue each second: the one that
+has the lock file, which it lets go while it runs a job.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from random import uniform
+from secrets import token_hex
+from threading import Event, Lock, Thread
+from typing import Any
+
+from models.base import later
+from models.engine.errors import Contended, RowError, TimedOut, Unavailable
+from models.engine.waiting import uncounted
+from models.tables import job_queue
+from models.tables.job import Job
+
+from ..http.pipeline.errors import translate
+from ..http.protocol.problems import CATALOGUE, Problem
+from ..http.request.call import Services
+from .hooks import Clock
+from .lease import Lease
+from .task import Cause, Stopped, Task, Work
+
+log = logging.getLogger("gatepost.jobs")
+
+LEASE = 30.0  # seconds after which the job of a process that died is taken over
+POLL = 1.0  # seconds between two looks into the queue, and at who looks
+SOONEST, LATEST = 5.0, 3600.0  # seconds until a job is tried again: after its first attempt, and at most
+MOST_ERROR = 500  # characters of an error that are kept
+
+
+class Runner:
+    """Runs the jobs of one process, whatever becomes of each.
+
+    kinds    what runs the jobs, by their kind
+    clock    writes down the jobs of the ticks that have come
+    seconds  that a lease lasts; it is renewed each third
+    """
+
+    def __init__(self, services: Services, kinds: Mapping[str, Work], clock: Clock | None = None, *,
+                 seconds: float = LEASE) -> None:
+        self.kinds = kinds
+        self._services, self._clock, self._seconds = services, clock, seconds
+        self._lock_file = services.settings.instance / "jobs.lock"
+        self._starting, self._stopping, self._woken = Lock(), Event(), Event()
+        self._thread: Thread | None = None
+        self._process = 0
+        self._failing = False
+
+    def start(self) -> None:
+        """Run jobs in a thread of this process; a second call does nothing."""
+        with self._starting:
+            if self._process == os.getpid():
+                return
+            self._process = os.getpid()
+            self._stopping.clear()
+            self._thread = Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread: the job that it runs is given back at its next `check`, or taken over by another process
+        once its lease has run out. A second call does nothing."""
+        with self._starting:
+            if self._process != os.getpid():
+                return
+            self._process = 0
+            self._stopping.set()
+            self._woken.set()
+            if self._thread is not None:
+                self._thread.join(timeout=self._services.settings.drain_timeout)
+                self._thread = None
+
+    def wake(self) -> None:
+        """Look into the queue at once: a job was committed."""
+        self._woken.set()
+
+    def run_due(self) -> int:
+        """Run every job that is due, here and now, those of the clock, too; how many."""
+        if self._clock is not None:
+            self._clock.strike()
+        done = 0
+        while not self._stopping.is_set() and (job := self._claim()) is not None:
+            self._attempt(job)
+            done += 1
+        return done
+
+    def _run(self) -> None:
+        with uncounted():
+            while not self._stopping.is_set():
+                with _only_one(self._lock_file) as polls:
+                    woken = self._woken.wait(POLL)
+                if woken:
+                    self._woken.clear()
+                if woken or polls:
+                    self._try()
+
+    def _try(self) -> None:
+        try:
+            self.run_due()
+        except Exception as error:
+            if not self._failing:
+                log.error("no job can be taken from the queue; it is tried again: %s: %s", type(error).__name__, error)
+            self._failing = True
+        else:
+            if self._failing:
+                log.info("jobs are taken from the queue again")
+            self._failing = False
+
+    def _claim(self) -> Job | None:
+        database = self._services.database
+        # Without the writers' lock, for as long as there is nothing to do.
+        with database.connected():
+            if not job_queue.has_due(database):
+                return None
+        holder = f"{os.getpid()}-{token_hex(8)}"
+        return database.transact(lambda: job_queue.claim(database, holder, self._seconds))
+
+    def _attempt(self, job: Job) -> None:
+        """Run a job and write down what became of it. Where that cannot be written, its lease runs out."""
+        try:
+            if job.stopping:
+                self._commit(lambda: job_queue.cancel(job, 0))
+            elif (refusal := self._refusal(job)) is not None:
+                self._fail(job, 0, *refusal)
+            else:
+                with Lease(self._services.database, job, self._seconds, self._stopping) as lease:
+                    self._work(Task(self._services, job, lease))
+        except RowError as error:
+            log.error("what became of job %s (%s) could not be written down: %s: %s",
+                      job.id, job.kind, type(error).__name__, error)
+
+    def _refusal(self, job: Job) -> tuple[Any, str] | None:
+        """Why a job is not begun, if so: for its owner, and for operators."""
+        if job.kind not in self.kinds:
+            return document(Problem("gone", "Nothing runs jobs of this kind any more.")), "no such kind"
+        if job.attempts > job.max_attempts:
+            return (document(Problem("unavailable", "The process that ran it ended each time.")),
+                    job.last_error or "its process died")
+        return None
+
+    def _work(self, task: Task) -> None:
+        job = task.job
+        try:
+            result = self.kinds[job.kind](task)
+            if not task.finished:
+                task.finish(lambda: result)
+        except Stopped as stopped:
+            self._stopped(task, stopped.cause)
+        except (Exception, SystemExit) as error:  # sys.exit() in a plugin would end the thread without a word
+            if task.finished:
+                log.exception("job %s (%s) was done, and then went wrong", job.id, job.kind, exc_info=error)
+            else:
+                self._went_wrong(task, error)
+
+    def _stopped(self, task: Task, cause: Cause) -> None:
+        job = task.job
+        if cause is Cause.CANCELLED:
+            self._commit(lambda: job_queue.cancel(job, task.rows_done))
+        elif cause is Cause.SHUTDOWN:
+            self._commit(lambda: job_queue.give_back(job))
+        else:
+            log.warning("job %s (%s) is run by another process by now", job.id, job.kind)
+
+    def _went_wrong(self, task: Task, error: Exception | SystemExit) -> None:
+        job, problem = task.job, problem_of(error)
+        said = storable(f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
+                        f"{type(error).__name__}: {error}")[:MOST_ERROR]
+        if problem.status < 500:
+            self._fail(job, task.rows_done, document(problem), said)
+        elif job.attempts >= job.max_attempts:
+            self._fail(job, task.rows_done, document(problem), said)
+            log.error("job %s (%s) has failed after %s attempts", job.id, job.kind, job.attempts, exc_info=error)
+        else:
+            wait = back_off(job.attempts)
+            self._commit(lambda: job_queue.put_off(job, later(wait), said))
+            log.warning("job %s (%s) is tried again in %.0f seconds: %s", job.id, job.kind, wait, said)
+
+    def _fail(self, job: Job, progress: int, result: Any, error: str) -> None:
+        self._commit(lambda: job_queue.fail(job, progress, result, error))
+
+    def _commit(self, change: Callable[[], bool]) -> None:
+        self._services.database.transact(change)
+
+
+def back_off(attempt: int) -> float:
+    """Seconds until the attempt after this one: four times as many each time, give or take half."""
+    # Two processes that failed together do not meet again together.
+    return min(LATEST, SOONEST * 4 ** (attempt - 1) * uniform(0.5, 1.5))
+
+
+def problem_of(error: Exception | SystemExit) -> Problem:
+    """What a job's owner may know of an error: nothing of one that nobody foresaw."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, Unavailable | TimedOut | Contended):
+        return Problem("unavailable", "The database cannot be reached right now.")
+    return translate(error) if isinstance(error, RowError) else Problem("internal_error", "Tell the operator its id.")
+
+
+def document(problem: Problem) -> dict[str, Any]:
+    """A problem as the result of a job: RFC 9457 without what names a request."""
+    status, title = CATALOGUE[problem.code]
+    detail = storable(problem.detail or f"{title}.")
+    return {"status": status, "code": problem.code, "title": title, "detail": detail,
+            "errors": [{name: storable(value) if isinstance(value, str) else value
+                        for name, value in vars(fault).items() if value is not None} for fault in problem.faults]}
+
+
+def storable(text: str) -> str:
+    """Text with escapes for what a database does not store: NUL (Postgres), lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+@contextmanager
+def _only_one(file: Path) -> Iterator[bool]:
+    """Whether this process has the lock of the file meanwhile: one of all that try."""
+    try:
+        # Opened each time: a descriptor kept over a fork would share its lock with the child.
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        # Without a folder for the lock, each process looks by itself.
+        yield True
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)

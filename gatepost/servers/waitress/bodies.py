@@ -1,0 +1,195 @@
+"""How much of a request's body waitress reads, and when: the large limit counts only after the application has found
+the head good, and what waits in memory or on disk for a handler is bounded, for the process and for each address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from io import RawIOBase
+from threading import Lock
+from types import MappingProxyType
+from typing import Any, BinaryIO, cast
+
+from waitress.adjustments import Adjustments
+
+from ...http.operations.slots import RETRY_AFTER
+from ...http.protocol.expectation import ASK
+from ...http.protocol.problems import REFUSED_BY_SERVER, Problem
+from ..forwarded import client_network
+from .parser import Parser
+
+TOTAL = 112 * 2**20  # bytes of all bodies beyond `FREE`: with a thousand connections' share, 128 MiB
+SHARE = 64 * 2**20  # bytes of one address: two imports of the usual limit
+FREE = 16_384  # bytes of each body that are not counted: a small one finds room whatever others send
+LARGE = 2  # bodies over `limit` that one address may send at a time
+
+_LARGER = re.compile(r"/api/(v1/)?([^/]+/import|admin/policy/(try|apply))")  # what takes a body above the limit
+
+
+class BodyBudget:
+    """What clients have sent of bodies whose requests are not yet answered, counted for one process.
+
+    limit            most bytes of a body
+    import_limit     most bytes of a body to an import, or to what else takes larger ones
+    trusted_proxies  how many proxies deep the client's address is looked for
+    """
+
+    def __init__(self, *, limit: int, import_limit: int, trusted_proxies: int = 0) -> None:
+        self.limit, self.import_limit = limit, import_limit
+        self._trusted = trusted_proxies
+        self._lock = Lock()
+        self.held = 0  # bytes
+        self._held_of: Counter[str] = Counter()
+        self._large_of: Counter[str] = Counter()
+
+    def address(self, headers: dict[str, str], peer: str) -> str:
+        """The network of the client who speaks to us as `peer`, or through proxies, as `ProxyFix` reads it."""
+        return client_network(peer, headers.get("X_FORWARDED_FOR", ""), self._trusted)
+
+    def acquire(self, address: str, size: int) -> bool:
+        """Count so many bytes more; False when there is no room for them."""
+        with self._lock:
+            if self.held + size > TOTAL or self._held_of[address] + size > SHARE:
+                return False
+            self.held += size
+            self._held_of[address] += size
+            return True
+
+    def acquire_large(self, address: str) -> bool:
+        """Count one large body more; False when this address sends enough of them."""
+        with self._lock:
+            if self._large_of[address] >= LARGE:
+                return False
+            self._large_of[address] += 1
+            return True
+
+    def release(self, request: WaitressRequest) -> None:
+        """Count no more what was counted of this one; for the second time nothing."""
+        with self._lock:
+            address, size, large = request.address, request.held, request.large
+            request.held, request.large = 0, False
+            self.held -= size
+            self._held_of[address] -= size
+            self._large_of[address] -= large
+            for counted in (self._held_of, self._large_of):
+                if not counted[address]:
+                    del counted[address]
+
+
+class Missing(RawIOBase):
+    """The `wsgi.input` of a request whose body was not read: reading it raises `Problem` (`body_too_large`).
+
+    The pipeline refuses such a request sooner. A handler that reads all the same must not take the body for empty.
+    """
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        raise Problem("body_too_large")
+
+
+class WaitressRequest(Parser):
+    """A request whose body is read only as far as the application can use it.
+
+    asks           only its head is there: the application is asked about it
+    unread         its body is not read, or not to its end: the connection closes after the answer
+    extra_environ  what is added to the environment that the application gets
+    held           bytes that `BodyBudget` counts of it
+    large          whether `BodyBudget` counts it as large
+    """
+
+    asks = unread = large = False
+    extra_environ: Mapping[str, Any] = MappingProxyType({})
+    held = 0
+
+    def __init__(self, adj: Adjustments, bodies: BodyBudget | None = None, peer: str = "") -> None:
+        super().__init__(adj)
+        self._bodies, self._peer = bodies, peer
+
+    def received(self, data: bytes) -> int:
+        reading = self.headers_finished
+        consumed: int = super().received(data)
+        if self.error is not None:
+            # Waitress would say that the client may go on, and read what it has refused.
+            self.expect_continue, self.unread = False, True
+        elif reading:
+            self._weigh()
+        elif self.body_rcv is not None:
+            self._look_ahead()
+        return consumed
+
+    def get_body_stream(self) -> BinaryIO:
+        if self.asks or self.unread:
+            return cast(BinaryIO, Missing())
+        stream: BinaryIO = super().get_body_stream()
+        return stream
+
+    def go_on(self, extra_environ: Mapping[str, Any]) -> WaitressRequest | None:
+        """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
+        assert self._bodies is not None
+        if not self._bodies.acquire_large(self.address):
+            self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
+                                   headers={"Retry-After": RETRY_AFTER}))
+            return None
+        whole = copy(self)
+        whole.asks = whole.unread = whole.completed = False
+        whole.extra_environ, whole.large = extra_environ, True
+        return whole
+
+    def turn_away(self, problem: Problem) -> None:
+        """Have the application answer this, whatever was asked."""
+        self.extra_environ, self.asks = {REFUSED_BY_SERVER: problem}, False
+        if not self.completed:
+            self._stop_reading()
+
+    def close(self) -> None:
+        """Let the body go, and what was counted of it; for the second time nothing."""
+        super().close()
+        self.count_no_more()
+
+    def count_no_more(self) -> None:
+        """Make room for other bodies."""
+        if self._bodies is not None and (self.held or self.large):
+            self._bodies.release(self)
+
+    @cached_property
+    def address(self) -> str:
+        """What `BodyBudget` counts it by."""
+        assert self._bodies is not None
+        return self._bodies.address(self.headers, self._peer)
+
+    def _look_ahead(self) -> None:
+        bodies = self._bodies
+        if bodies is None or not (self.chunked or self.content_length > bodies.limit):
+            return
+        large = self.command == "POST" and _LARGER.fullmatch(self.path) is not None
+        if large and self.content_length <= bodies.import_limit:
+            self.asks = self.unread = self.completed = True
+            self.extra_environ = ASK
+        elif not self.chunked:
+            self._stop_reading()
+
+    def _weigh(self) -> None:
+        assert self._bodies is not None
+        size = len(self.body_rcv)
+        if size > (self._bodies.import_limit if self.large else self._bodies.limit):
+            # The application refuses by what it takes for the announced length.
+            self.headers["CONTENT_LENGTH"] = str(size)
+            self._stop_reading()
+        elif (more := size - FREE - self.held) > 0:
+            if self._bodies.acquire(self.address, more):
+                self.held += more
+            else:
+                self.turn_away(Problem("overloaded", "Too many bodies are being sent at this moment.",
+                                       headers={"Retry-After": RETRY_AFTER}))
+
+    def _stop_reading(self) -> None:
+        self.close()
+        self.body_rcv = None
+        self.expect_continue = False
+        self.unread = self.completed = True

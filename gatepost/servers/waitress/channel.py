@@ -1,0 +1,278 @@
+"""One connection of waitress: one request at a time, and no patience without end for a client that is slow.
+
+Waitress itself starts the next pipelined request while earlier answers are unread, and lets a client hold a thread by
+reading nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import IntEnum, auto
+from math import inf
+from time import monotonic
+from typing import Any, Protocol
+from wsgiref.types import WSGIEnvironment
+
+from waitress.channel import HTTPChannel
+from waitress.task import WSGITask
+
+from ...http.protocol import expectation
+from .. import pace
+from ..pace import Pace, unacknowledged
+from .bodies import BodyBudget, WaitressRequest
+
+# seconds
+IDLE = 60.0  # that a connection is kept without a request
+HEAD_SECONDS = 30.0  # in which line and headers have to come
+LINGER = 2.0  # that a client has to read an answer that came before its request had ended
+
+SWALLOWED = 32 * 2**20  # bytes of an unwanted body that are discarded during `LINGER`
+
+_SINK = bytearray(65_536)
+
+
+class Doing(IntEnum):
+    """What a connection does, in the order in which connections have to make room for others."""
+
+    IDLING = auto()
+    LINGERING = auto()
+    SENDING_HEAD = auto()
+    SENDING_BODY = auto()
+    READING = auto()  # the answer
+    WAITING = auto()  # for the handler
+
+
+class Accepting(Protocol):
+    """What a connection needs of the server that accepted it."""
+
+    bodies: BodyBudget
+    stopping: bool
+
+    def add_task(self, task: Channel) -> None: ...
+
+
+class Task(WSGITask):
+    """A request given to the application: whole, or its head alone, to be asked whether the body is worth reading."""
+
+    request: WaitressRequest
+    channel: Channel
+    _needs_no_close = False  # while the head of an answer is written that ends without a body
+
+    @property
+    def has_body(self) -> bool:
+        """False for the answer to a HEAD that has no length, too: waitress would end it like a body in chunks."""
+        stream_of_head = self.request.command == "HEAD" and self.content_length is None
+        return bool(super().has_body) and not stream_of_head
+
+    def get_environment(self) -> WSGIEnvironment:
+        environ: WSGIEnvironment = super().get_environment()
+        if self.request.extra_environ:
+            environ.update(self.request.extra_environ)
+        if self.request.unread:
+            self.set_close_on_finish()
+        return environ
+
+    def set_close_on_finish(self) -> None:
+        if not self._needs_no_close:
+            super().set_close_on_finish()
+
+    def build_response_header(self) -> bytes:
+        headers = self.request.headers
+        stops = self.channel.server.stopping and not self.request.asks
+        if stops or "close" in _elements(headers.get("CONNECTION", "")):
+            headers["CONNECTION"] = "close"  # waitress does not look for it in a list
+        # Waitress closes after each answer without a length, also after one that has no body.
+        self._needs_no_close = not (self.has_body or self.close_on_finish or self.version == "1.0"
+                                    or headers.get("CONNECTION") == "close")
+        # Who has read the answer may send the next body at once.
+        if self.request.large:
+            self.request.count_no_more()
+        header: bytes = super().build_response_header()
+        self._needs_no_close = False
+        return header
+
+    def finish(self) -> None:
+        if not (self.request.asks and self.status.startswith("100")):
+            super().finish()
+        elif self.channel.go_on(self.request, expectation.resumed(self.environ)):
+            self.close_on_finish = False
+        else:
+            Task(self.channel, self.request).service()
+
+
+class Channel(HTTPChannel):
+    """Takes the next request from what a client has sent when the answer before it has left, and not sooner."""
+
+    parser_class = WaitressRequest
+    task_class = Task
+    server: Accepting
+    request: WaitressRequest | None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._unparsed = b""
+        self._arrived = self._sent = self._read = 0  # bytes; the last ones have reached the client
+        self._unread = False  # whether the request under way is answered before it has ended
+        self._swallow = 0  # bytes that a connection may still send that lingers
+        self._does: tuple[Doing, object] = Doing.IDLING, 0
+        self._since = monotonic()
+        self._pace: Pace | None = None  # of what has no whole deadline
+        super().__init__(*arguments, **options)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no handler runs or waits for this connection, or has asked for a body; its last answer has left."""
+        asked_for = self.request is not None and self.request.large
+        return not (asked_for or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
+
+    @property
+    def precedence(self) -> tuple[Doing, float]:
+        """How soon this connection has to make room for others: the least first."""
+        doing = self._doing()
+        if doing != self._does:
+            return doing[0], inf
+        return doing[0], self._since if self._pace is None else self._pace.left
+
+    def readable(self) -> bool:
+        return self._swallow > 0 or not (self.requests or self.total_outbufs_len or self._unparsed
+                                         or self.close_when_flushed or self.will_close)
+
+    def writable(self) -> bool:
+        return self.total_outbufs_len > 0 or self.will_close or self.close_when_flushed or (
+            self._unparsed != b"" and not self.requests)
+
+    def handle_read(self) -> None:
+        if not self._swallow:
+            super().handle_read()
+            return
+        try:
+            size = self.socket.recv_into(_SINK)
+        except BlockingIOError:
+            return
+        except OSError:
+            size = 0
+        self._swallow -= size
+        if not size or self._swallow <= 0:
+            self.handle_close()
+
+    def handle_write(self) -> None:
+        if self.total_outbufs_len:
+            # A thread may be flushing, also the one that has just answered: it asks for the body of an import.
+            self._flush_exception(self._flush_some_if_lockable)
+        if self.will_close:
+            self.handle_close()
+        elif self.connected and not self.total_outbufs_len:
+            if self.close_when_flushed:
+                self._finish()
+            elif self._unparsed:
+                self._advance()
+
+    def handle_close(self) -> None:
+        super().handle_close()
+        if (request := self.request) is not None:
+            request.close()
+
+    def received(self, data: bytes) -> bool:
+        self._arrived += len(data)
+        self._unparsed += data
+        self._advance()
+        return True
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        """Send bytes to the client, and return how many the kernel has taken. Close nothing, whatever `do_close` says.
+
+        A thread sends too, and one that asks for a body does it with `do_close`. Only the loop closes connections. A
+        thread removes them from the loop's map by their descriptor, which the loop may have given to a new connection.
+        The loop learns from the kernel that the client is gone.
+        """
+        sent: int = super().send(data, do_close=False)
+        self._sent += sent
+        return sent
+
+    def go_on(self, request: WaitressRequest, extra_environ: Mapping[str, Any]) -> bool:
+        """Read the body of a request whose head was found good; False when its client sends enough of them."""
+        whole = request.go_on(extra_environ)
+        if whole is None:
+            return False
+        self.request = whole
+        if not self.connected:
+            whole.close()
+        return True
+
+    def watch(self, now: float) -> None:
+        """Close the connection when its client has had time enough for what it does; `now` is monotonic."""
+        doing = self._doing()
+        if doing != self._does:
+            self._does, self._since, self._pace = doing, now, self._pace_of(doing[0], now)
+        elif now - self._since >= _patience(doing[0]) or (
+                self._pace is not None and self._pace.too_slow(now, self._progress(doing[0]))):
+            self.handle_close()
+
+    def _pace_of(self, doing: Doing, now: float) -> Pace | None:
+        if doing is Doing.SENDING_BODY:
+            return Pace(now, pace.WINDOW, self._arrived)
+        # An answer is sent in parts, between which the client waits for the handler: it keeps what it has earned.
+        return Pace(now, pace.CREDIT) if doing is Doing.READING else None
+
+    def _doing(self) -> tuple[Doing, object]:
+        """What the connection does; the second value is another one when it begins to do it anew."""
+        request = self.request
+        if self._swallow:
+            return Doing.LINGERING, None
+        if self.total_outbufs_len:
+            return Doing.READING, None
+        if self.requests:
+            return Doing.WAITING, None
+        if request is None:
+            return Doing.IDLING, self._arrived
+        return Doing.SENDING_BODY if request.headers_finished else Doing.SENDING_HEAD, request
+
+    def _progress(self, doing: Doing) -> int:
+        """Bytes that a transfer has moved since the connection began."""
+        if doing is Doing.SENDING_BODY:
+            return self._arrived
+        # A thread may have given bytes to the kernel that are not counted yet: they take nothing from those before.
+        self._read = max(self._read, self._sent - unacknowledged(self.socket))
+        return self._read
+
+    def _advance(self) -> None:
+        with self.requests_lock:
+            data = self._unparsed
+            while data and not (self.requests or self.close_when_flushed or self.will_close):
+                request = self.request
+                if request is None:
+                    request = self.request = WaitressRequest(self.adj, self.server.bodies, self.addr[0])
+                data = data[request.received(data):]
+                if request.completed:
+                    self.request, self.sent_continue = None, False
+                    if not request.empty:
+                        self._unparsed, self._unread = data, request.unread
+                        self.requests.append(request)
+                        self.server.add_task(self)
+                elif request.expect_continue and request.headers_finished and not self.sent_continue:
+                    self.send_continue()
+            self._unparsed = data
+
+    def _finish(self) -> None:
+        """Close after the last answer; later, where closing at once would take it from a client that still sends."""
+        self.close_when_flushed = False
+        if not (self._unread or self._unparsed):
+            self.handle_close()
+            return
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+        self._unparsed, self._swallow = b"", SWALLOWED
+
+
+def _elements(header: str) -> list[str]:
+    """The elements of a list (RFC 9110 section 5.6.1), in lower case."""
+    return [element.strip(" \t").lower() for element in header.split(",")]
+
+
+def _patience(doing: Doing) -> float:
+    if doing is Doing.IDLING:
+        return IDLE
+    if doing is Doing.SENDING_HEAD:
+        return HEAD_SECONDS
+    return LINGER if doing is Doing.LINGERING else inf
