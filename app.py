@@ -19,8 +19,8 @@ from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.left_over import left_over
 from blueprints.http.history.line_uses import EVERY, LineUses
 from blueprints.http.history.stored import source_of
-from blueprints.http.nodes.presence import EVERY as PRESENT
-from blueprints.http.nodes.presence import Presence
+from blueprints.nodes.presence import EVERY as PRESENT
+from blueprints.nodes.presence import Presence
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import Plugin, named
 from gatepost.collections.plugins.discovery import discover

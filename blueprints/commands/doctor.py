@@ -19,7 +19,7 @@ from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
 from blueprints.http.health import checks
 from blueprints.http.health.checks import Found, State
-from blueprints.http.nodes.survey import survey
+from blueprints.nodes.survey import survey
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
 from gatepost.http.operations import program

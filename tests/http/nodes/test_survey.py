@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.nodes.presence import Presence
-from blueprints.http.nodes.survey import survey
+from blueprints.nodes.presence import Presence
+from blueprints.nodes.survey import survey
 from gatepost.http.operations.program import described
 from gatepost.http.security.keys import fingerprints
 from models.base import new_id, now
