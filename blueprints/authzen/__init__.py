@@ -2,7 +2,3 @@
 
 What is asked is `schemas`, about whom and what `questions`, and whom, what and which actions there are `search`.
 """
-
-from .endpoints import routes
-
-__all__ = ["routes"]

@@ -1,5 +1,1 @@
 """A change of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force."""
-
-from .endpoints import routes
-
-__all__ = ["routes"]

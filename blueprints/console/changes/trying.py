@@ -14,7 +14,7 @@ from gatepost.collections.asking import ask
 from gatepost.http.request.endpoint import Endpoint
 from models.engine.errors import RowError
 
-from ...policy_changes import routes as policy_changes
+from ...policy_changes.endpoints import routes as policy_changes
 from ...policy_changes.files import fault_of
 from ...policy_history import LEFT_OUT
 from ..forms import form, typed

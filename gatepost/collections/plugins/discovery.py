@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -81,6 +82,13 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     plugins = points_of(COLLECTIONS) if points is None else tuple(points)
     besides = tuple(extra)
     return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
+
+
+def _endpoints_of(name: str) -> ModuleType:
+    """The module that declares what a blueprint serves: `endpoints` of a package that has one, else itself."""
+    inner = f"{name}.endpoints"
+    package = importlib.import_module(name)
+    return importlib.import_module(inner) if hasattr(package, "__path__") and find_spec(inner) else package
 
 
 @cache
@@ -192,7 +200,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
 
     for info in pkgutil.iter_modules(blueprints.__path__):
         if info.name not in NOT_COLLECTIONS:
-            add(info.name, importlib.import_module(f"blueprints.{info.name}"))
+            add(info.name, _endpoints_of(f"blueprints.{info.name}"))
     for point in points:
         try:
             plugin = point.load()
