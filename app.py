@@ -10,11 +10,11 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
+from blueprints.activity import counts as activity
 from blueprints.backups import leftovers
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
-from blueprints.http.health import activity
-from blueprints.http.health.gauges import Gauges
+from blueprints.health.gauges import Gauges
 from blueprints.http.history.ledger import Ledger
 from blueprints.http.history.left_over import left_over
 from blueprints.http.history.line_uses import EVERY, LineUses

@@ -19,7 +19,7 @@ HOUSES: Mapping[str, Steps] = {
     "gatepost": (("http",), ("servers", "jobs"), ("collections",)),
     "gatepost/http": (("protocol",), ("schemas", "operations"), ("security",), ("auditing",), ("request",),
                       ("credentials",), ("pipeline", "reading"), ("writing",), ("openapi",)),
-    "blueprints/http": (("health",), ("history", "holders"), ("questions",)),
+    "blueprints/http": (("history", "holders"), ("questions",)),
     "gatepost/collections": ((".",), ("plugins",)),
     "gatepost/servers": ((".",), ("waitress", "granian")),
     "blueprints/console": ((".",), ("changes", "data"), ("people", "running")),

@@ -17,8 +17,8 @@ from blueprints.commands.context import load_settings, migrations
 from blueprints.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
 from blueprints.commands.plugins import refuse_clashes
 from blueprints.commands.printing import echo_lines
-from blueprints.http.health import checks
-from blueprints.http.health.checks import Found, State
+from blueprints.health import checks
+from blueprints.health.checks import Found, State
 from blueprints.nodes.survey import survey
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of

@@ -11,8 +11,8 @@ from time import sleep
 from blueprints.backups import retention
 from blueprints.commands.conditions import unnamed
 from blueprints.commands.instance import MAKE_ADMINISTRATOR, database_of
-from blueprints.http.health import checks
-from blueprints.http.health.checks import Found, State
+from blueprints.health import checks
+from blueprints.health.checks import Found, State
 from gatepost.collections.collection import Collection
 from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
 from gatepost.http.security.keys import Keys

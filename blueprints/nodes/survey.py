@@ -12,7 +12,7 @@ from models.tables import policy_version
 from models.tables.instance import the_instance
 from models.tables.node import Node, alive, places
 
-from ..http.health.checks import Found, State
+from ..health.checks import Found, State
 
 CLOCKS = 2.0  # seconds by which the clock of a node may differ from that of the database
 

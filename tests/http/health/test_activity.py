@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.http.health import activity
-from blueprints.http.health.activity import BOUNDS, Activity, quantile, this_minute
+from blueprints.activity import counts as activity
+from blueprints.activity.counts import BOUNDS, Activity, quantile, this_minute
 from gatepost.http.operations.housekeeping import delete_expired
 from gatepost.http.protocol.problems import Problem
 from models.base import DAY, later

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.commands import doctor_checks
-from blueprints.http.health.checks import State
+from blueprints.health.checks import State
 from gatepost.http.operations import housekeeping
 from gatepost.jobs import files
 from gatepost.testing import Caller

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.health.checks import State
+from blueprints.health.checks import State
 from blueprints.nodes.survey import survey, without_key
 from gatepost.http.operations.program import described
 from models.base import new_id, now

@@ -9,8 +9,8 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints.http.health import checks
-from blueprints.http.health.checks import Found, State, worst
+from blueprints.health import checks
+from blueprints.health.checks import Found, State, worst
 from gatepost import Call, Routes, StrictSchema
 from models.base import now
 from models.engine.errors import RowError
@@ -20,7 +20,7 @@ from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
 
-from .policy import trouble
+from ..policy import trouble
 
 routes = Routes("health", "Whether the service works.")
 

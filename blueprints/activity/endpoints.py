@@ -13,8 +13,8 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from blueprints.http.health import checks
-from blueprints.http.health.activity import quantile, this_minute
+from blueprints.activity.counts import quantile, this_minute
+from blueprints.health import checks
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
 from gatepost.http.schemas.parameters import Number
 from models.tables.activity import FAILED, KEPT, LIMITED, REFUSED, counted_since
