@@ -15,10 +15,6 @@ from blueprints.backups import leftovers
 from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
 from blueprints.health.gauges import Gauges
-from blueprints.http.history.ledger import Ledger
-from blueprints.http.history.left_over import left_over
-from blueprints.http.history.line_uses import EVERY, LineUses
-from blueprints.http.history.stored import source_of
 from blueprints.nodes.presence import EVERY as PRESENT
 from blueprints.nodes.presence import Presence
 from gatepost.collections.plugins import tables
@@ -52,6 +48,10 @@ from gatepost.http.security.keys import Keys
 from gatepost.jobs import transfers
 from gatepost.jobs.hooks import Clock
 from gatepost.jobs.runner import Runner
+from gatepost.rules.ledger import Ledger
+from gatepost.rules.left_over import left_over
+from gatepost.rules.line_uses import EVERY, LineUses
+from gatepost.rules.stored import source_of
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.migrate import obstacle

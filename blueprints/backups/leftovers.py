@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from blueprints.http.history.ledger import WAITING
+from gatepost.rules.ledger import WAITING
 from models.scratch import SCRATCH
 from policies.loading.files import FRESH, locked_file
 from settings import Settings

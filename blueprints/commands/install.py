@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprints.commands import showcase
-from blueprints.http.history.change import Changing, InFiles
-from blueprints.http.history.exported import Export, packaged_of, texts_of
 from gatepost.http.security import known_keys, passwords
 from gatepost.http.security.keys import Keys, create_key_file
 from gatepost.http.security.known_keys import LostKeys
+from gatepost.rules.change import Changing, InFiles
+from gatepost.rules.exported import Export, packaged_of, texts_of
 from models.base import Rows
 from models.engine.database import Database
 from models.engine.errors import AlreadyExists

@@ -1,1 +1,4 @@
-"""A change of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force."""
+"""A change of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force.
+
+`live_rows` says what a change does to the rows that are stored.
+"""

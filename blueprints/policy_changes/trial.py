@@ -15,13 +15,13 @@ from traceback import print_exc
 from types import FrameType
 from typing import Any
 
-from blueprints.http.history.change import Changing
-from blueprints.http.history.left_over import left_over
-from blueprints.http.history.live_rows import compare_rows
-from blueprints.http.history.live_scope import Scope
+from blueprints.policy_changes.live_rows import compare_rows
+from blueprints.policy_changes.live_scope import Scope
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.registry import Registry
 from gatepost.http.request.access import Access
+from gatepost.rules.change import Changing
+from gatepost.rules.left_over import left_over
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.tables.audit import told_since

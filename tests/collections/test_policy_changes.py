@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.http.history.change import InFiles
-from blueprints.http.history.ledger import Ledger
 from blueprints.policy_changes import child, endpoints, trial
 from gatepost.http.protocol.problems import Problem
+from gatepost.rules.change import InFiles
+from gatepost.rules.ledger import Ledger
 from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant

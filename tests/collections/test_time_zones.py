@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from blueprints.http.history.change import Changing
 from gatepost.http.request import environment
+from gatepost.rules.change import Changing
 from policies import PolicyError
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database

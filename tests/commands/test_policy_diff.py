@@ -14,7 +14,7 @@ import pytest
 
 from blueprints.commands import printing
 from blueprints.commands.policy.output import compared
-from blueprints.http.history.row_changes import NOTHING as NO_ROW
+from blueprints.policy_changes.row_changes import NOTHING as NO_ROW
 from policies import SHIPPED, load
 from policies.comparison.compare import Comparison
 from policies.questions.changes import NOTHING

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from blueprints.commands import install
-from blueprints.http.history import change
+from gatepost.rules import change
 from policies import SHIPPED
 from tests.running import Instance, wait_until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.history.exported import EDITED
+from gatepost.rules.exported import EDITED
 from policies.loading.files import own_text
 from tests.running import Instance
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from flask import Flask
 
-from blueprints.http.history.live_rows import compare_rows
-from blueprints.http.history.live_scope import Scope
-from blueprints.http.history.row_changes import RowChange, RowChanges
+from blueprints.policy_changes.live_rows import compare_rows
+from blueprints.policy_changes.live_scope import Scope
+from blueprints.policy_changes.row_changes import RowChange, RowChanges
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import guest, principal_of
 from models.base import Record

@@ -16,7 +16,7 @@ from blueprints.commands.policy import folders
 from blueprints.commands.policy.history import VERSION, find
 from blueprints.commands.policy.output import Unusable, compared
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.http.history.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
+from gatepost.rules.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import SHIPPED, Policy, PolicyError
 from policies.loading.loader import CASES_FILE, from_files

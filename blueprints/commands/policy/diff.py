@@ -12,9 +12,9 @@ from blueprints.commands.instance import open_instance
 from blueprints.commands.policy import folders
 from blueprints.commands.policy.output import AS_JSON, compared, print_json
 from blueprints.commands.printing import echo_lines
-from blueprints.http.history.live_rows import compare_rows
-from blueprints.http.history.live_scope import Scope
-from blueprints.http.history.row_changes import RowChanges
+from blueprints.policy_changes.live_rows import compare_rows
+from blueprints.policy_changes.live_scope import Scope
+from blueprints.policy_changes.row_changes import RowChanges
 from models.records.times import DAY, later
 from models.tables.audit import told_since
 from models.tables.tenant import Tenant

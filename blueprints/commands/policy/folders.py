@@ -20,8 +20,8 @@ from blueprints.commands.instance import database_of, open_instance
 from blueprints.commands.lazy import importing
 from blueprints.commands.policy.output import Unusable
 from blueprints.commands.printing import echo
-from blueprints.http.history.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
-from blueprints.http.history.left_over import left_over
+from gatepost.rules.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
+from gatepost.rules.left_over import left_over
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import obstacle

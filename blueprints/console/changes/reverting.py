@@ -8,9 +8,9 @@ from typing import Any
 
 from flask import Response
 
-from blueprints.http.history.change import replacing
 from gatepost import Call, Problem
 from gatepost.collections.asking import ask
+from gatepost.rules.change import replacing
 
 from ..forms import typed
 from ..frame import drawn_again, page, routes, see_other, show

@@ -9,8 +9,8 @@ import pytest
 from blueprints.console.changes.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
 from blueprints.console.changes.history import _PAGE
 from blueprints.console.changes.outcome import Changes, Turn, Who
-from blueprints.http.history.ledger import Ledger
 from gatepost.collections.plugins.discovery import discover
+from gatepost.rules.ledger import Ledger
 from models.base import new_id
 from models.engine.connect import open_database
 from models.migrate import upgrade

@@ -10,9 +10,9 @@ from threading import Event, Thread
 import peewee as pw
 import pytest
 
-from blueprints.http.history import ledger as ledgers
-from blueprints.http.history.ledger import WAITING, Ledger
 from gatepost.http.request import audit
+from gatepost.rules import ledger as ledgers
+from gatepost.rules.ledger import WAITING, Ledger
 from models.base import later, now
 from models.tables import policy_version
 from models.tables.audit import Audit, Retention, of_tenant

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from blueprints.http.history.left_over import left_over
 from gatepost.collections.plugins.discovery import discover
+from gatepost.rules.left_over import left_over
 from models.base import later, new_id, now
 from models.engine.connect import open_database
 from models.tables.policy_version import PolicyVersion

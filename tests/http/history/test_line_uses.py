@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.http.history import line_uses
-from blueprints.http.history.line_uses import LineUses
 from gatepost.http.request.identity import guest
+from gatepost.rules import line_uses
+from gatepost.rules.line_uses import LineUses
 from gatepost.testing import log_in
 from models.base import DAY, later
 from models.engine.errors import Unavailable

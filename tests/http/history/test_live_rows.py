@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.http.history import live_rows
-from blueprints.http.history.row_changes import RowChange
+from blueprints.policy_changes import live_rows
+from blueprints.policy_changes.row_changes import RowChange
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import principal_of
 from models.base import Rows

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.http.history.change import InDatabase, Overtaken
-from blueprints.http.history.exported import EDITED
-from blueprints.http.history.ledger import Ledger
 from blueprints.policy_changes import endpoints
+from gatepost.rules.change import InDatabase, Overtaken
+from gatepost.rules.exported import EDITED
+from gatepost.rules.ledger import Ledger
 from models.base import later, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -239,7 +239,7 @@ def test_of_two_changes_made_for_one_policy_the_second_is_refused(first, second)
 def test_a_change_is_the_newest_though_the_clock_of_its_node_is_behind(first, second, monkeypatch):
     one = first.put_in_force(first.with_line(OPEN))
     second.policy.poll()
-    monkeypatch.setattr("blueprints.http.history.ledger.now", lambda: later(-3600))
+    monkeypatch.setattr("gatepost.rules.ledger.now", lambda: later(-3600))
     two = second.put_in_force(second.with_line("p, support, product.view, always, allow"))
     assert [row.version for row in ledger(first)][:2] == [two, one]
     assert first.policy.poll().version == two
@@ -289,7 +289,7 @@ def test_health_does_not_wait_for_a_policy_folder_that_hangs(first, monkeypatch)
     def hangs(directory):
         raise AssertionError("a request reads the policy folder")
 
-    monkeypatch.setattr("blueprints.http.history.exported._places", hangs)
+    monkeypatch.setattr("gatepost.rules.exported._places", hangs)
     assert first.health()["checks"]["policy"] == "ok"
 
 

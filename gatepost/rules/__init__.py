@@ -1,0 +1,3 @@
+"""The policy in force: where it comes from (`stored` in the database, `exported` as files), how one is put in force
+(`change`), every one that was (`ledger`), which lines are used (`line_uses`), and what plugins left (`left_over`).
+"""
