@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import NOON, files_of, median
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.check import check
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.check import check
 from policies import SHIPPED, Policy, Principal
 from policies.cases.case_file import failures
 from policies.cases.case_run import Coverage, run

@@ -15,7 +15,7 @@ from functools import partial
 from uuid import UUID
 
 from benchmarks.policy_size import Files, redefined, timed
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from policies import Policy
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from benchmarks.policy import ME
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from policies import Policy
 from policies.loading.loader import from_files
 from policies.questions.recorded import Entry

@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints.http.questions.untold import mentions, untold_ids, withheld
+from blueprints.policy.untold import mentions, untold_ids, withheld
 from gatepost import Call, Routes, StrictSchema, Time
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.reading.listing import Listing

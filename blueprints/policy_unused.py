@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from blueprints.http.questions.untold import told_persons, withheld
+from blueprints.policy.untold import told_persons, withheld
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
 from gatepost.http.schemas.parameters import Number
 from models.base import DAY, now

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.http.questions.circumstances import environment
-from blueprints.http.questions.persons import Who
-from blueprints.http.questions.untold import refuse_to_tell_fields, told_by
+from blueprints.policy.circumstances import environment
+from blueprints.policy.persons import Who
+from blueprints.policy.untold import refuse_to_tell_fields, told_by
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.pipeline.limiting import spend_more
 from gatepost.http.request.access import Supposed
@@ -21,7 +21,7 @@ from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import length
 from gatepost.http.schemas.parameters import ListParameter
 
-from .policy import named_principal
+from .policy.explaining import named_principal
 
 routes = Routes("policy_visible", "What somebody else may see.")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from gatepost.collections.plugins.discovery import discover
 from models.engine.connect import open_database
 from models.migrate import upgrade

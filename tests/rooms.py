@@ -19,7 +19,6 @@ HOUSES: Mapping[str, Steps] = {
     "gatepost": (("http",), ("servers", "jobs", "rules"), ("collections",)),
     "gatepost/http": (("protocol",), ("schemas", "operations"), ("security",), ("auditing",), ("request",),
                       ("credentials",), ("pipeline", "reading"), ("writing",), ("openapi",)),
-    "blueprints/http": (("holders",), ("questions",)),
     "gatepost/collections": ((".",), ("plugins",)),
     "gatepost/servers": ((".",), ("waitress", "granian")),
     "blueprints/console": ((".",), ("changes", "data"), ("people", "running")),

@@ -130,7 +130,7 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 @pytest.fixture(autouse=True)
 def fresh_registry() -> Iterator[None]:
     """Commands remember what is installed as long as their process lives."""
-    from blueprints.commands.policy import folders
+    from blueprints.policy.commands import folders
 
     folders.registry.cache_clear()
     yield

@@ -15,7 +15,7 @@ from types import ModuleType
 import peewee as pw
 import pytest
 
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from blueprints.testing.halves import disagreements
 from gatepost import Condition, Function
 from gatepost.collections.plugins import discovery

@@ -11,7 +11,7 @@ from importlib import invalidate_caches
 
 import pytest
 
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from tests.databases import new_database
 from tests.running import PASSWORD, ROOT, Done, Instance, Served, cli, wait_until
 

@@ -14,9 +14,9 @@ from typing import Any, cast
 from marshmallow import ValidationError
 
 from blueprints.http.holders.holders import Holders, asked_about, ranks
-from blueprints.http.questions.circumstances import CircumstancesSchema, environment
-from blueprints.http.questions.new_rows import drafted
-from blueprints.http.questions.untold import told_by
+from blueprints.policy.circumstances import CircumstancesSchema, environment
+from blueprints.policy.new_rows import drafted
+from blueprints.policy.untold import told_by
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
 from gatepost.http.request.access import Access, Supposed
 from gatepost.http.request.active import is_active

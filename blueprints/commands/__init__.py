@@ -22,7 +22,7 @@ commands: list[click.Command] = [
          "Add tenants: groups of users who do not see one another's rows."),
     Lazy("token", "blueprints.commands.tokens:token", "Give programs tokens that act for a user."),
     Lazy("jobs", "blueprints.commands.jobs:jobs", "Look at jobs, cancel them, and try them again."),
-    Lazy("policy", "blueprints.commands.policy.group:policy", "Check, explain, test and compare the access rules."),
+    Lazy("policy", "blueprints.policy.commands.group:policy", "Check, explain, test and compare the access rules."),
     Lazy("keys", "blueprints.commands.keys:keys", "List the generations of keys, and rotate them."),
     Lazy("audit", "blueprints.commands.audit:audit", "Show the audit trail, export it, verify it."),
     Lazy("migrate", "blueprints.commands.migrate:migrate", "Bring the database up to date, after a backup."),

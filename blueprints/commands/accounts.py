@@ -21,8 +21,8 @@ from blueprints.commands.instance import (
     record,
 )
 from blueprints.commands.lazy import Lazy
-from blueprints.commands.policy import folders
 from blueprints.commands.printing import Group, echo
+from blueprints.policy.commands import folders
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import end_all

@@ -10,11 +10,11 @@ import click
 
 from blueprints.commands.context import registry, show_path
 from blueprints.commands.instance import Instance, open_instance, record
-from blueprints.commands.policy import folders
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import private_file
 from blueprints.persons import erasing, exporting, repeating
 from blueprints.persons.erasing import STAYS, CannotErase, Found
+from blueprints.policy.commands import folders
 from gatepost.http.schemas import file_formats
 from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
-from blueprints.http.questions.names import title
+from blueprints.policy.names import title
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.browsers import page_headers

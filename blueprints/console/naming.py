@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from blueprints.http.questions.names import TITLES, title
+from blueprints.policy.names import TITLES, title
 from gatepost import Call, Collection, Fault, Problem, is_id
 from gatepost.collections.asking import ask
 from gatepost.http.reading.filters import parameter

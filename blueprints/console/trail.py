@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from blueprints.http.questions.names import USERS
+from blueprints.policy.names import USERS
 from gatepost import Call, Problem
 from gatepost.collections.asking import ask
 

@@ -20,7 +20,7 @@ from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
 
-from ..policy import trouble
+from ..policy.explaining import trouble
 
 routes = Routes("health", "Whether the service works.")
 

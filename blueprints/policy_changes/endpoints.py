@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.http.questions.untold import mentions, untold_ids, withheld
+from blueprints.policy.untold import mentions, untold_ids, withheld
 from gatepost import Call, Fault, Int, Line, Message, Problem, Routes, StrictSchema, later
 from gatepost.collections.registry import Registry
 from gatepost.http.request.access import Access

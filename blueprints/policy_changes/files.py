@@ -9,7 +9,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from blueprints.http.questions.untold import told_persons, untold_ids
+from blueprints.policy.untold import told_persons, untold_ids
 from gatepost import Call, Message, Problem
 from policies import Policy
 from policies.loading.files import LARGEST_FILE

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from blueprints import policy_matrix
-from blueprints.policy_matrix import LARGEST_PAGE
+from blueprints.policy import matrix as policy_matrix
+from blueprints.policy.matrix import LARGEST_PAGE
 from policies import SHIPPED
 from policies.tools.matrix import matrix
 from tests.apps import NO_ROW, ROLES, Given

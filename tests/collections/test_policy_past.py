@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.http.questions import past
+from blueprints.policy import past
 from gatepost.testing import log_in
 from models.base import new_id, now
 from models.tables import policy_version

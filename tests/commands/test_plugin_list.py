@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from blueprints.commands.plugin.names import Names
 from blueprints.commands.plugin.scaffold import files
-from blueprints.commands.policy import folders
+from blueprints.policy.commands import folders
 from gatepost.collections.plugins import entry_points
 from tests.running import Instance, just_started
 

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app import create_app
-from blueprints.commands.policy import folders as policy_files
-from blueprints.commands.policy.group import policy
+from blueprints.policy.commands import folders as policy_files
+from blueprints.policy.commands.group import policy
 from gatepost.collections.plugins.discovery import discover
 from models.base import Rows
 from models.engine.connect import open_database
@@ -719,7 +719,7 @@ def test_adopt_new_says_how_far_it_came_where_a_file_cannot_be_written(
         rewrite(place, content)
 
     with monkeypatch.context() as patched:
-        patched.setattr("blueprints.commands.policy.adopt.rewrite", full)
+        patched.setattr("blueprints.policy.commands.adopt.rewrite", full)
         result = run("adopt", "--new", "--yes")
     assert result.exit_code == 2
     assert f"{refused} cannot be written: Read-only file system. {said}" in result.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.commands import printing
-from blueprints.commands.policy.output import compared
+from blueprints.policy.commands.output import compared
 from blueprints.policy_changes.row_changes import NOTHING as NO_ROW
 from policies import SHIPPED, load
 from policies.comparison.compare import Comparison

@@ -15,8 +15,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprints.commands.policy import cases, folders
-from blueprints.commands.policy.group import policy
+from blueprints.policy.commands import cases, folders
+from blueprints.policy.commands.group import policy
 from policies import SHIPPED
 from policies.loading import first_release
 from tests.policies.editing import add_line, remove_line, shipped_copy

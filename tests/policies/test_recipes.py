@@ -333,7 +333,7 @@ def _findings(directory: Path) -> list[Finding]:
 
 
 def test_every_command_that_the_guide_names_exists() -> None:
-    from blueprints.commands.policy.group import policy
+    from blueprints.policy.commands.group import policy
 
     named = set(re.findall(r"gatepost policy ([a-z]+)", GUIDE))
     assert named == set(policy.commands)

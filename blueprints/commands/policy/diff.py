@@ -9,9 +9,9 @@ from datetime import datetime
 import click
 
 from blueprints.commands.instance import open_instance
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, compared, print_json
 from blueprints.commands.printing import echo_lines
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.output import AS_JSON, compared, print_json
 from blueprints.policy_changes.live_rows import compare_rows
 from blueprints.policy_changes.live_scope import Scope
 from blueprints.policy_changes.row_changes import RowChanges

@@ -10,12 +10,12 @@ import click
 
 from blueprints.commands.context import TENANT
 from blueprints.commands.instance import Instance, open_instance
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.explain import circumstances, find_object
-from blueprints.commands.policy.output import AS_JSON, print_json
 from blueprints.commands.printing import echo
 from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
-from blueprints.http.questions.circumstances import fixed
+from blueprints.policy.circumstances import fixed
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.explain import circumstances, find_object
+from blueprints.policy.commands.output import AS_JSON, print_json
 from gatepost.http.request.meant import meant
 from models.lists import paging
 from models.lists.keyset import Key, sort_order

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blueprints.http.questions.names import USERS, Names, shown_to
+from blueprints.policy.names import USERS, Names, shown_to
 from gatepost import Call
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"

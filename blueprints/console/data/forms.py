@@ -13,7 +13,7 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import MultiDict
 
-from blueprints.http.questions.names import Names, shown_to
+from blueprints.policy.names import Names, shown_to
 from gatepost import Call, Collection, Endpoint, Problem, Reference
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.credentials.step_up import CurrentPassword

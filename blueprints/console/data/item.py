@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response
 
-from blueprints.http.questions.names import title
+from blueprints.policy.names import title
 from gatepost import Call, Collection, Endpoint, Problem
 from gatepost.collections.asking import ask, asked
 from gatepost.http.credentials.console_sessions import member

@@ -16,7 +16,7 @@ from unittest import mock
 
 from flask import Flask
 
-from blueprints.http.questions import circumstances
+from blueprints.policy import circumstances
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.request import environment, identity
 from gatepost.http.security.keys import create_key_file

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from blueprints.commands.context import show_path
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, Unusable, print_json
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.output import AS_JSON, DIRECTORY, Unusable, print_json
 from policies import PolicyError
 from policies.tools.export import export
 

@@ -17,13 +17,13 @@ from marshmallow import ValidationError
 
 from blueprints.commands.context import load_settings
 from blueprints.commands.instance import AppFactory, app_for
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON
-from blueprints.commands.policy.past import any_row, past
 from blueprints.commands.printing import echo, echo_json
-from blueprints.http.questions.circumstances import CircumstancesSchema, environment
-from blueprints.http.questions.names import Names
-from blueprints.http.questions.predicted import EXPECTED, Prediction, Question, predict
+from blueprints.policy.circumstances import CircumstancesSchema, environment
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.output import AS_JSON
+from blueprints.policy.commands.past import any_row, past
+from blueprints.policy.names import Names
+from blueprints.policy.predicted import EXPECTED, Prediction, Question, predict
 from gatepost.collections.collection import Collection
 from gatepost.http.request.access import Access
 from gatepost.http.request.call import Call

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.http.questions.circumstances import CircumstancesSchema, environment, named_row, require_known
-from blueprints.http.questions.names import Names, shown_to
-from blueprints.http.questions.persons import Who, named_person
-from blueprints.http.questions.predicted import Question, predict
-from blueprints.http.questions.untold import refuse_to_tell, told_persons, withheld
+from blueprints.policy.circumstances import CircumstancesSchema, environment, named_row, require_known
+from blueprints.policy.names import Names, shown_to
+from blueprints.policy.persons import Who, named_person
+from blueprints.policy.predicted import Question, predict
+from blueprints.policy.untold import refuse_to_tell, told_persons, withheld
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.request.access import Supposed
 from gatepost.http.request.identity import guest, principal_of

@@ -8,9 +8,9 @@ from typing import Any, cast
 import click
 
 from blueprints.commands.instance import open_instance
-from blueprints.commands.policy import folders
-from blueprints.http.questions.names import Names
-from blueprints.http.questions.past import NotKept, Past, explained, gone, recorded, rules_of
+from blueprints.policy.commands import folders
+from blueprints.policy.names import Names
+from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
 from models.base import Rows, read_id
 from models.tables.audit import Audit, of_all
 from policies import Policy

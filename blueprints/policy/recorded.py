@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.http.questions.names import Names, shown_to
-from blueprints.http.questions.past import NotKept, Past, explained, gone, recorded, rules_of
-from blueprints.http.questions.untold import told_persons, withheld
+from blueprints.policy.names import Names, shown_to
+from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
+from blueprints.policy.untold import told_persons, withheld
 from gatepost import Call, Collection, Message, Problem, Routes, StrictSchema, Time
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.request.audit import note_look
@@ -21,7 +21,7 @@ from policies import Policy
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN
 from policies.wording.finding import single_person
 
-from .policy import LineSchema
+from .explaining import LineSchema
 
 routes = Routes("policy_past", "Why something was allowed or refused.")
 

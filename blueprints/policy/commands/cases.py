@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 
 from blueprints.commands.context import show_path
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, counted, show
 from blueprints.commands.printing import echo
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.output import AS_JSON, DIRECTORY, counted, show
 from policies import SHIPPED, Finding, Policy
 from policies.cases.case_run import Coverage, Report, run
 from policies.cases.junit import as_junit

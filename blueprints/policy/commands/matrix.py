@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from blueprints.commands.context import show_path
-from blueprints.commands.policy import folders
-from blueprints.commands.policy.output import AS_JSON, DIRECTORY, print_json
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.commands.private_file import overwrite_option, private_file
+from blueprints.policy.commands import folders
+from blueprints.policy.commands.output import AS_JSON, DIRECTORY, print_json
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 from policies.wording.suggestions import did_you_mean

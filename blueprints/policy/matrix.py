@@ -13,9 +13,9 @@ from typing import Any
 from marshmallow import fields
 from marshmallow.validate import Range
 
-from blueprints.http.questions.names import USERS
-from blueprints.http.questions.persons import Shown, Who, named_person, shown_persons
-from blueprints.http.questions.untold import mentions, told_persons, untold_ids, withheld
+from blueprints.policy.names import USERS
+from blueprints.policy.persons import Shown, Who, named_person, shown_persons
+from blueprints.policy.untold import mentions, told_persons, untold_ids, withheld
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.parameters import ListParameter, Number
