@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from blueprints.policy_changes import child, endpoints, trial
+from blueprints.policy_changes import changing as endpoints
+from blueprints.policy_changes import child, trial
 
 
 def worked_out(question: trial.Question) -> child.Trial:

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.policy_changes import child, endpoints, trial
+from blueprints.policy_changes import changing as endpoints
+from blueprints.policy_changes import child, trial
 from gatepost.http.protocol.problems import Problem
 from gatepost.rules.change import InFiles
 from gatepost.rules.ledger import Ledger

@@ -11,7 +11,7 @@ from flask import Response
 from gatepost import Call, Problem
 from gatepost.collections.asking import ask
 
-from ...policy_history import LEFT_OUT
+from ...policy_changes.versions import LEFT_OUT
 from ..frame import page, routes, show, texts
 from .differing import differing
 from .outcome import Changes, called_for, of_ledger

@@ -14,9 +14,9 @@ from gatepost.collections.asking import ask
 from gatepost.http.request.endpoint import Endpoint
 from models.engine.errors import RowError
 
-from ...policy_changes.endpoints import routes as policy_changes
+from ...policy_changes.changing import routes as policy_changes
 from ...policy_changes.files import fault_of
-from ...policy_history import LEFT_OUT
+from ...policy_changes.versions import LEFT_OUT
 from ..forms import form, typed
 from ..frame import page, refused, routes, see_other, show, texts
 from ..naming import sentence

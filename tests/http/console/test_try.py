@@ -143,7 +143,8 @@ def test_only_who_may_look_at_the_audit_trail_has_decisions_made_again(app, here
 
 
 def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
-    from blueprints.policy_changes import child, endpoints
+    from blueprints.policy_changes import changing as endpoints
+    from blueprints.policy_changes import child
     monkeypatch.setattr(endpoints, "tried", lambda question: child.Trial(
         {"findings": []}, {"changes": "timeout", "rows": "failed"}))
     visitor = visit(app, "developer")
@@ -155,7 +156,8 @@ def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
 @pytest.fixture
 def at_once(monkeypatch):
     """Nothing is worked out: what a page draws of a try does not matter."""
-    from blueprints.policy_changes import child, endpoints
+    from blueprints.policy_changes import changing as endpoints
+    from blueprints.policy_changes import child
     monkeypatch.setattr(endpoints, "tried", lambda question: child.Trial(
         {"findings": []}, {"changes": "timeout", "rows": "timeout"}))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.policy_changes import endpoints
+from blueprints.policy_changes import changing as endpoints
 from gatepost.rules.change import InDatabase, Overtaken
 from gatepost.rules.exported import EDITED
 from gatepost.rules.ledger import Ledger

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from blueprints.commands.context import load_settings, show_path
-from blueprints.commands.policy.changing import add_to_database
 from blueprints.commands.printing import echo, echo_lines
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, Unusable, compared, counted, print_json
+from blueprints.policy_changes.commands.changing import add_to_database
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
 from policies.invariants.lines import INVARIANTS_FILE

@@ -1,0 +1,250 @@
+"""`POST /api/admin/policy/try` and `…/apply`.
+
+Of persons of other tenants nothing is told, and no line about them can be changed here.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any, cast
+
+from marshmallow import fields
+
+from blueprints.policy.untold import mentions, untold_ids, withheld
+from gatepost import Call, Fault, Int, Line, Message, Problem, Routes, StrictSchema, later
+from gatepost.collections.registry import Registry
+from gatepost.http.request.access import Access
+from gatepost.http.request.audit import origin_of
+from gatepost.http.request.identity import as_of_now
+from gatepost.rules.change import Candidate, Changing, Overtaken
+from models.base import DAY
+from models.tables.node import alive, places
+from models.tables.policy_version import HTTP
+from policies import PolicyError
+from policies.evaluation.principal import FixedEnvironment
+from policies.syntax.attributes import REQUESTS
+from settings.declared import FILES
+
+from .child import Trial, judged, tried
+from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
+from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question
+
+MOST_CHANGES = 1_000  # that are told
+_LONGEST_NOTE = 500  # characters
+
+routes = Routes("policy_changes", "Try a change of the access rules, and put it in force.")
+_log = logging.getLogger("gatepost.policy")
+
+
+class TrySchema(StrictSchema):
+    files = PolicyFiles(required=True)
+    replay_days = Int(minimum=1, maximum=366, metadata={
+        "description": "Make the decisions of so many days once more, by both policies; needs `audit.view`, too."})
+
+
+class ApplySchema(StrictSchema):
+    files = PolicyFiles(required=True)
+    note = Line(maximum=_LONGEST_NOTE, metadata={"description": "Why, for the ledger."})
+    base_version = Line(required=True, metadata={
+        "description": "The version in force that the change was made for: `version` of `GET /api/admin/policy`."})
+
+
+class FindingSchema(StrictSchema):
+    """A remark about a file; line 0 means the whole file. With an error the files cannot come into force."""
+
+    file = fields.String(required=True)
+    line = fields.Integer(required=True)
+    message = fields.String(required=True)
+    severity = fields.String(required=True, metadata={"enum": ["error", "warning"]})
+
+
+class ExampleSchema(StrictSchema):
+    """A request that is answered otherwise, in words. It is made up."""
+
+    gained = fields.String(required=True, allow_none=True)
+    lost = fields.String(required=True, allow_none=True)
+
+
+class ChangeSchema(StrictSchema):
+    """What one role, person or scope may do after the change, compared with before."""
+
+    role = fields.String(required=True, allow_none=True)
+    user = fields.String(required=True, allow_none=True, metadata={"description": "The id of a user with own lines."})
+    scope = fields.String(required=True, allow_none=True)
+    having = fields.List(fields.String(), required=True, metadata={
+        "description": "The roles with which the change reaches a user whose role is not known; empty: with any."})
+    permission = fields.String(required=True)
+    sign = fields.String(required=True, metadata={
+        "enum": ["+", "-", "~", "?"],
+        "description": "`+` more is allowed, `-` less, `~` some more and some less, `?` it could not be decided."})
+    before = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
+    after = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
+    example = fields.Nested(ExampleSchema, required=True)
+    lines = fields.List(fields.String(), required=True, metadata={"description": "Which say so: `users.csv:14`."})
+    lines_before = fields.List(fields.String(), required=True, metadata={
+        "description": "Which said otherwise, in the files in force."})
+
+
+class TrialSchema(StrictSchema):
+    """What a change would do. null: not asked for, not possible as there are errors, or `incomplete`."""
+
+    base_version = fields.String(required=True, metadata={"description": "The version in force."})
+    version = fields.String(required=True, allow_none=True, metadata={"description": "That of the files tried."})
+    findings = fields.List(fields.Nested(FindingSchema), required=True)
+    findings_left_out = fields.Integer(required=True, metadata={
+        "description": "How many are about users of other tenants."})
+    changes = fields.List(fields.Nested(ChangeSchema), required=True, allow_none=True, metadata={
+        "description": f"Every effective change, of persons only those of the tenant; the first {MOST_CHANGES}."})
+    more_changes = fields.Integer(required=True, metadata={"description": "How many there are beyond these."})
+    invariants = fields.List(fields.String(), required=True, allow_none=True, metadata={
+        "description": "Lines of invariants.csv that come (`+ …`) or go (`− …`)."})
+    rows = fields.Dict(required=True, allow_none=True, metadata={
+        "description": "What becomes open or closed of the stored rows, as far as the caller may view rows and users: "
+                       "`changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them."})
+    replay = fields.Dict(required=True, allow_none=True, metadata={
+        "description": "What the decisions of the last days would have been: `let_in`, `refused_now`, `unknown`, as "
+                       "`gatepost policy diff --replay --json` has them."})
+    incomplete = fields.Dict(keys=fields.String(), values=fields.String(), required=True, metadata={
+        "description": "Parts of this answer that are not known: `timeout` (it takes more than 5 seconds of work) or "
+                       "`failed` (the log of the service says why)."})
+
+
+class AppliedSchema(StrictSchema):
+    version = fields.String(required=True, metadata={"description": "The version in force now."})
+
+
+@routes.post("/api/admin/policy/try", permission="policy.view", body=TrySchema(), answer=TrialSchema(), writes=False,
+             operation="policy_try", problems=(409,), largest_body=LARGEST_BODY, cost=50)
+def try_change(call: Call) -> dict[str, Any]:
+    """Say what a change of the policy files would do, and change nothing."""
+    _require_settled(call)
+    days = call.body.get("replay_days")
+    if days is not None:
+        call.access.require("audit.view")
+    parts = (COMPARISON, ROWS) if days is None else (COMPARISON, ROWS, REPLAY)
+    found = tried(_question(call, call.body["files"], parts, None if days is None else later(-days * DAY)))
+    compared = found.parts.get(COMPARISON)
+    changes = None if compared is None else told(call, compared["changes"])
+    findings = told(call, found.findings)
+    return withheld(call, {
+        "base_version": call.access.policy.version,
+        "version": None if compared is None else compared["version"],
+        "findings": [{name: one[name] for name in FindingSchema().fields} for one in findings],
+        "findings_left_out": len(found.findings) - len(findings),
+        "changes": None if changes is None else changes[:MOST_CHANGES],
+        "more_changes": max(0, len(changes or ()) - MOST_CHANGES),
+        "invariants": None if compared is None else _told_lines(call, compared["invariants"]),
+        "rows": found.parts.get(ROWS), "replay": found.parts.get(REPLAY), "incomplete": found.incomplete,
+    })
+
+
+@routes.post("/api/admin/policy/apply", permission="policy.update", body=ApplySchema(), answer=AppliedSchema(),
+             operation="policy_apply", problems=(409,), writes=False, largest_body=LARGEST_BODY, cost=50)
+def apply(call: Call) -> dict[str, Any]:
+    """Put a change of the policy files in force: sent once more, it changes nothing."""
+    if not call.services.settings.policy_edit:
+        raise Problem("forbidden", "Policies are not changed over HTTP here: the setting policy_edit is off.")
+    files: Files = call.body["files"]
+    _require_reach(call)
+    _require_settled(call)
+    refuse_untold(call, files)
+    # First where a text that takes for ever to judge does no harm.
+    _require_good(call, judged(_question(call, files, ())))
+    registry = cast(Registry, call.services.registry)
+    changing = Changing.of(call.services.settings, registry, call.services.database, call.services.guest_tenant)
+    try:
+        candidate = changing.candidate({name: None if text is None else text.encode() for name, text in files.items()})
+    except PolicyError:
+        raise _overtaken(call) from None
+    _ask_again(call)
+    refuse_about_others(call, candidate.policy)
+    # Another node may have put a policy in force since, which the candidate is made of then.
+    _require_settled(call)
+    live = call.services.policy.current.version
+    if not candidate.files and candidate.policy.version == live:
+        return {"version": live}
+    if call.body["base_version"] != live:
+        raise _overtaken(call)
+    _put_in_force(call, changing, candidate)
+    return {"version": candidate.policy.version}
+
+
+def _put_in_force(call: Call, changing: Changing, candidate: Candidate) -> None:
+    try:
+        changing.put_in_force(candidate, HTTP, call.principal.key, call.body.get("note"), origin_of(call))
+    except Overtaken:
+        raise _overtaken(call) from None
+    except OSError as error:
+        _log.error("a policy cannot be put in force over HTTP: %s", error)
+        raise Problem("unavailable", "The policy files of this service cannot be written.") from error
+    call.services.policy.reload()
+
+
+def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | None = None) -> Question:
+    services, own = call.services, call.access.environment
+    # What is counted is what the caller would see by reading it.
+    environment = FixedEnvironment(hour=own.hour, weekday=own.weekday, date=own.date, now=own.now, ip=own.ip,
+                                   device=own.device, method="GET", request=REQUESTS["GET"])
+    return Question(settings=services.settings.own, extra=cast(Registry, services.registry).extra, files=files,
+                    live=call.access.policy.files, guest_tenant=services.guest_tenant,
+                    viewer=replace(call.principal, groups=tuple(call.principal.groups)), environment=environment,
+                    parts=parts, since=since)
+
+
+def _require_reach(call: Call) -> None:
+    """409 where the policy files of this node are not those of all nodes."""
+    services = call.services
+    if services.settings.policy_source == FILES:
+        with services.database.connected():
+            nodes = len(places(alive(services.database)))
+        if nodes > 1:
+            raise Problem("conflict", Message(
+                "{nodes} nodes serve this database, each with policy files of its own. Change the files of each, or "
+                "set policy_source to database.", nodes=nodes))
+
+
+def _ask_again(call: Call) -> None:
+    """Refuses a caller who may no longer do this, after the time that judging has taken. Raises `Problem`."""
+    with call.services.database.connected():
+        call.principal = as_of_now(call.services, call.principal, call.credential_id)
+    call.access = Access(call.services.policy.current, call.principal, call.access.environment)
+    call.access.require(str(call.endpoint.permission))
+
+
+def _require_settled(call: Call) -> None:
+    policy = call.services.policy
+    if policy.settle():
+        # It may have been another process that put this one in force, a moment ago.
+        call.access = Access(policy.current, call.principal, call.access.environment)
+        call.access.require(str(call.endpoint.permission))
+    else:
+        raise Problem("conflict", "The policy files on the disk are broken, or were just changed: the policy in force "
+                                  "is not what they hold. GET /api/admin/policy says more.")
+
+
+def _require_good(call: Call, found: Trial) -> None:
+    """400 with a fault for each error of the files."""
+    if FINDINGS in found.incomplete:
+        raise Problem.of([Fault("invalid_field", "The files cannot be judged in reasonable time.", pointer="/files")],
+                         "invalid_body")
+    errors = withheld(call, told(call, found.errors))
+    faults = [Fault("invalid_field", Message("An error in {file}: {message}", file=one["file"],
+                                             message=one["message"]), pointer="/files",
+                    meta={"file": one["file"], "line": one["line"]}) for one in errors]
+    if len(errors) < len(found.errors):
+        faults.append(Fault("invalid_field", "There are errors in lines about users of other tenants.",
+                            pointer="/files"))
+    if faults:
+        raise Problem.of(faults, "invalid_body")
+
+
+def _overtaken(call: Call) -> Problem:
+    return Problem("conflict", Message(
+        "Another policy is in force than the change was made for: {version}. Look at it, and try again.",
+        version=call.services.policy.current.version))
+
+
+def _told_lines(call: Call, lines: list[str]) -> list[str]:
+    untold = untold_ids(call, lines)
+    return [line for line in lines if not mentions(line, untold)]

@@ -1,0 +1,1 @@
+"""`gatepost policy apply | revert | accept | log | show | diff | adopt`."""
