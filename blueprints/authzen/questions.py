@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from marshmallow import ValidationError
 
-from blueprints.http.holders.holders import Holders, asked_about, ranks
+from blueprints.access_review.holders import Holders, asked_about, ranks
 from blueprints.policy.circumstances import CircumstancesSchema, environment
 from blueprints.policy.new_rows import drafted
 from blueprints.policy.untold import told_by

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from blueprints.commands.policy import review
+from blueprints.access_review.commands import review
 from models.engine.errors import Damaged
 from models.tables import reviews
 from tests.policies.editing import add_line

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from blueprints.commands.policy import unused
+from blueprints.access_review.commands import unused
 from models.base import later
 from tests.running import wait_until
 

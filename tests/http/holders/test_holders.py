@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from blueprints.http.holders.holders import Holders, ranks
+from blueprints.access_review.holders import Holders, ranks
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import guest, principal_of
 from models.lists import paging

@@ -21,7 +21,7 @@ from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import length
 from gatepost.http.schemas.parameters import ListParameter
 
-from .policy.explaining import named_principal
+from ..policy.explaining import named_principal
 
 routes = Routes("policy_visible", "What somebody else may see.")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
+from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
 from blueprints.policy.circumstances import CircumstancesSchema, fixed, named_row, require_known
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.reading import envelopes

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
 from blueprints.commands.context import TENANT
 from blueprints.commands.instance import Instance, open_instance
 from blueprints.commands.printing import echo
-from blueprints.http.holders.holders import Holders, Reason, asked_about, ranks
 from blueprints.policy.circumstances import fixed
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.explain import circumstances, find_object

@@ -1,0 +1,1 @@
+"""`gatepost policy who | review | unused`."""
