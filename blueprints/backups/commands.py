@@ -32,7 +32,7 @@ from blueprints.commands.instance import (
     settle_restore,
 )
 from blueprints.commands.printing import echo, echo_lines
-from blueprints.persons.repeating import BadList, read
+from blueprints.privacy.repeating import BadList, read
 from gatepost.http.security.keys import KeyFileError
 from models.engine.database import Database
 from models.engine.errors import RowError

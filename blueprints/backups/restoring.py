@@ -26,7 +26,7 @@ from models.tables.restored import end_what_was_under_way, new_epoch
 from models.tables.tenant import Tenant
 from settings import Settings
 
-from ..persons.repeating import repeat
+from ..privacy.repeating import repeat
 from . import journal, retention
 from .archive import KEYS, digest_of
 from .journal import Journal

@@ -241,9 +241,9 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
 
 
 for _command in (
-    Lazy("export", "blueprints.commands.persons:export_person", "Write everything about a user to a file."),
-    Lazy("erase", "blueprints.commands.persons:erase_person", "Erase a user, for good."),
-    Lazy("erasures", "blueprints.commands.persons:list_erasures",
+    Lazy("export", "blueprints.privacy.commands:export_person", "Write everything about a user to a file."),
+    Lazy("erase", "blueprints.privacy.commands:erase_person", "Erase a user, for good."),
+    Lazy("erasures", "blueprints.privacy.commands:list_erasures",
          "Write whom was erased to FILE, for a restore into a new instance."),
 ):
     user.add_command(_command)

@@ -92,7 +92,7 @@ def test_it_is_an_export_in_the_trail_and_costs_like_one(app, given, as_user, an
 def test_it_is_read_some_rows_at_a_time(app, given, as_user, ann, monkeypatch):
     for number in range(5):
         given.article(owner_id=ann.id, slug=f"one-of-ann-{number}-{new_id()}")
-    from blueprints.persons import exporting
+    from blueprints.privacy import exporting
     monkeypatch.setattr(exporting, "AT_ONCE", 2)
     assert len(about(exported(as_user(ann)), "articles")) == 5
 

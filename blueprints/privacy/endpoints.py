@@ -15,8 +15,8 @@ from gatepost.http.request import audit
 from gatepost.http.schemas import file_formats
 from models.tables.user import User
 
-from .persons import exporting
-from .persons.erasing import Collections
+from . import exporting
+from .erasing import Collections
 
 routes = Routes("profile_export", "One's own data.")
 

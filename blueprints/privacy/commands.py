@@ -12,9 +12,9 @@ from blueprints.commands.context import registry, show_path
 from blueprints.commands.instance import Instance, open_instance, record
 from blueprints.commands.printing import echo
 from blueprints.commands.private_file import private_file
-from blueprints.persons import erasing, exporting, repeating
-from blueprints.persons.erasing import STAYS, CannotErase, Found
 from blueprints.policy.commands import folders
+from blueprints.privacy import erasing, exporting, repeating
+from blueprints.privacy.erasing import STAYS, CannotErase, Found
 from gatepost.http.schemas import file_formats
 from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut
