@@ -24,7 +24,7 @@ commands: list[click.Command] = [
     Lazy("jobs", "blueprints.commands.jobs:jobs", "Look at jobs, cancel them, and try them again."),
     Lazy("policy", "blueprints.policy.commands.group:policy", "Check, explain, test and compare the access rules."),
     Lazy("keys", "blueprints.commands.keys:keys", "List the generations of keys, and rotate them."),
-    Lazy("audit", "blueprints.commands.audit:audit", "Show the audit trail, export it, verify it."),
+    Lazy("audit", "blueprints.audit.commands:audit", "Show the audit trail, export it, verify it."),
     Lazy("migrate", "blueprints.commands.migrate:migrate", "Bring the database up to date, after a backup."),
     Lazy("backup", "blueprints.backups.commands:backup", "Write the instance to one file, while it serves."),
     Lazy("restore", "blueprints.backups.commands:restore_",

@@ -88,7 +88,7 @@ def test_what_follows_the_trail_leaves_out_looks_at_it(looked_at, monkeypatch):
 
     assert "audit.view" in looked_at.run("audit", "tail").stdout
     # The module, not the command of the same name that its package holds.
-    monkeypatch.setattr(sys.modules["blueprints.commands.audit"], "time", SimpleNamespace(sleep=interrupt))
+    monkeypatch.setattr(sys.modules["blueprints.audit.commands"], "time", SimpleNamespace(sleep=interrupt))
     followed = looked_at.run("audit", "tail", "-f").stdout
     assert "session.create" in followed and "audit.view" not in followed
 
