@@ -38,7 +38,8 @@ def contents(plugin: Plugin) -> list[Any]:
 
 
 def _is_of(module: str, plugin: ModuleType) -> bool:
-    return f"{module}.".startswith(f"{plugin.__name__}.")
+    """Whether a module belongs to a plugin. The module `endpoints` of a package speaks for the whole package."""
+    return f"{module}.".startswith(f"{plugin.__name__.removesuffix('.endpoints')}.")
 
 
 def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
