@@ -13,7 +13,7 @@ from blueprints.commands.lazy import Lazy
 commands: list[click.Command] = [
     Lazy("init", "blueprints.commands.server:init", "Make an instance, unless there is one."),
     Lazy("serve", "blueprints.commands.server:serve", "Serve until SIGTERM or Ctrl-C."),
-    Lazy("worker", "blueprints.commands.worker:worker", "Run jobs until SIGTERM or Ctrl-C, and serve nothing."),
+    Lazy("worker", "blueprints.jobs.worker:worker", "Run jobs until SIGTERM or Ctrl-C, and serve nothing."),
     Lazy("demo", "blueprints.commands.data:demo", "Add N invented articles to the default tenant."),
     Lazy("import", "blueprints.commands.transfer:import_", "Make or change rows of COLLECTION from FILE."),
     Lazy("export", "blueprints.commands.transfer:export", "Write the rows of COLLECTION to FILE, as NDJSON or CSV."),
@@ -21,7 +21,7 @@ commands: list[click.Command] = [
     Lazy("tenant", "blueprints.commands.accounts:tenant",
          "Add tenants: groups of users who do not see one another's rows."),
     Lazy("token", "blueprints.commands.tokens:token", "Give programs tokens that act for a user."),
-    Lazy("jobs", "blueprints.commands.jobs:jobs", "Look at jobs, cancel them, and try them again."),
+    Lazy("jobs", "blueprints.jobs.commands:jobs", "Look at jobs, cancel them, and try them again."),
     Lazy("policy", "blueprints.policy.commands.group:policy", "Check, explain, test and compare the access rules."),
     Lazy("keys", "blueprints.commands.keys:keys", "List the generations of keys, and rotate them."),
     Lazy("audit", "blueprints.audit.commands:audit", "Show the audit trail, export it, verify it."),
