@@ -10,8 +10,8 @@ from flask import Response
 from gatepost import Call, Problem
 from gatepost.http.credentials import console_sessions
 
-from ..session import routes as session
-from ..session import user_checked
+from ..sessions.login import routes as session
+from ..sessions.login import user_checked
 from .forms import form, typed
 from .frame import HOME, LOGIN, drawn_again, inside, page, routes, see_other, show, texts
 from .navigation import PAGES

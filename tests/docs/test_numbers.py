@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprints.tokens import Tokens
+from blueprints.sessions.tokens import Tokens
 from gatepost.http.credentials import sessions
 from gatepost.http.operations import limits
 from gatepost.http.pipeline import idempotency, uri

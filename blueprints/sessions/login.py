@@ -23,7 +23,7 @@ from models.base import new_row
 from models.tables.session import Session, revoke
 from models.tables.user import User
 
-from .users import UserSchema
+from ..users import UserSchema
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 

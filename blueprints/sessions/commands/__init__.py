@@ -1,0 +1,1 @@
+"""`gatepost user | tenant | token`."""
