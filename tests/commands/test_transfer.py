@@ -124,7 +124,7 @@ def test_an_export_that_fails_leaves_what_was_there(instance, imported, tmp_path
     place = tmp_path / "a.ndjson"
     if kept is not None:
         place.write_text(kept)
-    monkeypatch.setattr("blueprints.commands.transfer.content", broken)
+    monkeypatch.setattr("blueprints.transfer.commands.content", broken)
     assert instance.run("export", "articles", str(place), *(["--overwrite"] if kept else [])).returncode == 1
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == ({"a.ndjson": kept} if kept else {})
 
