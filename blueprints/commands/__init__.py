@@ -14,7 +14,7 @@ commands: list[click.Command] = [
     Lazy("init", "blueprints.commands.server:init", "Make an instance, unless there is one."),
     Lazy("serve", "blueprints.commands.server:serve", "Serve until SIGTERM or Ctrl-C."),
     Lazy("worker", "blueprints.jobs.worker:worker", "Run jobs until SIGTERM or Ctrl-C, and serve nothing."),
-    Lazy("demo", "blueprints.commands.data:demo", "Add N invented articles to the default tenant."),
+    Lazy("demo", "blueprints.demo.commands:demo", "Add N invented articles to the default tenant."),
     Lazy("import", "blueprints.transfer.commands:import_", "Make or change rows of COLLECTION from FILE."),
     Lazy("export", "blueprints.transfer.commands:export", "Write the rows of COLLECTION to FILE, as NDJSON or CSV."),
     Lazy("user", "blueprints.sessions.commands.accounts:user",

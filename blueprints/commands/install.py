@@ -17,7 +17,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprints.commands import showcase
+from blueprints.demo import showcase
 from gatepost.http.security import known_keys, passwords
 from gatepost.http.security.keys import Keys, create_key_file
 from gatepost.http.security.known_keys import LostKeys

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from blueprints.commands import samples
+from blueprints.demo import samples
 from models.base import Rows
 from models.engine.connect import open_database
 from models.tables.article import Article

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from blueprints.commands import samples
+from blueprints.demo import samples
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.schemas.documented import example_id
 from gatepost.http.security.passwords import UNUSABLE

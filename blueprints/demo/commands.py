@@ -6,9 +6,9 @@ from time import perf_counter
 
 import click
 
-from blueprints.commands import samples
 from blueprints.commands.instance import open_instance
 from blueprints.commands.printing import echo
+from blueprints.demo import samples
 from gatepost.collections.registry import LEFT_OUT
 from models.records.bulk import optimize
 from models.tables.article import Article

@@ -1,0 +1,1 @@
+"""Invented rows, to look at the service with: `gatepost demo`."""
