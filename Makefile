@@ -68,7 +68,7 @@ lint: $(VENV)/test.stamp ## style and likely mistakes, by ruff
 types: $(VENV)/test.stamp ## static types, by mypy
 	$(BIN)/mypy
 
-messages: $(VENV)/test.stamp ## bring blueprints/translations/*.po up to date with the error texts in the code
+messages: $(VENV)/test.stamp ## bring gatepost/translations/*.po up to date with the error texts in the code
 	$(BIN)/python -m tests.texts
 
 bench: $(VENV)/test.stamp ## requests a second by workload (needs wrk); PEERS=1 adds PocketBase, POSTGRES=1 Postgres

@@ -25,13 +25,13 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from blueprints.testing.serving import ABSENT
 from gatepost.collections.plugins import discovery
 from gatepost.http.operations import deprecation
 from gatepost.http.request.call import Services
 from gatepost.http.security import known_keys, passwords
 from gatepost.http.security.keys import Keys, create_key_file
 from gatepost.testing import Caller, log_in
+from gatepost.testing.serving import ABSENT
 from models.base import Record, Rows, later, new_id, now
 from models.engine.connect import open_database
 from models.tables.article import Article

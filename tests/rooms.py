@@ -16,7 +16,7 @@ Steps = tuple[tuple[str, ...], ...]
 it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
-    "gatepost": (("http",), ("servers", "jobs", "rules"), ("collections",)),
+    "gatepost": (("http",), ("servers", "jobs", "rules"), ("collections",), ("testing",)),
     "gatepost/http": (("protocol",), ("schemas", "operations"), ("security",), ("auditing",), ("request",),
                       ("credentials",), ("pipeline", "reading"), ("writing",), ("openapi",)),
     "gatepost/collections": ((".",), ("plugins",)),
@@ -152,9 +152,11 @@ def without_order(root: Path, houses: Mapping[str, Steps]) -> list[str]:
 
 
 def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
-    """Rooms whose `__init__.py` is not one docstring and nothing else."""
+    """Rooms whose `__init__.py` is not one docstring and nothing else, but for the faces."""
     found = []
     for each in rooms(root, houses):
+        if each in FACE:
+            continue
         file = root / each / "__init__.py"
         tree = ast.parse(file.read_text(encoding="utf-8") if file.is_file() else "")
         if not ast.get_docstring(tree) or len(tree.body) != 1:
@@ -168,4 +170,4 @@ def through_the_face(found: Iterable[Import]) -> list[str]:
     return [str(one) for one in found
             if (one.target in FACE and one.source.startswith(inner))
             or (one.source in FACE and one.target.startswith("blueprints/") and one.target.count("/") == 1
-                and not one.target.endswith(("/commands", "/testing")))]
+                and not one.target.endswith("/commands"))]

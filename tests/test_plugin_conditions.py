@@ -16,12 +16,12 @@ import peewee as pw
 import pytest
 
 from blueprints.policy.commands import folders
-from blueprints.testing.halves import disagreements
 from gatepost import Condition, Function
 from gatepost.collections.plugins import discovery
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
 from gatepost.testing import log_in
+from gatepost.testing.halves import disagreements
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies.evaluation.grants import Grants

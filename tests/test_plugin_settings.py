@@ -14,10 +14,10 @@ import pytest
 from marshmallow import fields
 
 from blueprints.commands.settings import describe
-from blueprints.testing.serving import by_known_names
 from gatepost import Setting
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.testing.serving import by_known_names
 from settings import DECLARED, LiveSettings, SettingError, Settings
 from settings.plugins import Plugins, clash, name_of
 from tests.apps import close, make_app, new_instance

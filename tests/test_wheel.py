@@ -65,7 +65,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "policies/tools/templates/matrix.css",
         "models/migrations/0001_accounts.py",
         "gatepost/http/security/common_passwords.txt",
-        "blueprints/translations/de.po",
+        "gatepost/translations/de.po",
         "gatepost/collections/static/docs/page.js",
         "gatepost/collections/static/docs/rapidoc-min.js",
         "gatepost/collections/templates/docs.html",

@@ -13,7 +13,7 @@ from babel.messages.pofile import read_po, write_po
 
 from tests.running import ROOT
 
-FILES = sorted((ROOT / "blueprints" / "translations").glob("*.po"))
+FILES = sorted((ROOT / "gatepost" / "translations").glob("*.po"))
 # Which argument is a text: the detail of an error, or a text that becomes one.
 KEYWORDS = {"Problem": (2,), "WrongPassword": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,),
             "Message": (1,),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from blueprints.testing.serving import ABSENT
+from gatepost.testing.serving import ABSENT
 from tests.apps import Caller, Given
 
 MISSING_VIEW = "p, user, {resource}.view, always, allow\n"

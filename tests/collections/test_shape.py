@@ -162,6 +162,6 @@ def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
 
 @pytest.mark.slow
 def test_discovery_does_not_import_pytest():
-    """`blueprints.testing` imports it, and pytest need not be installed where Gatepost serves."""
+    """`gatepost.testing` imports it, and pytest need not be installed where Gatepost serves."""
     script = "import sys; from app import discover; discover(); print('pytest' in sys.modules)"
     assert run(ROOT, "-c", script).stdout == "False\n"

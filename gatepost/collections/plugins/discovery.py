@@ -66,7 +66,7 @@ from .references import bad_expansion, leads_nowhere
 from .words import Words, unreadable
 
 _VARIABLE = re.compile("<[^>]*>")
-NOT_COLLECTIONS = frozenset(("commands", "http", "testing"))  # packages of `blueprints` that serve collections
+NOT_COLLECTIONS = frozenset(("commands",))  # packages of `blueprints` that serve collections
 
 
 def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),

@@ -35,7 +35,7 @@ _FIRST = ("msgctxt", "msgid")
 # keyword → those that may follow it
 _NEXT = {"": _FIRST, "msgctxt": ("msgid",), "msgid": ("msgid_plural", "msgstr"), "msgid_plural": ("msgstr[0]",),
          "msgstr": _FIRST, **{f"msgstr[{form}]": (*_FIRST, f"msgstr[{form + 1}]") for form in range(10)}}
-SHIPPED = files("blueprints").joinpath("translations")
+SHIPPED = files("gatepost").joinpath("translations")
 
 
 class Unreadable(Exception):

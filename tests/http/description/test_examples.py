@@ -7,10 +7,10 @@ import json
 import pytest
 
 from app import create_app
-from blueprints.testing.serving import log_in
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.openapi.document import document
 from gatepost.http.schemas.documented import IN_THE_DEMO, example_id
+from gatepost.testing.serving import log_in
 from models.tables.user import User
 from tests.apps import close
 from tests.http.held import HeldClient

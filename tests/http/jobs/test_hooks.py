@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from blueprints.testing.serving import run_jobs
 from gatepost import Problem
 from gatepost.collections.collection import Collection
 from gatepost.collections.plugins.declarations import unknown_event
@@ -16,6 +15,7 @@ from gatepost.collections.plugins.discovery import discover
 from gatepost.http.request import events
 from gatepost.jobs import hooks
 from gatepost.jobs.hooks import Clock, Hook, every, on, tick_of
+from gatepost.testing.serving import run_jobs
 from models.tables.audit import Audit
 from models.tables.category import Category
 from models.tables.job import Job

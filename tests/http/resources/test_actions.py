@@ -8,10 +8,10 @@ import pytest
 from marshmallow import fields
 from marshmallow.validate import OneOf
 
-from blueprints.testing.contract import CHECKS, World
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.request import events
 from gatepost.testing import Example, log_in
+from gatepost.testing.contract import CHECKS, World
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance

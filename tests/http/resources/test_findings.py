@@ -9,10 +9,10 @@ import pytest
 from marshmallow import fields
 from marshmallow.validate import OneOf
 
-from blueprints.testing.contract import World, its_declarations_are_used
 from gatepost import Collection, Owned, OwnedSchema, action, transition
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.findings import unreachable, unused_texts
+from gatepost.testing.contract import World, its_declarations_are_used
 
 
 class Task(Owned):

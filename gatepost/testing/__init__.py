@@ -17,11 +17,11 @@ import sys
 import pytest
 
 # pytest rewrites the assertions of tests alone, unless it is asked before the import: these would fail without a word.
-if "blueprints.testing" not in sys.modules:
-    pytest.register_assert_rewrite("blueprints.testing")
+if "gatepost.testing.contract" not in sys.modules:
+    pytest.register_assert_rewrite("gatepost.testing.contract", "gatepost.testing.halves", "gatepost.testing.serving")
 
-from blueprints.testing.contract import Example, contract
-from blueprints.testing.halves import halves_agree
-from blueprints.testing.serving import Caller, log_in, run_jobs, served
+from gatepost.testing.contract import Example, contract
+from gatepost.testing.halves import halves_agree
+from gatepost.testing.serving import Caller, log_in, run_jobs, served
 
 __all__ = ["Caller", "Example", "contract", "halves_agree", "log_in", "run_jobs", "served"]
