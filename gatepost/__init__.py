@@ -32,10 +32,10 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 
 if TYPE_CHECKING:
     from app import create_app
-    from blueprints.commands.instance import Instance, open_instance
-    from blueprints.commands.printing import echo
     from gatepost.collections.collection import Collection
     from gatepost.collections.routes import Routes, permission, public
+    from gatepost.commands.instance import Instance, open_instance
+    from gatepost.commands.printing import echo
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
     from gatepost.http.request.call import Call
@@ -83,8 +83,8 @@ __all__ = [
 # Gatepost and not the app. The imports above say the same to type checkers and editors; a test compares the two.
 _PLACES = {
     "app": "create_app",
-    "blueprints.commands.instance": "Instance open_instance",
-    "blueprints.commands.printing": "echo",
+    "gatepost.commands.instance": "Instance open_instance",
+    "gatepost.commands.printing": "echo",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",
     "gatepost.http.protocol.messages": "Message plural",

@@ -28,7 +28,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from blueprints.commands.plugins import Commands
+from gatepost.commands.plugins import Commands
 from gatepost.http.request.call import Services
 from gatepost_start.command import cli
 from models.engine.connect import open_database

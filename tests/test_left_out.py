@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.commands.context import registry
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.leaving_out import OPTIONAL
+from gatepost.commands.context import registry
 from settings import SettingError, Settings
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database

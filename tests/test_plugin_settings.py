@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from marshmallow import fields
 
-from blueprints.commands.settings import describe
 from gatepost import Setting
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands.settings import describe
 from gatepost.testing.serving import by_known_names
 from settings import DECLARED, LiveSettings, SettingError, Settings
 from settings.plugins import Plugins, clash, name_of

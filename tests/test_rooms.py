@@ -105,7 +105,7 @@ def test_a_terminal_room_is_not_entered_from_its_house(tree):
     found = imports(modules(tree({
         "house/low/a": "", "house/low/b": "from . import a", "house/high/c": "from ..low import a",
         "app": "import house.low.a"}), ["house", "app"]))
-    assert entered(found, ["house/low"]) == ["house/high/c.py:1 imports house/low/a"]
+    assert entered(found, {"house/low": ("house/top",)}) == ["house/high/c.py:1 imports house/low/a"]
 
 
 def test_a_circle_is_found_however_long_it_is(tree):

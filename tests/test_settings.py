@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.commands.settings import describe
+from gatepost.commands.settings import describe
 from settings import DECLARED, SettingError, Settings
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import gatepost
 from app import create_app
-from blueprints.commands.lazy import importing
+from gatepost.commands.lazy import importing
 from gatepost.http.operations.garbage import collection_paused
 from settings import SettingError
 from tests.running import ROOT

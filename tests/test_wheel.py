@@ -69,7 +69,7 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "gatepost/collections/static/docs/page.js",
         "gatepost/collections/static/docs/rapidoc-min.js",
         "gatepost/collections/templates/docs.html",
-        "blueprints/commands/plugin/templates/collection.py.txt",
+        "gatepost/commands/plugin/templates/collection.py.txt",
         "gatepost/py.typed",
     } <= names
     assert any(name.endswith("/LICENSE") for name in names)

@@ -12,8 +12,8 @@ from typing import Any
 import click
 import orjson
 
-from blueprints.commands.instance import Instance, open_instance
-from blueprints.commands.printing import Group, echo, echo_json
+from gatepost.commands.instance import Instance, open_instance
+from gatepost.commands.printing import Group, echo, echo_json
 from gatepost.http.auditing.trail import Trail, sealer
 from models.base import parse_time
 from models.engine.errors import Damaged

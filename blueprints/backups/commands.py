@@ -20,8 +20,9 @@ from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds
 from blueprints.backups.schedule import make_scheduled
 from blueprints.backups.staging import Staged
 from blueprints.backups.taking import CannotBackUp, Taken, free_place, note, take
-from blueprints.commands.context import load_settings, migrations, registry, show_path
-from blueprints.commands.instance import (
+from blueprints.privacy.repeating import BadList, read
+from gatepost.commands.context import load_settings, migrations, registry, show_path
+from gatepost.commands.instance import (
     AppFactory,
     Instance,
     database_of,
@@ -31,8 +32,7 @@ from blueprints.commands.instance import (
     sentences,
     settle_restore,
 )
-from blueprints.commands.printing import echo, echo_lines
-from blueprints.privacy.repeating import BadList, read
+from gatepost.commands.printing import echo, echo_lines
 from gatepost.http.security.keys import KeyFileError
 from models.engine.database import Database
 from models.engine.errors import RowError

@@ -6,10 +6,10 @@ from time import perf_counter
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo
 from blueprints.demo import samples
 from gatepost.collections.registry import LEFT_OUT
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo
 from models.records.bulk import optimize
 from models.tables.article import Article
 

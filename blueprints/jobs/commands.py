@@ -7,8 +7,8 @@ from collections.abc import Callable
 import click
 import orjson
 
-from blueprints.commands.instance import open_instance, record
-from blueprints.commands.printing import Group, echo
+from gatepost.commands.instance import open_instance, record
+from gatepost.commands.printing import Group, echo
 from models.base import Rows, read_id
 from models.tables.job import CANCELLED, DONE, FAILED, STATES, Job
 

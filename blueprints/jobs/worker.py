@@ -8,11 +8,11 @@ from types import FrameType
 
 import click
 
-from blueprints.commands.context import load_settings
-from blueprints.commands.instance import AppFactory, app_for, open_instance
-from blueprints.commands.plugins import refuse_clashes
-from blueprints.commands.printing import echo
-from blueprints.commands.server import reload_on_hangup
+from gatepost.commands.context import load_settings
+from gatepost.commands.instance import AppFactory, app_for, open_instance
+from gatepost.commands.plugins import refuse_clashes
+from gatepost.commands.printing import echo
+from gatepost.commands.server import reload_on_hangup
 from gatepost.http.operations import logs
 from gatepost.http.request.call import Services
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import registry, show_path
-from blueprints.commands.instance import Instance, open_instance, record
-from blueprints.commands.printing import echo
-from blueprints.commands.private_file import private_file
 from blueprints.policy.commands import folders
 from blueprints.privacy import erasing, exporting, repeating
 from blueprints.privacy.erasing import STAYS, CannotErase, Found
+from gatepost.commands.context import registry, show_path
+from gatepost.commands.instance import Instance, open_instance, record
+from gatepost.commands.printing import echo
+from gatepost.commands.private_file import private_file
 from gatepost.http.schemas import file_formats
 from models.base import read_id
 from models.engine.errors import InUse, StillReferenced, TimedOut

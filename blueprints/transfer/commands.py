@@ -11,12 +11,12 @@ from typing import IO, Any, BinaryIO, cast
 
 import click
 
-from blueprints.commands.conditions import unnamed
-from blueprints.commands.context import TENANT
-from blueprints.commands.instance import AppFactory, app_for, find_tenant, sentences
-from blueprints.commands.printing import echo, json_visible, lines_visible
-from blueprints.commands.private_file import overwrite_option, private_file
 from gatepost.collections.collection import Collection
+from gatepost.commands.conditions import unnamed
+from gatepost.commands.context import TENANT
+from gatepost.commands.instance import AppFactory, app_for, find_tenant, sentences
+from gatepost.commands.printing import echo, json_visible, lines_visible
+from gatepost.commands.private_file import overwrite_option, private_file
 from gatepost.http.auditing.trail import Trail
 from gatepost.http.protocol.problems import Problem
 from gatepost.http.reading.exporting import content

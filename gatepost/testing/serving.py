@@ -14,10 +14,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from blueprints.commands.install import install
 from gatepost.collections.plugins.contents import Plugin, modules_of, serves
 from gatepost.collections.plugins.declarations import settings_of
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands.install import install
 from gatepost.http.request.call import Services
 from gatepost.http.security import passwords
 from gatepost.jobs.hooks import Hook, tick_of

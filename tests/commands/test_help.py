@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from blueprints.commands.lazy import loaded
+from gatepost.commands.lazy import loaded
 from tests.running import Instance, cli
 
 WIDTH = 80

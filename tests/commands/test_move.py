@@ -16,7 +16,7 @@ from threading import Event, Thread
 import psycopg
 import pytest
 
-from blueprints.commands.context import migrations
+from gatepost.commands.context import migrations
 from gatepost.http.auditing.trail import sealer
 from gatepost.http.security.keys import Keys
 from models import moving

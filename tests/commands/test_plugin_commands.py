@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprints.commands.plugins import Commands
+from gatepost.commands.plugins import Commands
 from tests.running import Instance, cli, just_started
 
 COMMAND = """

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprints.commands.plugin.names import Names
-from blueprints.commands.plugin.scaffold import files
 from blueprints.policy.commands import folders
 from gatepost.collections.plugins import entry_points
+from gatepost.commands.plugin.names import Names
+from gatepost.commands.plugin.scaffold import files
 from tests.running import Instance, just_started
 
 EVERYTHING = '''

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from blueprints.commands import install
+from gatepost.commands import install
 from gatepost.rules import change
 from policies import SHIPPED
 from tests.running import Instance, wait_until

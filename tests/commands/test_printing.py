@@ -16,8 +16,8 @@ from urllib.parse import quote
 import click
 import pytest
 
-from blueprints.commands import printing
-from blueprints.commands.printing import json_visible, lines_visible, visible
+from gatepost.commands import printing
+from gatepost.commands.printing import json_visible, lines_visible, visible
 from gatepost.http.operations.logs import JsonFormatter
 from models.base import Rows, new_id, now
 from models.engine.connect import open_database
@@ -171,7 +171,7 @@ def test_a_policy_file_may_be_named_after_an_escape(tmp_path):
 
 def test_plugins_are_listed_by_names_that_obey_nothing(hostile, monkeypatch):
     # The module, not the command of the same name that its package holds.
-    monkeypatch.setattr(sys.modules["blueprints.commands.doctor"], "points_of",
+    monkeypatch.setattr(sys.modules["gatepost.commands.doctor"], "points_of",
                         lambda group: [EntryPoint(HOSTILE, "nothing:there", group)])
     done = hostile.run("doctor")
     assert "\\x1b]0;owned\\x07" in done.stdout and unseen(done.stdout + done.stderr) == []

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from app import create_app
-from blueprints.commands import server
-from blueprints.commands.context import load_settings
-from blueprints.commands.instance import database_of
+from gatepost.commands import server
+from gatepost.commands.context import load_settings
+from gatepost.commands.instance import database_of
 from models.engine.connect import open_database
 from tests.databases import new_database
 from tests.incidents.load import Load, kept
@@ -111,7 +111,7 @@ def test_a_wrong_option_is_named(instance):
 @pytest.mark.parametrize(("host", "proxies", "told"), [
     ("127.0.0.1", "1", False), ("0.0.0.0", "0", False), ("0.0.0.0", "1", True), ("::", "2", True)])
 def test_a_start_says_when_a_client_can_pass_the_proxies_that_are_trusted(instance, host, proxies, told, monkeypatch):
-    monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: None)
+    monkeypatch.setattr("gatepost.commands.server.serve_waitress", lambda app, **options: None)
     trusting = replace(instance, environment={**instance.environment, "GATEPOST_TRUSTED_PROXIES": proxies})
     done = trusting.run("serve", "--host", host)
     assert done.returncode == 0, done.stderr
@@ -148,7 +148,7 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
     monkeypatch.setattr("gatepost.servers.granian.server.serve", lambda app, **options: asked.update(options))
     assert made.run("serve", "--workers", "2", "--threads", "20").returncode == 0
     assert (asked["workers"], asked["threads"]) == (2, threads)
-    monkeypatch.setattr("blueprints.commands.server.serve_waitress", lambda app, **options: asked.update(options))
+    monkeypatch.setattr("gatepost.commands.server.serve_waitress", lambda app, **options: asked.update(options))
     assert made.run("serve", "--threads", "20").returncode == 0
     assert asked["threads"] == threads
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from blueprints.commands.lazy import loaded
 from gatepost.collections.collection import Collection
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.registry import Registry
+from gatepost.commands.lazy import loaded
 from gatepost.http.pipeline.browsers import REQUEST_HEADERS
 from gatepost.http.protocol.problems import CATALOGUE
 from gatepost.http.reading.filters import parameter

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 
-from blueprints.commands.lazy import loaded
+from gatepost.commands.lazy import loaded
 from gatepost.http.pipeline.stages import ARRIVAL, EFFECT, VALIDATION
 from gatepost_start.command import cli
 from settings import DECLARED

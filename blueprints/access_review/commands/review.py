@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo
-from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import counted
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo
+from gatepost.commands.private_file import overwrite_option, private_file
 from gatepost.http.schemas.file_formats import CSV, write
 from models.tables.reviews import Account, accounts, active_of
 from policies.usage.holdings import Holding, Holdings

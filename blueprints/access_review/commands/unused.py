@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo_lines
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, print_json
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo_lines
 from models.base import DAY, later, now
 from models.tables.audit import told_since
 from models.tables.policy_use import KEPT, counted_since, used_since

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
-from blueprints.commands.context import TENANT
-from blueprints.commands.instance import Instance, open_instance
-from blueprints.commands.printing import echo
 from blueprints.policy.circumstances import fixed
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.explain import circumstances, find_object
 from blueprints.policy.commands.output import AS_JSON, print_json
+from gatepost.commands.context import TENANT
+from gatepost.commands.instance import Instance, open_instance
+from gatepost.commands.printing import echo
 from gatepost.http.request.meant import meant
 from models.lists import paging
 from models.lists.keyset import Key, sort_order

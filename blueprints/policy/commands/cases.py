@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import show_path
-from blueprints.commands.printing import echo
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, DIRECTORY, counted, show
+from gatepost.commands.context import show_path
+from gatepost.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
 from policies.cases.case_run import Coverage, Report, run
 from policies.cases.junit import as_junit

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import load_settings, show_path
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, counted, finish
 from blueprints.policy.commands.ungranted import ungranted
+from gatepost.commands.context import load_settings, show_path
 from policies import Finding, Policy, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings

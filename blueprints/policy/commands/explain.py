@@ -15,9 +15,6 @@ import click
 from flask import Flask, Request
 from marshmallow import ValidationError
 
-from blueprints.commands.context import load_settings
-from blueprints.commands.instance import AppFactory, app_for
-from blueprints.commands.printing import echo, echo_json
 from blueprints.policy.circumstances import CircumstancesSchema, environment
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON
@@ -25,6 +22,9 @@ from blueprints.policy.commands.past import any_row, past
 from blueprints.policy.names import Names
 from blueprints.policy.predicted import EXPECTED, Prediction, Question, predict
 from gatepost.collections.collection import Collection
+from gatepost.commands.context import load_settings
+from gatepost.commands.instance import AppFactory, app_for
+from gatepost.commands.printing import echo, echo_json
 from gatepost.http.request.access import Access
 from gatepost.http.request.call import Call
 from gatepost.http.request.endpoint import Endpoint

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import show_path
-from blueprints.commands.printing import echo, echo_lines
-from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, DIRECTORY, Unusable, print_json
+from gatepost.commands.context import show_path
+from gatepost.commands.printing import echo, echo_lines
+from gatepost.commands.private_file import overwrite_option, private_file
 from policies import PolicyError
 from policies.tools.export import export
 

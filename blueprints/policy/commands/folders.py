@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprints.commands.context import load_settings, show_path
-from blueprints.commands.instance import database_of, open_instance
-from blueprints.commands.lazy import importing
-from blueprints.commands.printing import echo
 from blueprints.policy.commands.output import Unusable
+from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.instance import database_of, open_instance
+from gatepost.commands.lazy import importing
+from gatepost.commands.printing import echo
 from gatepost.rules.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
 from gatepost.rules.left_over import left_over
 from models.engine.database import Database

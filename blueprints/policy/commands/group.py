@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from blueprints.commands.lazy import Lazy
-from blueprints.commands.printing import Group
 from blueprints.policy.commands.output import show_error
+from gatepost.commands.lazy import Lazy
+from gatepost.commands.printing import Group
 from policies.evaluation.compiled import FunctionFailed
 
 
@@ -47,26 +47,29 @@ def policy() -> None:
 for _command in (
     Lazy("explain", "blueprints.policy.commands.explain:explain_command",
          "Why is this user or role allowed or refused it?"),
-    Lazy("who", "blueprints.policy.commands.who:who_command",
+    Lazy("who", "blueprints.access_review.commands.who:who_command",
          "Who may do this, to an object or to any, and by which line?"),
     Lazy("matrix", "blueprints.policy.commands.matrix:matrix_command", "Who may do what? A table, or a page."),
     Lazy("check", "blueprints.policy.commands.check:check",
          "Can the policy files be used, and do they mean what they seem to?"),
     Lazy("test", "blueprints.policy.commands.cases:test_command",
          "Do the rules answer the cases of tests.yaml as they should?"),
-    Lazy("diff", "blueprints.policy.commands.diff:diff_command",
+    Lazy("diff", "blueprints.policy_changes.commands.diff:diff_command",
          "What does a change really change? With an example of each."),
-    Lazy("unused", "blueprints.policy.commands.unused:unused_command", "Which lines and permissions does nobody use?"),
-    Lazy("review", "blueprints.policy.commands.review:review_command",
+    Lazy("unused", "blueprints.access_review.commands.unused:unused_command",
+         "Which lines and permissions does nobody use?"),
+    Lazy("review", "blueprints.access_review.commands.review:review_command",
          "Who has which role, how did they get it, and do they use it?"),
-    Lazy("apply", "blueprints.policy.commands.changing:apply_command", "Put the policy files of a folder in force."),
-    Lazy("log", "blueprints.policy.commands.history:log_command",
+    Lazy("apply", "blueprints.policy_changes.commands.changing:apply_command",
+         "Put the policy files of a folder in force."),
+    Lazy("log", "blueprints.policy_changes.commands.history:log_command",
          "Which policies were in force, since when, and what each changed."),
-    Lazy("show", "blueprints.policy.commands.history:show_command", "The files of a policy that was in force."),
-    Lazy("revert", "blueprints.policy.commands.changing:revert_command", "Put a policy in force that was so before."),
-    Lazy("accept", "blueprints.policy.commands.changing:accept_command",
+    Lazy("show", "blueprints.policy_changes.commands.history:show_command", "The files of a policy that was in force."),
+    Lazy("revert", "blueprints.policy_changes.commands.changing:revert_command",
+         "Put a policy in force that was so before."),
+    Lazy("accept", "blueprints.policy_changes.commands.changing:accept_command",
          "Put the files in force that are there, though a rule file is gone."),
-    Lazy("adopt", "blueprints.policy.commands.adopt:adopt",
+    Lazy("adopt", "blueprints.policy_changes.commands.adopt:adopt",
          "Take over missing shipped files, or the lines of an upgrade."),
     Lazy("export", "blueprints.policy.commands.export:export_command", "Print the rules for the Casbin editor."),
 ):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import show_path
-from blueprints.commands.printing import echo, echo_lines
-from blueprints.commands.private_file import overwrite_option, private_file
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, DIRECTORY, print_json
+from gatepost.commands.context import show_path
+from gatepost.commands.printing import echo, echo_lines
+from gatepost.commands.private_file import overwrite_option, private_file
 from policies.tools.matrix import as_text, matrix
 from policies.tools.matrix_page import as_html
 from policies.wording.suggestions import did_you_mean

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import show_path
-from blueprints.commands.printing import echo, echo_json, progress
+from gatepost.commands.context import show_path
+from gatepost.commands.printing import echo, echo_json, progress
 from policies import Finding, Policy, PolicyError
 from policies.questions.changes import Changes
 from policies.questions.diff import diff

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import click
 
-from blueprints.commands.instance import open_instance
 from blueprints.policy.commands import folders
 from blueprints.policy.names import Names
 from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
+from gatepost.commands.instance import open_instance
 from models.base import Rows, read_id
 from models.tables.audit import Audit, of_all
 from policies import Policy

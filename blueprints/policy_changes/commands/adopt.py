@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from blueprints.commands.context import load_settings, show_path
-from blueprints.commands.printing import echo, echo_lines
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, Unusable, compared, counted, print_json
 from blueprints.policy_changes.commands.changing import add_to_database
+from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.printing import echo, echo_lines
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
 from policies.invariants.lines import INVARIANTS_FILE

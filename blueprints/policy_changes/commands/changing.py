@@ -10,12 +10,12 @@ from typing import cast
 
 import click
 
-from blueprints.commands.context import load_settings, show_path
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo, echo_lines
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import Unusable, compared
 from blueprints.policy_changes.commands.history import VERSION, find
+from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo, echo_lines
 from gatepost.rules.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
 from policies import SHIPPED, Policy, PolicyError

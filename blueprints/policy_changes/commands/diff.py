@@ -8,13 +8,13 @@ from datetime import datetime
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo_lines
 from blueprints.policy.commands import folders
 from blueprints.policy.commands.output import AS_JSON, compared, print_json
 from blueprints.policy_changes.live_rows import compare_rows
 from blueprints.policy_changes.live_scope import Scope
 from blueprints.policy_changes.row_changes import RowChanges
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo_lines
 from models.records.times import DAY, later
 from models.tables.audit import told_since
 from models.tables.tenant import Tenant

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo, echo_lines
 from blueprints.policy.commands.output import AS_JSON, print_json
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo, echo_lines
 from models.tables import policy_version
 from models.tables.policy_version import SHORTEST, PolicyVersion
 

@@ -9,9 +9,10 @@ from typing import TextIO
 
 import click
 
-from blueprints.commands.conditions import unnamed
-from blueprints.commands.context import TENANT, address, password_file
-from blueprints.commands.instance import (
+from blueprints.policy.commands import folders
+from gatepost.commands.conditions import unnamed
+from gatepost.commands.context import TENANT, address, password_file
+from gatepost.commands.instance import (
     MAKE_ADMINISTRATOR,
     Instance,
     hash_password,
@@ -20,9 +21,8 @@ from blueprints.commands.instance import (
     read_password,
     record,
 )
-from blueprints.commands.lazy import Lazy
-from blueprints.commands.printing import Group, echo
-from blueprints.policy.commands import folders
+from gatepost.commands.lazy import Lazy
+from gatepost.commands.printing import Group, echo
 from models.base import Rows
 from models.engine.errors import AlreadyExists
 from models.tables.session import end_all

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from blueprints.commands.instance import AppFactory, open_instance, read_name, record, services_for
-from blueprints.commands.printing import Group, echo
+from gatepost.commands.instance import AppFactory, open_instance, read_name, record, services_for
+from gatepost.commands.printing import Group, echo
 from gatepost.http.request.identity import service_token
 from models.base import DAY, Rows, later, read_id, with_read_id
 from models.tables.restored import release_tokens

@@ -66,7 +66,6 @@ from .references import bad_expansion, leads_nowhere
 from .words import Words, unreadable
 
 _VARIABLE = re.compile("<[^>]*>")
-NOT_COLLECTIONS = frozenset(("commands",))  # packages of `blueprints` that serve collections
 
 
 def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
@@ -199,8 +198,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
 
     for info in pkgutil.iter_modules(blueprints.__path__):
-        if info.name not in NOT_COLLECTIONS:
-            add(info.name, _endpoints_of(f"blueprints.{info.name}"))
+        add(info.name, _endpoints_of(f"blueprints.{info.name}"))
     for point in points:
         try:
             plugin = point.load()

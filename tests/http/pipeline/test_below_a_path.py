@@ -119,4 +119,4 @@ def test_no_module_but_one_knows_how_a_path_becomes_one_of_clients():
             if re.search(r"\.root_path|SCRIPT_NAME\"\] =|settings\.url\b|\[\"Location\"\] = f?\"|\"Location\": f?\"",
                          file.read_text("utf-8"))}
     assert told == {"gatepost/http/request/urls.py", "gatepost/http/pipeline/application.py",
-                    "blueprints/commands/server.py"}
+                    "gatepost/commands/server.py"}

@@ -8,13 +8,13 @@ from contextlib import ExitStack
 import click
 from playhouse.migrations import MigrationError
 
-from blueprints.commands.context import load_settings
-from blueprints.commands.instance import database_of, sentences
-from blueprints.commands.plugins import wrong_with_command
-from blueprints.commands.printing import echo, visible
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.installed import Installed, installed
+from gatepost.commands.context import load_settings
+from gatepost.commands.instance import database_of, sentences
+from gatepost.commands.plugins import wrong_with_command
+from gatepost.commands.printing import echo, visible
 from models.engine.database import Database
 from models.migrate import pending, written
 from settings import SettingError

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from blueprints.commands.context import load_settings, plugin_settings
-from blueprints.commands.printing import echo
+from gatepost.commands.context import load_settings, plugin_settings
+from gatepost.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
 
 _PASSWORD = re.compile(r"([^=]*passw(?:or)?d)=.*", re.DOTALL | re.IGNORECASE)  # a parameter of libpq or of Redis

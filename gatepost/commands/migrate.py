@@ -13,11 +13,11 @@ from playhouse.migrations import MigrationError
 from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.taking import CannotBackUp, free_place, take
-from blueprints.commands.context import load_settings, migrations, show_path
-from blueprints.commands.instance import database_of, lacking, require_instance, settle_restore
-from blueprints.commands.printing import echo, echo_lines, progress
 from blueprints.policy.commands.folders import outdated_lines
 from blueprints.policy_changes.commands.adopt import news
+from gatepost.commands.context import load_settings, migrations, show_path
+from gatepost.commands.instance import database_of, lacking, require_instance, settle_restore
+from gatepost.commands.printing import echo, echo_lines, progress
 from gatepost.http.auditing.trail import sealer
 from gatepost.http.security.keys import KeyFileError, Keys
 from models.engine.database import Database

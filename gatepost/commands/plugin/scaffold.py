@@ -6,7 +6,7 @@ from importlib.metadata import version
 from importlib.resources import files as resources
 from string import Template
 
-from blueprints.commands.plugin.names import Names
+from gatepost.commands.plugin.names import Names
 
 # A template → the path of the file that it becomes, in which the same words stand for names.
 FILES = {

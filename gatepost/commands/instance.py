@@ -15,10 +15,10 @@ from marshmallow import ValidationError
 
 from blueprints.backups import journal, leftovers
 from blueprints.backups.journal import UnderWay
-from blueprints.commands.context import load_settings, registry
-from blueprints.commands.printing import echo
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import PluginError
+from gatepost.commands.context import load_settings, registry
+from gatepost.commands.printing import echo
 from gatepost.http.pipeline.application import NotReady
 from gatepost.http.request.call import Services
 from gatepost.http.schemas.fields import Name

@@ -14,12 +14,12 @@ from typing import TextIO
 import click
 from flask import Flask
 
-from blueprints.commands.context import address, load_settings, password_file, registry, show_path
-from blueprints.commands.install import Outcome, install
-from blueprints.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
-from blueprints.commands.plugins import refuse_clashes
-from blueprints.commands.printing import echo, echo_json, echo_lines
 from gatepost.collections.plugins.leaving_out import refuse_unusable, to_begin_with
+from gatepost.commands.context import address, load_settings, password_file, registry, show_path
+from gatepost.commands.install import Outcome, install
+from gatepost.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
+from gatepost.commands.plugins import refuse_clashes
+from gatepost.commands.printing import echo, echo_json, echo_lines
 from gatepost.http.operations import affinity, logs, metrics
 from gatepost.http.request.call import Services
 from gatepost.http.security.keys import KeyFileError

@@ -12,8 +12,8 @@ from playhouse.migrations import MigrationError
 
 from blueprints.backups import journal
 from blueprints.backups.journal import UnderWay
-from blueprints.commands.context import load_settings, migrations
-from blueprints.commands.instance import (
+from gatepost.commands.context import load_settings, migrations
+from gatepost.commands.instance import (
     database_of,
     find_tenant,
     record,
@@ -21,8 +21,8 @@ from blueprints.commands.instance import (
     sentences,
     settle_restore,
 )
-from blueprints.commands.printing import echo, progress
-from blueprints.commands.settings import without_password
+from gatepost.commands.printing import echo, progress
+from gatepost.commands.settings import without_password
 from gatepost.http.auditing.trail import sealer
 from gatepost.http.security import known_keys
 from gatepost.http.security.keys import KeyFileError, Keys

@@ -8,11 +8,11 @@ from shlex import quote
 
 import click
 
-from blueprints.commands.plugin.names import Names
-from blueprints.commands.plugin.scaffold import files
-from blueprints.commands.printing import echo
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands.plugin.names import Names
+from gatepost.commands.plugin.scaffold import files
+from gatepost.commands.printing import echo
 
 
 @click.command("new")

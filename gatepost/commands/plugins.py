@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint
 
 import click
 
-from blueprints.commands.lazy import Deferred
-from blueprints.commands.printing import Group
 from gatepost.collections.plugins.entry_points import COMMANDS, points_of
+from gatepost.commands.lazy import Deferred
+from gatepost.commands.printing import Group
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

@@ -8,9 +8,9 @@ from time import monotonic
 
 import click
 
-from blueprints.commands.instance import open_instance
-from blueprints.commands.printing import echo
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands.instance import open_instance
+from gatepost.commands.printing import echo
 from models.engine.database import Database
 from models.records.search import has_lost_words, index_anew, merge
 from models.tables.sizes import measure

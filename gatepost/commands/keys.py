@@ -7,10 +7,10 @@ import click
 from blueprints.backups import retention
 from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.taking import CannotBackUp, free_place, note, take
-from blueprints.commands.context import load_settings, show_path
-from blueprints.commands.instance import Instance, open_instance, require_instance
-from blueprints.commands.printing import Group, echo
 from blueprints.nodes.survey import without_key
+from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.instance import Instance, open_instance, require_instance
+from gatepost.commands.printing import Group, echo
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from gatepost.http.security.known_keys import prepare_known, rotate_known
 from models.base import now

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import click
 
 from blueprints.backups.leftovers import noted
-from blueprints.commands.context import load_settings
+from gatepost.commands.context import load_settings
 from policies.loading.files import give_name
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
