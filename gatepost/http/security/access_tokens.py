@@ -1,7 +1,7 @@
 """Access tokens: JWTs (RFC 7519, RFC 9068) made and checked by flask-jwt-extended.
 
 `verify` caches the signature check by the token's text, which cannot change its outcome; expiry and
-revocation are looked at again on every request.
+revocation are looked at again on every request. A token that has expired leaves the cache.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import logging
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ CLIENT = "gatepost"  # the claim client_id (RFC 9068 section 2.2) of every login
 # Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
 # was set back. Only this service issues them, so refusing one gains nothing, and all sessions would stand still.
 BEHIND = 86_400
+MOST = 8192  # tokens in the cache
+FEW = 256  # tokens in the cache that are not worth a look for expired ones
 _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
     "permissions": list, "tenant": str, "scope": str, "ver": int,
@@ -69,7 +70,8 @@ class AccessTokens:
         manager = JWTManager(app)
         manager.encode_key_loader(lambda _identity: self._ring[0][1].private)
         manager.decode_key_loader(self._key_for)
-        self._decode = lru_cache(maxsize=8192)(self._decode_uncached)
+        self._known: dict[str, Claims] = {}
+        self._room = FEW
         self._renew()
         keys.followers.append(self._renew)
 
@@ -87,7 +89,7 @@ class AccessTokens:
     def verify(self, token: str) -> Claims:
         """Raises `Problem`: `invalid_token`, or `token_expired` for one that was valid."""
         try:
-            claims = self._decode(token)
+            claims = self._known.get(token) or self._decode(token)
         except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):
             raise Problem("invalid_token", "This is not a valid access token.") from None
         if claims.expires <= time():
@@ -99,6 +101,20 @@ class AccessTokens:
         self._refresh()
         shown = ((kid, key.jwk) for kid, key in self._ring)
         return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
+
+    def _decode(self, token: str) -> Claims:
+        claims = self._decode_uncached(token)
+        if len(self._known) >= self._room:
+            self._make_room()
+        self._known[token] = claims
+        return claims
+
+    def _make_room(self) -> None:
+        """Forget the tokens that have expired, and all others, too, where they would soon be looked through again."""
+        now = time()
+        left = {token: claims for token, claims in self._known.copy().items() if claims.expires > now}
+        self._known = left if len(left) <= MOST // 2 else {}
+        self._room = min(MOST, FEW + 2 * len(self._known))
 
     def _decode_uncached(self, token: str) -> Claims:
         # The library also takes a padded one: a token has one spelling.
@@ -139,4 +155,4 @@ class AccessTokens:
         scheme = self._scheme
         self._ring = [(kid, scheme.load(secret)) for kid, secret in self._keys.ring(scheme.purpose, scheme.length)]
         # Tokens that were verified with a removed key must leave the cache.
-        self._decode.cache_clear()
+        self._known = {}
