@@ -11,8 +11,6 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.activity import counts as activity
-from blueprints.backups import leftovers
-from blueprints.backups.journal import settle, settle_meanwhile
 from blueprints.backups.schedule import Schedule
 from blueprints.health.gauges import Gauges
 from blueprints.nodes.presence import EVERY as PRESENT
@@ -45,6 +43,8 @@ from gatepost.http.security.access_tokens import AccessTokens
 from gatepost.http.security.cursors import Cursors
 from gatepost.http.security.epoch import Epoch
 from gatepost.http.security.keys import Keys
+from gatepost.instance import leftovers
+from gatepost.instance.journal import settle, settle_meanwhile
 from gatepost.jobs import transfers
 from gatepost.jobs.hooks import Clock
 from gatepost.jobs.runner import Runner

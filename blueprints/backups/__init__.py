@@ -4,5 +4,5 @@ A backup is one archive (`archive`): a consistent copy of the database, the keys
 is taken while the instance serves (`taking`), on a schedule where one is set (`schedule`), and kept for as long as
 `retention` says. A restore first puts everything into a scratch place and compares it with what the archive says of
 itself (`staging`); `proof` also starts it and logs in. Only then is it put in the place of what is there (`restoring`),
-under a journal by which a process that is killed meanwhile leaves the old instance or the new one (`journal`).
+under a journal by which a process that is killed leaves the old instance or the new one (`gatepost.instance.journal`).
 """

@@ -13,7 +13,6 @@ from playhouse.migrations import MigrationError
 from blueprints.backups import retention
 from blueprints.backups.archive import BadArchive, digest_of
 from blueprints.backups.encryption import CannotEncrypt
-from blueprints.backups.journal import UnderWay
 from blueprints.backups.only_keys import restore_keys
 from blueprints.backups.proof import prove
 from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds_instance, restore
@@ -34,6 +33,7 @@ from gatepost.commands.instance import (
 )
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.http.security.keys import KeyFileError
+from gatepost.instance.journal import UnderWay
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from gatepost.http.security import known_keys
 from gatepost.http.security.keys import KeyFileError, Keys
+from gatepost.instance import journal
 from models.engine.database import Database
 from models.engine.disk import sync
 from models.scratch import scratch
 from policies.loading.files import fresh_file
 from settings import Settings
 
-from . import journal
 from .archive import KEYS, BadArchive
 from .restoring import LOCK_WAIT, CannotRestore, free_name
 from .staging import unpacked

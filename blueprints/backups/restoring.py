@@ -16,6 +16,8 @@ from typing import Any
 
 from gatepost.collections.registry import Registry
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints
+from gatepost.instance import journal
+from gatepost.instance.journal import Journal
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups
@@ -27,9 +29,8 @@ from models.tables.tenant import Tenant
 from settings import Settings
 
 from ..privacy.repeating import repeat
-from . import journal, retention
+from . import retention
 from .archive import KEYS, digest_of
-from .journal import Journal
 from .staging import Staged, staged
 from .taking import free_place, take
 

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 
+from gatepost.instance.leftovers import noted
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
@@ -23,7 +24,6 @@ from settings import Settings
 
 from .archive import DATABASE, Manifest, digest_of, pack, parts_of
 from .encryption import SUFFIX, encrypt
-from .leftovers import noted
 from .probe import Probe
 
 _OLD = ".gatepost-backup-"  # the first characters of the folder's name in versions that wrote no note about it

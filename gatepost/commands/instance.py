@@ -13,8 +13,6 @@ import click
 from flask import Flask
 from marshmallow import ValidationError
 
-from blueprints.backups import journal, leftovers
-from blueprints.backups.journal import UnderWay
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.commands.context import load_settings, registry
@@ -24,6 +22,8 @@ from gatepost.http.request.call import Services
 from gatepost.http.schemas.fields import Name
 from gatepost.http.security import known_keys, passwords
 from gatepost.http.security.keys import KeyFileError, Keys
+from gatepost.instance import journal, leftovers
+from gatepost.instance.journal import UnderWay
 from models.engine.connect import open_database
 from models.engine.database import Database
 from models.engine.errors import RowError, TimedOut, Unavailable

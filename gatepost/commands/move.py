@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, cast
 import click
 from playhouse.migrations import MigrationError
 
-from blueprints.backups import journal
-from blueprints.backups.journal import UnderWay
 from gatepost.commands.context import load_settings, migrations
 from gatepost.commands.instance import (
     database_of,
@@ -26,6 +24,8 @@ from gatepost.commands.settings import without_password
 from gatepost.http.auditing.trail import sealer
 from gatepost.http.security import known_keys
 from gatepost.http.security.keys import KeyFileError, Keys
+from gatepost.instance import journal
+from gatepost.instance.journal import UnderWay
 from models import moving
 from models.engine.connect import open_database
 from models.engine.database import Database

@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import click
 
-from blueprints.backups.leftovers import noted
 from gatepost.commands.context import load_settings
+from gatepost.instance.leftovers import noted
 from policies.loading.files import give_name
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")

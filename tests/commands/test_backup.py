@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.backups import journal
-from blueprints.backups.journal import Journal
+from gatepost.instance import journal
+from gatepost.instance.journal import Journal
 from models.tables.backup import Backup, ages
 from models.tables.instance import Instance as InstanceRow
 from models.tables.job import Job

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.backups import leftovers
+from gatepost.instance import leftovers
 from models.scratch import SCRATCH
 from policies.loading.files import FRESH
 from settings import Settings
@@ -83,7 +83,7 @@ def test_what_belongs_to_another_user_stays(settings, tmp_path):
 HOLDING = """
 import json, sys, time
 from pathlib import Path
-from blueprints.backups.leftovers import noted
+from gatepost.instance.leftovers import noted
 from models.scratch import scratch
 from policies.loading.files import fresh_file
 instance, beside = map(Path, sys.argv[1:])
