@@ -12,7 +12,6 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import gatepost_start  # noqa: F401 - before the imports that it looks after
 from blueprints.activity import counts as activity
 from blueprints.backups.schedule import Schedule
-from blueprints.health.gauges import Gauges
 from blueprints.nodes.presence import EVERY as PRESENT
 from blueprints.nodes.presence import Presence
 from gatepost.collections.plugins import tables
@@ -20,6 +19,7 @@ from gatepost.collections.plugins.contents import Plugin, named
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import not_imported
 from gatepost.collections.routes import answer_options, refuse_strays
+from gatepost.health.gauges import Gauges
 from gatepost.http.auditing.trail import Trail
 from gatepost.http.operations import logs, metrics
 from gatepost.http.operations.addresses import UnreadableAddresses

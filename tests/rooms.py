@@ -16,7 +16,8 @@ Steps = tuple[tuple[str, ...], ...]
 it is missing, they may import every room."""
 
 HOUSES: Mapping[str, Steps] = {
-    "gatepost": (("http",), ("servers", "jobs", "rules"), ("instance", "collections"), ("commands",), ("testing",)),
+    "gatepost": (("http",), ("servers", "jobs", "rules", "health"), ("instance", "collections"), ("commands",),
+                 ("testing",)),
     "gatepost/commands": ((".",), ("plugin",)),
     "gatepost/http": (("protocol",), ("schemas", "operations"), ("security",), ("auditing",), ("request",),
                       ("credentials",), ("pipeline", "reading"), ("writing",), ("openapi",)),
@@ -30,7 +31,7 @@ HOUSES: Mapping[str, Steps] = {
                  ("cases", "tools", "questions", "holders"), ("usage",)),
 }
 FACE = ("gatepost", "gatepost/testing")
-INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules", "gatepost/instance",
+INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules", "gatepost/health", "gatepost/instance",
          "gatepost/collections", "models", "policies")  # what the face is made of
 TERMINAL = {"gatepost/servers": ("gatepost/commands",)}  # rooms that of their house only these import
 NO_ROOMS = ("models/migrations",)  # one file a migration

@@ -14,8 +14,8 @@ from typing import Any
 from marshmallow import fields, validate
 
 from blueprints.activity.counts import quantile, this_minute
-from blueprints.health import checks
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
+from gatepost.health import checks
 from gatepost.http.schemas.parameters import Number
 from models.tables.activity import FAILED, KEPT, LIMITED, REFUSED, counted_since
 from models.tables.sizes import measure

@@ -6,13 +6,12 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from gatepost.health.checks import Found, State
 from gatepost.http.operations import program
 from models.engine.database import Database
 from models.tables import policy_version
 from models.tables.instance import the_instance
 from models.tables.node import Node, alive, places
-
-from ..health.checks import Found, State
 
 CLOCKS = 2.0  # seconds by which the clock of a node may differ from that of the database
 

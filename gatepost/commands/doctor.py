@@ -12,8 +12,6 @@ from functools import partial
 import apsw
 import click
 
-from blueprints.health import checks
-from blueprints.health.checks import Found, State
 from blueprints.nodes.survey import survey
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
@@ -22,6 +20,8 @@ from gatepost.commands.context import load_settings, migrations
 from gatepost.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
+from gatepost.health import checks
+from gatepost.health.checks import Found, State
 from gatepost.http.operations import program
 from gatepost.http.operations.pulse import Pulse
 from gatepost.http.security.keys import Keys

@@ -9,11 +9,11 @@ from pwd import getpwuid
 from time import sleep
 
 from blueprints.backups import retention
-from blueprints.health import checks
-from blueprints.health.checks import Found, State
 from gatepost.collections.collection import Collection
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
+from gatepost.health import checks
+from gatepost.health.checks import Found, State
 from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
 from gatepost.http.security.keys import Keys
 from gatepost.http.writing.sharing import GUESTS

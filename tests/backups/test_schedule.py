@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from blueprints.backups.schedule import Schedule
-from blueprints.health import checks
+from gatepost.health import checks
 from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database

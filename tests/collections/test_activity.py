@@ -115,7 +115,7 @@ def test_what_cannot_be_told_of_a_disk_is_null(as_role, monkeypatch):
         raise OSError("the disk is gone")
 
     monkeypatch.setattr("shutil.disk_usage", broken)
-    monkeypatch.setattr("blueprints.health.checks.kept_backups", broken)
+    monkeypatch.setattr("gatepost.health.checks.kept_backups", broken)
     found = as_role("developer").get("/api/admin/sizes").json
     assert (found["backups_bytes"], found["disk_free_bytes"]) == (None, None)
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from blueprints.health import checks
+from gatepost.health import checks
 from gatepost.http.operations import pulse
 from models.base import later, new_id, now
 from models.engine.errors import NoRoom, Unavailable

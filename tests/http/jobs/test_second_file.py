@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.health.checks import State
 from gatepost.commands import doctor_checks
+from gatepost.health.checks import State
 from gatepost.http.operations import housekeeping
 from gatepost.jobs import files
 from gatepost.testing import Caller

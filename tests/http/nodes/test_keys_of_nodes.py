@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.health.checks import State
 from blueprints.nodes.survey import survey, without_key
+from gatepost.health.checks import State
 from gatepost.http.operations.program import described
 from models.base import new_id, now
 from models.engine.connect import open_database

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from blueprints.health import checks
+from gatepost.health import checks
 from gatepost.http.operations import addresses as operations
 from gatepost.http.operations.logs import OFTEN, Repetitions
 from gatepost.http.request.identity import principal_of

@@ -9,9 +9,9 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints.health import checks
-from blueprints.health.checks import Found, State, worst
 from gatepost import Call, Routes, StrictSchema
+from gatepost.health import checks
+from gatepost.health.checks import Found, State, worst
 from models.base import now
 from models.engine.errors import RowError
 from models.records.times import elapsed
@@ -20,7 +20,7 @@ from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
 
-from ..policy.explaining import trouble
+from .policy.explaining import trouble
 
 routes = Routes("health", "Whether the service works.")
 

@@ -1,0 +1,4 @@
+"""How the service is: `checks` that health, `gatepost doctor` and Prometheus ask, and other numbers for it (`gauges`).
+
+A check looks at one thing, and says in a sentence how it is and what to do about it.
+"""
