@@ -10,10 +10,6 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
-from blueprints.activity import counts as activity
-from blueprints.backups.schedule import Schedule
-from blueprints.nodes.presence import EVERY as PRESENT
-from blueprints.nodes.presence import Presence
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import Plugin, named
 from gatepost.collections.plugins.discovery import discover
@@ -23,7 +19,7 @@ from gatepost.health.gauges import Gauges
 from gatepost.http.auditing.trail import Trail
 from gatepost.http.operations import logs, metrics
 from gatepost.http.operations.addresses import UnreadableAddresses
-from gatepost.http.operations.background import Background, Chore
+from gatepost.http.operations.background import Background, BackgroundTask
 from gatepost.http.operations.counters import MINUTE
 from gatepost.http.operations.deprecation import DeprecatedUses
 from gatepost.http.operations.garbage import collection_paused
@@ -89,7 +85,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     settle(settings)
     leftovers.remove(settings)
     keys = Keys.load(settings.secret_file)
-    # One connection more, for the chores; half of the threads for requests that need not wait.
+    # One connection more, for the tasks; half of the threads for requests that need not wait.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
@@ -111,7 +107,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
     keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     keys.guard = lambda ring: known_keys.guard(database, ring)
-    trail, uses, counts = Trail(database, keys), DeprecatedUses(database), activity.Activity(database)
+    trail, uses = Trail(database, keys), DeprecatedUses(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     lines = LineUses(database, policy.current)
@@ -130,8 +126,9 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail,
         deprecated_uses=uses, pulse=Pulse(database),
         translations=Translations(settings.language, registry.translations),
-        background=_chores(live, database, epoch, policy, keys, trail, uses, ledger, lines,
-                           Presence(database, settings.instance, policy, keys), counts))
+        background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
+    services.made = registry.features.made(services)
+    services.background.add(*registry.features.background_tasks(services))
     live.followers.append(lambda new: _follow(app, services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
@@ -143,9 +140,11 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
-    app.departures = [browsers.telling(live), compression.compress, activity.counting(counts), logs.request_lines(live)]
+    app.departures = [browsers.telling(live), compression.compress, *registry.features.departures(services),
+                      logs.request_lines(live)]
     if settings.metrics_token:
-        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse))
+        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
+                                                                             registry.features))
         services.addresses.metrics = services.metrics
         database.observe(services.metrics)
         app.departures.append(services.metrics.count)
@@ -188,31 +187,27 @@ def _held_roles(database: Database) -> frozenset[str]:
         return User.held_roles(database)
 
 
-def _chores(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger, lines: LineUses, presence: Presence,
-            counts: activity.Activity) -> Background:
-    """The chores, in the order in which those that are due are done."""
+def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
+            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
+    """The background tasks, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     return Background(
-        Chore("watching the files of the database", 1, database.watch, at_once=True),
-        Chore("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
-        Chore("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
-        Chore("sealing the audit trail", 2, trail.seal, last=trail.seal),
-        Chore("storing uses of what is deprecated", 1, uses.store, last=uses.store),
-        Chore("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
-        Chore("storing how many requests were answered", activity.EVERY, counts.store, last=counts.store),
-        Chore("telling what the log left out", MINUTE, logs.repetitions.tell),
-        Chore("following restores", 1, epoch.refresh),
-        Chore("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
-        Chore("following the key file", 1, keys.refresh),
-        Chore("following the policy files", 1, policy.prove_followed),
-        Chore("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
-        Chore("writing down which policy is in force", 1, ledger.store, last=ledger.store),
-        Chore("telling of roles that the policy has lost", 1, lost.tell),
-        Chore("undoing imports that were broken off", 5, lambda: undo_left(database)),
-        Chore("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
-        Chore("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        Chore("making backups", 5, Schedule(live, database).look),
-        Chore("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
+        BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
+        BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
+        BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        BackgroundTask("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        BackgroundTask("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
+        BackgroundTask("telling what the log left out", MINUTE, logs.repetitions.tell),
+        BackgroundTask("following restores", 1, epoch.refresh),
+        BackgroundTask("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
+        BackgroundTask("following the key file", 1, keys.refresh),
+        BackgroundTask("following the policy files", 1, policy.prove_followed),
+        BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
+        BackgroundTask("writing down which policy is in force", 1, ledger.store, last=ledger.store),
+        BackgroundTask("telling of roles that the policy has lost", 1, lost.tell),
+        BackgroundTask("undoing imports that were broken off", 5, lambda: undo_left(database)),
+        BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
+        BackgroundTask("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
+        BackgroundTask("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
               lambda: end_retention(live.current, database)),
     )

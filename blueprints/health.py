@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from marshmallow import fields
 
-from gatepost import Call, Routes, StrictSchema
+from gatepost import Call, Installation, Routes, StrictSchema
+from gatepost.collections.registry import Registry
 from gatepost.health import checks
-from gatepost.health.checks import Found, State, worst
+from gatepost.health.checks import UNKNOWN, Found, State, worst
 from models.base import now
 from models.engine.errors import RowError
 from models.records.times import elapsed
@@ -26,7 +27,6 @@ routes = Routes("health", "Whether the service works.")
 
 _FOR_READERS = {"description": "Only for callers with `policy.view`."}
 _LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
-_UNKNOWN = Found(State.DOWN, "this cannot be told now")
 _VERSION = version("gatepost")  # read once: a process that has no descriptor left is to be asked, too
 _FOR_ALL = ("database", "migrations", "policy", "limits")
 
@@ -139,18 +139,18 @@ def _others(call: Call, *, silent: bool) -> dict[str, Found]:
         "keys": lambda: checks.keys(database, services.keys, settings.secret_file),
         "clock": lambda: checks.clock(database),
         "jobs": lambda: checks.jobs(backlog(database)),
-        "backups": lambda: checks.backups(database, settings.backup_hours)[0],
+        **dict(cast(Registry, services.registry).features.checks(Installation(settings, database))),
     }
     return {"policy": _policy(call), "limits": _limits(call), "addresses": checks.addresses(services.addresses),
             "disk": _answer(lambda: checks.disk(settings)),
-            **{name: _UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
+            **{name: UNKNOWN if silent else _answer(check) for name, check in stored.items()}}
 
 
 def _answer(check: Callable[[], Found]) -> Found:
     try:
         return check()
     except (RowError, OSError):
-        return _UNKNOWN
+        return UNKNOWN
 
 
 def _policy(call: Call) -> Found:

@@ -18,6 +18,7 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
+    a feature     Feature; BackgroundTask, Found, Installation, Number, State
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from gatepost.collections.routes import Routes, permission, public
     from gatepost.commands.instance import Instance, open_instance
     from gatepost.commands.printing import echo
+    from gatepost.features import Feature, Installation, Number
+    from gatepost.health.checks import Found, State
+    from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
     from gatepost.http.request.call import Call
@@ -71,12 +75,68 @@ if TYPE_CHECKING:
     from settings import Setting
 
 __all__ = [
-    "Bool", "Call", "Collection", "Condition", "Conflict", "Currency", "Database", "Email", "EmailField", "Endpoint",
-    "Fault", "Function", "Id", "IdField", "Instance", "Int", "Language", "Line", "ListField", "Many", "Message",
-    "MoneyField", "Name", "NewPassword", "Owned", "OwnedSchema", "Problem", "Record", "RecordSchema", "Reference",
-    "Routes", "Rows", "RuleInCode", "Setting", "Slug", "StrictSchema", "Task", "Text", "Time", "TimeField",
-    "Title", "action", "create_app", "ddl", "echo", "every", "is_id", "later", "new_id", "now", "on", "open_instance",
-    "permission", "plural", "public", "transition",
+    "BackgroundTask",
+    "Bool",
+    "Call",
+    "Collection",
+    "Condition",
+    "Conflict",
+    "Currency",
+    "Database",
+    "Email",
+    "EmailField",
+    "Endpoint",
+    "Fault",
+    "Feature",
+    "Found",
+    "Function",
+    "Id",
+    "IdField",
+    "Installation",
+    "Instance",
+    "Int",
+    "Language",
+    "Line",
+    "ListField",
+    "Many",
+    "Message",
+    "MoneyField",
+    "Name",
+    "NewPassword",
+    "Number",
+    "Owned",
+    "OwnedSchema",
+    "Problem",
+    "Record",
+    "RecordSchema",
+    "Reference",
+    "Routes",
+    "Rows",
+    "RuleInCode",
+    "Setting",
+    "Slug",
+    "State",
+    "StrictSchema",
+    "Task",
+    "Text",
+    "Time",
+    "TimeField",
+    "Title",
+    "action",
+    "create_app",
+    "ddl",
+    "echo",
+    "every",
+    "is_id",
+    "later",
+    "new_id",
+    "now",
+    "on",
+    "open_instance",
+    "permission",
+    "plural",
+    "public",
+    "transition",
 ]
 
 # Each name is imported when it is first used (PEP 562), so that a collection, or a command, imports what it needs of
@@ -85,6 +145,9 @@ _PLACES = {
     "app": "create_app",
     "gatepost.commands.instance": "Instance open_instance",
     "gatepost.commands.printing": "echo",
+    "gatepost.features": "Feature Installation Number",
+    "gatepost.health.checks": "Found State",
+    "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",
     "gatepost.http.protocol.messages": "Message plural",

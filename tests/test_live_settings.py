@@ -309,7 +309,7 @@ def test_the_schedule_of_backups(app, says, monkeypatch):
     services: Services = app.extensions["gatepost"]
     asked: list[int] = []
     monkeypatch.setattr(schedule.backups, "is_due", lambda hours: asked.append(hours) or False)
-    chore = next(each for each in services.background._chores if each.name == "making backups")
+    chore = next(each for each in services.background._tasks if each.name == "making backups")
     chore.run()
     says("backup_hours = 5")
     chore.run()
@@ -322,7 +322,7 @@ def test_how_long_rows_are_kept(app, says, monkeypatch):
     kept: list[int] = []
     monkeypatch.setattr(assembly, "end_retention", lambda settings, database: kept.append(settings.audit_days))
     services: Services = app.extensions["gatepost"]
-    chore = next(each for each in services.background._chores if each.name.startswith("ending the retention"))
+    chore = next(each for each in services.background._tasks if each.name.startswith("ending the retention"))
     chore.run()
     says("audit_days = 9")
     chore.run()

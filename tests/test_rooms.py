@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.rooms import (
+    BLUEPRINTS,
     HOUSES,
+    NOT_YET,
     TERMINAL,
     circles,
     entered,
     imports,
     modules,
+    of_blueprints,
     through_the_face,
     undescribed,
     without_order,
@@ -43,6 +46,11 @@ def test_every_room_has_a_place_in_an_order():
 
 def test_every_room_says_what_it_is_for():
     assert undescribed(ROOT, HOUSES) == []
+
+
+def test_the_framework_imports_no_blueprint():
+    assert of_blueprints(PROJECT) == []
+    assert {one.source for one in PROJECT if one.target.startswith(BLUEPRINTS)} >= set(NOT_YET), "take these out"
 
 
 def test_the_face_is_for_what_lies_outside_of_it():

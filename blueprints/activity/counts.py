@@ -1,4 +1,4 @@
-"""How busy the service is: requests by minute, counted in memory as they are answered, stored by a chore.
+"""How busy the service is: requests by minute, counted in memory as they are answered, stored by a task.
 
 Not counted are the paths of those who look after the service and not at its data (`APART`): the probes of a supervisor
 and of Prometheus, which come at any load, and pages for readers. Everything else is, an unknown path as well.
@@ -10,14 +10,15 @@ not be written.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import add
 from threading import Lock
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from flask import Request, Response, g
 
+from gatepost.http.operations.background import BackgroundTask
 from gatepost.http.operations.metrics import BUCKETS
 from gatepost.http.protocol import trace
 from models.base import later, now
@@ -25,6 +26,7 @@ from models.tables.activity import ANSWERED, FAILED, KEPT, LIMITED, REFUSED, not
 
 if TYPE_CHECKING:
     from gatepost.http.operations.logs import Answered
+    from gatepost.http.request.call import Services
     from models.engine.database import Database
 
 EVERY = 10.0  # seconds between two times at which counts are stored
@@ -36,6 +38,26 @@ _OUTCOMES = (ANSWERED, REFUSED, LIMITED, FAILED)
 _FIRST = {outcome: place * len(BOUNDS) for place, outcome in enumerate(_OUTCOMES)}
 _KINDS = tuple((outcome, bound) for outcome in _OUTCOMES for bound in BOUNDS)
 _EPOCH = "1970-01-01T00:00:00.000000Z"
+
+
+def make(services: Services) -> Activity:
+    """The counts of an app."""
+    return Activity(services.database)
+
+
+def tasks(services: Services) -> Iterator[BackgroundTask]:
+    """The background task that stores them."""
+    counts = _of(services)
+    yield BackgroundTask("storing how many requests were answered", EVERY, counts.store, last=counts.store)
+
+
+def departure(services: Services) -> Callable[[Request, Response], Response]:
+    """What counts each answer."""
+    return counting(_of(services))
+
+
+def _of(services: Services) -> Activity:
+    return cast(Activity, services.feature("activity"))
 
 
 class Activity:

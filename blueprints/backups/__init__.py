@@ -6,3 +6,10 @@ is taken while the instance serves (`taking`), on a schedule where one is set (`
 itself (`staging`); `proof` also starts it and logs in. Only then is it put in the place of what is there (`restoring`),
 under a journal by which a process that is killed leaves the old instance or the new one (`gatepost.instance.journal`).
 """
+
+from gatepost import Feature
+
+feature = Feature(
+    name="backups", background="blueprints.backups.schedule:tasks",
+    checks={"backups": "blueprints.backups.checks:check"}, doctor={"backups": "blueprints.backups.checks:thorough"},
+    numbers="blueprints.backups.checks:numbers")

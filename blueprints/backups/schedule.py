@@ -1,4 +1,4 @@
-"""Backups that the service makes by itself: a chore starts a process for each that is due.
+"""Backups that the service makes by itself: a task starts a process for each that is due.
 
 That process is `gatepost backup --scheduled`: it takes the backup, proves it, hands it to the command of the operator
 and removes those that need not stay. What went wrong is written down, for health and for the operator.
@@ -11,11 +11,13 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
+from gatepost.http.operations.background import BackgroundTask
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables import backup as backups
@@ -27,10 +29,18 @@ from .encryption import CannotEncrypt
 from .proof import AppFactory, prove
 from .taking import CannotBackUp, free_place, take
 
+if TYPE_CHECKING:
+    from gatepost.http.request.call import Services
+
 LONGEST = 3600.0  # seconds for which the operator's command may run
 _LOUDEST = 500  # characters of what it says that are kept
 _FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, RowError, OSError)
 _log = logging.getLogger("gatepost.backup")
+
+
+def tasks(services: Services) -> Iterator[BackgroundTask]:
+    """The background task that starts backups."""
+    yield BackgroundTask("making backups", 5, Schedule(services.live, services.database).look)
 
 
 class Schedule:

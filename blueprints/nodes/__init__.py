@@ -3,3 +3,7 @@ compared with each other (`survey`).
 
 It imports `security` and `health`, and knows no request.
 """
+
+from gatepost import Feature
+
+feature = Feature(name="nodes", background="blueprints.nodes.presence:tasks")

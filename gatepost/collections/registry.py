@@ -24,6 +24,7 @@ from policies.loading import first_release
 from policies.syntax.vocabulary import Condition, Function
 from settings import Setting, Settings
 
+from ..features import Features
 from ..http.openapi.operations import operation_id
 from ..http.request.endpoint import Endpoint
 from ..http.schemas.fields import Reference
@@ -55,6 +56,7 @@ class Registry:
     gone             permission → why nothing has it any more: of plugins that were taken out
     left_out         shipped collections that the setting `without` names: their permissions are no words of policies
     conditions       by word: what plugins declare that the matcher itself can say
+    features         what blueprints and plugins do besides their endpoints
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
     """
 
@@ -70,6 +72,7 @@ class Registry:
     extra: tuple[str, ...] = ()
     gone: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+    features: Features = field(default_factory=lambda: Features(()))
 
     def endpoints(self) -> Sequence[Group]:
         """(name, description, endpoints) of every group."""

@@ -16,10 +16,11 @@ from blueprints.nodes.survey import survey
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
 from gatepost.commands import doctor_checks as own
-from gatepost.commands.context import load_settings, migrations
+from gatepost.commands.context import load_settings, migrations, registry
 from gatepost.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
+from gatepost.features import Installation
 from gatepost.health import checks
 from gatepost.health.checks import Found, State
 from gatepost.http.operations import program
@@ -108,12 +109,18 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "erasures", lambda: own.erasures(database)
         yield "shares", lambda: own.shares(database, discover().collections.values())
         yield "words", lambda: own.words(settings, discover().collections.values())
-        yield "backups", lambda: own.backups(settings, database)
+        yield from _of_features(database)
     if database.files is not database:
         yield "files", lambda: own.files(database)
     yield "clock", lambda: checks.clock(database)
     if current:
         yield "sizes", lambda: own.sizes(settings, database)
+
+
+def _of_features(database: Database) -> Iterator[tuple[str, Check]]:
+    with suppress(click.ClickException):  # a plugin that cannot be used was named already
+        found = registry()
+        yield from found.features.doctor(Installation(load_settings(found.settings), database))
 
 
 def _versions() -> Found:

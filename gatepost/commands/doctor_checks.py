@@ -8,7 +8,6 @@ from pathlib import Path
 from pwd import getpwuid
 from time import sleep
 
-from blueprints.backups import retention
 from gatepost.collections.collection import Collection
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
@@ -193,17 +192,6 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
         return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them anew")
     said = "searches find what is stored"
     return Found(State.OK, f"{said}; too many to look through: {', '.join(unknown)}" if unknown else said)
-
-
-def backups(settings: Settings, database: Database) -> Found:
-    """How old the newest are, and why one has failed."""
-    found, known = checks.backups(database, settings.backup_hours)
-    if settings.backup_hours and known.error is not None:
-        return Found(found.state, f"the newest one of the schedule went wrong: {known.error}")
-    # One before a migration is not written down: the table may be what the migration makes.
-    if known.made_at is None and (file := retention.newest(settings.backups)) is not None:
-        return Found(found.state, f"there is {file.name}, and none by {checks.HOW_TO_BACK_UP}")
-    return found
 
 
 def without_role(gone: list[str]) -> str:

@@ -18,21 +18,18 @@ from models.engine.database import Database
 from models.migrate import obstacle
 from models.records.times import elapsed
 from models.tables.audit import newest_time
-from models.tables.backup import BackupAges, ages
 from models.tables.instance import the_instance
 from models.tables.job import Backlog
-from models.tables.tenant import Tenant
 from settings import Settings
 
+# What the framework itself calls by these names in health, among them what `gatepost doctor` has under another one.
+OWN = frozenset(("database", "policy", "limits", "addresses", "disk", "migrations", "keys", "clock", "jobs"))
 NO_DISK = 2**20  # bytes below which a row of a common size cannot be written
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
 BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
 LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
 REFUSED = 10.0  # seconds for which a write that has failed a client is told
-PERIODS = 2  # of the schedule, after which a backup is overdue
-HOUR = 3600.0  # seconds
-HOW_TO_BACK_UP = "gatepost backup, or the setting backup_hours"
 
 
 class State(StrEnum):
@@ -48,6 +45,9 @@ class Found(NamedTuple):
 
     state: State
     detail: str
+
+
+UNKNOWN = Found(State.DOWN, "this cannot be told now")
 
 
 def worst(states: Iterable[State]) -> State:
@@ -157,32 +157,3 @@ def jobs(found: Backlog) -> Found:
         return Found(State.DEGRADED, f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no "
                                      "process runs jobs; serve with the setting run_jobs, or run gatepost worker")
     return Found(State.OK, f"{said}; gatepost jobs list --state failed" if found.failed else said)
-
-
-def backups(database: Database, hours: int) -> tuple[Found, BackupAges]:
-    """Whether the backups of the schedule are made; the setting `backup_hours` says how often. Raises `RowError`."""
-    with database.connected():
-        found, since = ages(), Tenant.oldest()
-    return _backups(found, hours, since), found
-
-
-def _backups(found: BackupAges, hours: int, since: str | None) -> Found:
-    if hours and found.error is not None:
-        return Found(State.DEGRADED, "the newest one of the schedule went wrong: gatepost doctor says why")
-    if hours and found.kept_at is None:
-        if found.under_way or (since is not None and 0 <= elapsed(since, now()) < HOUR):
-            return Found(State.OK, "the first one of the schedule is being made")
-        return Found(State.DEGRADED, "none of the schedule was made yet: the log of the service says why")
-    if found.made_at is None:
-        return Found(State.OK, f"none was made yet: {HOW_TO_BACK_UP}")
-    proved = "none was proved" if found.proved_at is None else f"a restore was proved {_ago(found.proved_at)}"
-    said = f"the newest was made {_ago(found.made_at)}, {proved}"
-    if hours and found.kept_at is not None and elapsed(found.kept_at, now()) > PERIODS * hours * HOUR:
-        return Found(State.DEGRADED, f"{said}, the newest of the schedule {_ago(found.kept_at)}; one is due each "
-                                     f"{hours} hours")
-    return Found(State.OK, said if found.proved_at else f"{said}: gatepost restore --verify FILE")
-
-
-def _ago(time: str) -> str:
-    hours = max(0.0, elapsed(time, now())) / HOUR
-    return f"{hours / 24:.0f} days ago" if hours >= 48 else f"{hours:.0f} hours ago"

@@ -16,11 +16,12 @@ from models.base import now
 from models.engine.database import Database
 from models.engine.errors import RowError
 from models.records.times import elapsed
-from models.tables import audit, backup, load, session
+from models.tables import audit, load, session
 from models.tables.job import backlog
 from models.tables.sizes import length_of_files, lengths
 from settings import LiveSettings
 
+from ..features import Features, Installation
 from . import checks
 from .checks import State
 
@@ -33,8 +34,8 @@ _NUMBERS = {State.OK: 0, State.DEGRADED: 1, State.DOWN: 2}
 class Gauges:
     """The numbers of one instance, as a collector of prometheus-client."""
 
-    def __init__(self, live: LiveSettings, database: Database, keys: Keys, pulse: Pulse) -> None:
-        self._live, self._database, self._keys, self._pulse = live, database, keys, pulse
+    def __init__(self, live: LiveSettings, database: Database, keys: Keys, pulse: Pulse, features: Features) -> None:
+        self._live, self._database, self._keys, self._pulse, self._features = live, database, keys, pulse, features
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
@@ -50,6 +51,12 @@ class Gauges:
             yield Gauge(name, _FILES[name], value=value)
         with suppress(RowError):
             yield from self._rows()
+        for one in self._features.numbers(self._installation):
+            yield Gauge(one.name, one.about, value=one.value)
+
+    @property
+    def _installation(self) -> Installation:
+        return Installation(self._live.current, self._database)
 
     def _states(self) -> dict[str, State]:
         found = {"database": checks.writes(self._pulse.beat()).state}
@@ -57,7 +64,7 @@ class Gauges:
             found["keys"] = checks.keys(self._database, self._keys, self._live.current.secret_file).state
             found["clock"] = checks.clock(self._database).state
             found["jobs"] = checks.jobs(backlog(self._database)).state
-            found["backups"] = checks.backups(self._database, self._live.current.backup_hours)[0].state
+        found |= {name: check().state for name, check in self._features.checks(self._installation)}
         with suppress(OSError):
             found["disk"] = checks.disk(self._live.current).state
         return found
@@ -81,7 +88,7 @@ class Gauges:
         with self._database.connected():
             found = backlog(self._database)
             unsealed, since = audit.unsealed()
-            sessions, loads, known = session.live(), load.open_loads(self._database), backup.ages()
+            sessions, loads = session.live(), load.open_loads(self._database)
         jobs = Gauge("gatepost_jobs", "Jobs by state.", labels=("state",))
         for state in ("waiting", "running", "failed"):
             jobs.add_metric((state,), getattr(found, state))
@@ -92,16 +99,6 @@ class Gauges:
         yield Gauge("gatepost_imports_open", "Imports under way that store rows in batches (SQLite).", value=loads)
         yield Gauge("gatepost_audit_unsealed_rows", "Audit rows that have no seal yet.", value=unsealed)
         yield Gauge("gatepost_audit_unsealed_seconds", "Age of the oldest audit row without a seal.", value=_age(since))
-        for name, text, at in (
-                ("gatepost_backup_age_seconds", "Age of the newest backup; absent where there is none.", known.made_at),
-                ("gatepost_backup_scheduled_age_seconds", "Age of the newest backup of the schedule that was made, "
-                 "proved and copied as the settings say; absent where there is none.", known.kept_at),
-                ("gatepost_backup_proved_age_seconds", "Time since a restore was last proved; absent where none was.",
-                 known.proved_at)):
-            if at is not None:
-                yield Gauge(name, text, value=_age(at))
-        yield Gauge("gatepost_backup_failed", "1 where the newest backup of the schedule went wrong.",
-                    value=int(bool(self._live.current.backup_hours) and known.error is not None))
 
 
 _FILES = {

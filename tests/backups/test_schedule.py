@@ -6,11 +6,14 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from blueprints.backups.checks import check
 from blueprints.backups.schedule import Schedule
-from gatepost.health import checks
+from gatepost.features import Installation
 from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database
@@ -18,7 +21,7 @@ from models.records.times import later
 from models.tables import backup
 from models.tables.backup import Backup
 from models.tables.tenant import Tenant
-from settings import LiveSettings
+from settings import LiveSettings, Settings
 from tests.databases import new_database
 
 DAILY = 24
@@ -39,6 +42,10 @@ def database(request: pytest.FixtureRequest) -> Iterator[Database]:
 def known(hours_ago: float, *, made: bool = True, error: str | None = None, scheduled: bool = True) -> None:
     Backup.insert(id=new_id(), made_at=later(-hours_ago * HOUR), place="x" if made else "", bytes=1, seconds=1,
                   digest=new_id() if made else None, error=error, scheduled=scheduled).execute()
+
+
+def backup_state(database: Database, hours: int) -> str:
+    return str(check(Installation(cast(Settings, SimpleNamespace(backup_hours=hours)), database)).state)
 
 
 WHOLE, NOT_COPIED, NOT_MADE, BY_HAND = {}, {"error": "backup_command ended with 1"}, \
@@ -70,17 +77,17 @@ def test_the_schedule_and_health_look_at_its_own_backups(database: Database, cas
     backups, due, state = CASES[case]
     for hours_ago, options in backups:
         known(hours_ago, **options)  # type: ignore[arg-type]
-    assert (backup.is_due(DAILY), str(checks.backups(database, DAILY)[0].state)) == (due, state)
+    assert (backup.is_due(DAILY), str(backup_state(database, DAILY))) == (due, state)
 
 
 def test_an_instance_of_this_hour_has_no_backup_yet_and_is_in_order(database: Database) -> None:
     Tenant.update({Tenant.created_at: later(-600)}).execute()
-    assert checks.backups(database, DAILY)[0].state == "ok"
+    assert backup_state(database, DAILY) == "ok"
 
 
 def test_without_a_schedule_an_old_failure_of_it_says_nothing(database: Database) -> None:
     known(100, **NOT_COPIED)  # type: ignore[arg-type]
-    assert checks.backups(database, 0)[0].state == "ok"
+    assert backup_state(database, 0) == "ok"
 
 
 @pytest.mark.parametrize(("code", "options", "told"), [

@@ -21,7 +21,7 @@ def texts(lines):
 
 
 def store_uses(app):
-    chores = app.extensions["gatepost"].background._chores
+    chores = app.extensions["gatepost"].background._tasks
     next(one for one in chores if one.name == "storing uses of the policy's lines").attempt()
 
 

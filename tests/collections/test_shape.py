@@ -14,8 +14,8 @@ import pytest
 
 from tests.running import ROOT
 
-COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "sessions", "tokens",
-               "users")
+COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "sessions/sessions",
+               "sessions/tokens", "users")
 PARTS = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
          "gatepost", "gatepost_start", "models", "policies", "settings")
 

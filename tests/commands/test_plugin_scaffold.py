@@ -222,7 +222,7 @@ def test_a_plugin_that_is_broken_keeps_nobody_from_writing_another(tmp_path, mon
 
 
 def test_every_template_becomes_a_file():
-    templates = ROOT / "blueprints" / "commands" / "plugin" / "templates"
+    templates = ROOT / "gatepost" / "commands" / "plugin" / "templates"
     assert {file.name for file in templates.iterdir()} == set(FILES)
 
 

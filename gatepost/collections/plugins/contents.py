@@ -18,7 +18,7 @@ from ...jobs.hooks import hooks_of
 from ..collection import Collection
 from ..registry import Registry
 from ..routes import Routes
-from .declarations import conditions_of, functions_of, settings_of
+from .declarations import conditions_of, features_of, functions_of, settings_of
 
 Plugin = ModuleType | type[Collection] | Routes | Blueprint  # what an entry point names: a package is a module, too
 
@@ -118,10 +118,10 @@ def serves(registry: Registry, plugin: Plugin) -> bool:
     routes = registry.routes.values()
     known = [*map(type, registry.collections.values()), *routes, *(found.made_of for found in routes),
              *registry.functions.values(), *registry.conditions.values(), *registry.hooks.values(),
-             *(one for settings in registry.settings.values() for one in settings.values())]
+             *registry.features, *(one for settings in registry.settings.values() for one in settings.values())]
     modules = modules_of(plugin)
     return all(found in known for found in (*contents(plugin), *functions_of(modules), *conditions_of(modules),
-                                            *hooks_of(modules), *settings_of(modules)))
+                                            *hooks_of(modules), *features_of(modules), *settings_of(modules)))
 
 
 def named(plugin: Plugin) -> str:

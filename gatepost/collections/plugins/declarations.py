@@ -19,6 +19,7 @@ from policies.syntax.vocabulary import Condition, Function
 from policies.wording.suggestions import hint
 from settings import Setting
 
+from ...features import Feature
 from ...http.reading.filters import OPERATORS, fits
 from ...http.request.events import CREATED, DELETED, UPDATED
 from ...http.writing.actions import Action
@@ -50,6 +51,11 @@ def conditions_of(modules: Iterable[ModuleType]) -> Iterator[Condition]:
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
     """The settings that stand at the level of these modules, each once."""
     return _of_kind(Setting, modules)
+
+
+def features_of(modules: Iterable[ModuleType]) -> Iterator[Feature]:
+    """The features that stand at the level of these modules, each once."""
+    return _of_kind(Feature, modules)
 
 
 def _of_kind(kind: type[Kind], modules: Iterable[ModuleType]) -> Iterator[Kind]:

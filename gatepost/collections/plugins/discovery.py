@@ -28,6 +28,8 @@ from policies.syntax.vocabulary import Condition, Function
 from settings import DECLARED, Setting
 from settings.plugins import clash, name_of
 
+from ...features import Feature, Features
+from ...health.checks import OWN as OWN_CHECKS
 from ...http.openapi.operations import operation_id
 from ...http.protocol import messages
 from ...http.request.endpoint import Endpoint
@@ -52,6 +54,7 @@ from .declarations import (
     bad_filter,
     bad_null,
     conditions_of,
+    features_of,
     functions_of,
     settings_of,
     unknown_event,
@@ -65,6 +68,7 @@ from .plain import routes_of
 from .references import bad_expansion, leads_nowhere
 from .words import Words, unreadable
 
+_CHECK = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _VARIABLE = re.compile("<[^>]*>")
 
 
@@ -83,11 +87,10 @@ def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
     return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
 
 
-def _endpoints_of(name: str) -> ModuleType:
+def _endpoints_of(blueprint: ModuleType) -> ModuleType:
     """The module that declares what a blueprint serves: `endpoints` of a package that has one, else itself."""
-    inner = f"{name}.endpoints"
-    package = importlib.import_module(name)
-    return importlib.import_module(inner) if hasattr(package, "__path__") and find_spec(inner) else package
+    inner = f"{blueprint.__name__}.endpoints"
+    return importlib.import_module(inner) if hasattr(blueprint, "__path__") and find_spec(inner) else blueprint
 
 
 @cache
@@ -102,6 +105,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
     conditions: dict[str, Condition] = {}
     words = Words()
     hooks: dict[str, Hook] = {}
+    features: dict[str, Feature] = {}
     paths: set[tuple[str, str]] = set()
     settings: dict[str, dict[str, Setting[Any]]] = {}
     policies: dict[str, Path] = {}
@@ -130,6 +134,20 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
                                   f"({place(function.holds)})")
         add_conditions(source, modules_of(module))
         hooks.update((hook.name, hook) for hook in hooks_of(modules_of(module)))
+        add_features(source, modules_of(module))
+
+    def add_features(source: str, modules: list[ModuleType]) -> None:
+        for feature in features_of(modules):
+            taken = {name for one in features.values() if one is not feature for name in one.checks}
+            if features.setdefault(feature.name, feature) is not feature:
+                raise PluginError(f"{source}: the name of the feature {feature.name!r} is taken "
+                                  f"({place_among(modules, feature)})")
+            if wrong := [name for name in (*feature.checks, *feature.doctor) if not _CHECK.fullmatch(name)]:
+                raise PluginError(f"{source}: the name of the check {wrong[0]!r} must be small letters, digits and _ "
+                                  f"({place_among(modules, feature)})")
+            if clashing := sorted((taken | OWN_CHECKS) & feature.checks.keys()):
+                raise PluginError(f"{source}: the name of the check {clashing[0]!r} is taken "
+                                  f"({place_among(modules, feature)})")
 
     def add_conditions(source: str, modules: list[ModuleType]) -> None:
         for function in functions_of(modules):
@@ -198,7 +216,9 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
 
     for info in pkgutil.iter_modules(blueprints.__path__):
-        add(info.name, _endpoints_of(f"blueprints.{info.name}"))
+        package = importlib.import_module(f"blueprints.{info.name}")
+        add_features(info.name, [package])
+        add(info.name, _endpoints_of(package))
     for point in points:
         try:
             plugin = point.load()
@@ -220,7 +240,8 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
                            if any(event.startswith(f"{name}.") for event in hook.events)), "")
             raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
-                        settings, left_out, tuple(map(place_of, extra)), conditions=conditions)
+                        settings, left_out, tuple(map(place_of, extra)), conditions=conditions,
+                        features=Features(features.values()))
     operations = Counter(operation_id(group, endpoint)
                          for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
     for name, claims in operations.items():

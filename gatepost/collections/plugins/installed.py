@@ -20,7 +20,7 @@ from ...jobs.hooks import hooks_of
 from ..collection import Collection
 from ..routes import Routes
 from .contents import PluginError, contents, migrations_of, modules_of
-from .declarations import conditions_of, functions_of, settings_of
+from .declarations import conditions_of, features_of, functions_of, settings_of
 from .discovery import discover
 from .entry_points import COLLECTIONS, COMMANDS, points_of
 from .findings import findings
@@ -100,6 +100,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
     routes: list[str] = []
     settings: list[str] = []
     hooks: list[str] = []
+    checks: list[str] = []
     conditions: list[str] = []
     migrations: dict[str, Path] = {}
     doubtful: list[str] = []
@@ -116,11 +117,12 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
         modules = modules_of(plugin)
         settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]
+        checks += [name for feature in features_of(modules) for name in (*feature.checks, *feature.doctor)]
         conditions += [function.name for function in functions_of(modules)]
         conditions += [condition.word for condition in conditions_of(modules)]
         migrations |= migrations_of(name, plugin)
     kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
-             "hooks": hooks, "conditions": conditions}
+             "hooks": hooks, "conditions": conditions, "checks": checks}
     return Installed(name, version, commands, None, tuple(collections),
                      {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}, migrations,
                      tuple(dict.fromkeys(doubtful)))

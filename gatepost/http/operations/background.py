@@ -1,6 +1,6 @@
-"""Chores of the service: one daemon thread in each process that serves does them in turn.
+"""Background tasks of the service: one daemon thread in each process that serves does them in turn.
 
-They are lost with their process and begin again with the next; what must not be lost is a job (`http/jobs`). A chore
+They are lost with their process and begin again with the next; what must not be lost is a job (`gatepost/jobs`). A task
 that fails is logged once and tried again at its next time; it never stops the others.
 """
 
@@ -21,7 +21,7 @@ TICK = 1.0  # seconds between two looks at what is due
 
 
 @dataclass
-class Chore:
+class BackgroundTask:
     """`run` is called every so many seconds, also `at_once`, and `last` once when the process stops."""
 
     name: str
@@ -54,25 +54,29 @@ class Chore:
 
 
 class Background:
-    """The chores of one process. Started after any fork, since threads do not survive one."""
+    """The background tasks of one process. Started after any fork, since threads do not survive one."""
 
-    def __init__(self, *chores: Chore) -> None:
-        self._chores = chores
+    def __init__(self, *tasks: BackgroundTask) -> None:
+        self._tasks = tasks
         self._starting = Lock()
         self._stopping = Event()
         self._thread: Thread | None = None
         self._process = 0
 
+    def add(self, *tasks: BackgroundTask) -> None:
+        """Add tasks, before it is started."""
+        self._tasks += tasks
+
     def start(self) -> None:
-        """Do the chores in a thread of this process; a second call does nothing."""
+        """Do the tasks in a thread of this process; a second call does nothing."""
         with self._starting:
             if self._process == os.getpid():
                 return
             self._process = os.getpid()
             self._stopping.clear()
-            for chore in self._chores:
-                chore.due = monotonic() + (0.0 if chore.at_once else min(chore.every, 60.0))
-            self._thread = Thread(target=self._run, name="chores", daemon=True)
+            for task in self._tasks:
+                task.due = monotonic() + (0.0 if task.at_once else min(task.every, 60.0))
+            self._thread = Thread(target=self._run, name="tasks", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -85,12 +89,12 @@ class Background:
             if self._thread is not None:
                 self._thread.join()
                 self._thread = None
-            for chore in self._chores:
-                chore.end()
+            for task in self._tasks:
+                task.end()
 
     def _run(self) -> None:
         while not self._stopping.wait(TICK):
-            for chore in self._chores:
-                if not self._stopping.is_set() and monotonic() >= chore.due:
-                    chore.attempt()
-                    chore.due = monotonic() + chore.every
+            for task in self._tasks:
+                if not self._stopping.is_set() and monotonic() >= task.due:
+                    task.attempt()
+                    task.due = monotonic() + task.every

@@ -215,6 +215,7 @@ class Services(Process):
     settings      the values in force; `live` swaps them whole
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
+    made          objects of features that live as long as the app, by the name of the feature
     long_answers, large_bodies  slots for exports that are being sent, by payer, and bodies being read, by network
     """
 
@@ -238,10 +239,15 @@ class Services(Process):
     translations: Translations
     metrics: Metrics | None = None
     jobs: Jobs = field(init=False)
+    made: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
         self.long_answers, self.large_bodies = (Slots(most_waiting(self.threads)) for _ in range(2))
+
+    def feature(self, name: str) -> object:
+        """What a feature has made for this app. Raises KeyError."""
+        return self.made[name]
 
     @property
     def collections(self) -> Mapping[str, Peer]:

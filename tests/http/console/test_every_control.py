@@ -84,7 +84,7 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
     given.contact_message(subject=SCRIPT)
     elsewhere.article("draft", title="Of another tenant")
     # What a thread would write a second after the start.
-    chores = {chore.name: chore for chore in app.extensions["gatepost"].background._chores}
+    chores = {chore.name: chore for chore in app.extensions["gatepost"].background._tasks}
     chores["writing down which policy is in force"].attempt()
 
 

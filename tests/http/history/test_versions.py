@@ -17,8 +17,8 @@ def changed(app):
     for line in (f"p, user:{stranger}, order.approve, always, allow", "# a remark"):
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
-    chore = next(one for one in services.background._chores if one.name == "writing down which policy is in force")
-    chore.run()
+    task = next(one for one in services.background._tasks if one.name == "writing down which policy is in force")
+    task.run()
     return services, stranger
 
 

@@ -1,4 +1,4 @@
-"""The chores: one thread a process, which a chore that fails does not stop."""
+"""The background tasks: one thread a process, which a task that fails does not stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from queue import Queue
 import pytest
 
 from gatepost.http.operations import background
-from gatepost.http.operations.background import Background, Chore
+from gatepost.http.operations.background import Background, BackgroundTask
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +20,8 @@ def quick(monkeypatch):
 def started():
     running = []
 
-    def start(*chores):
-        made = Background(*chores)
+    def start(*tasks):
+        made = Background(*tasks)
         running.append(made)
         made.start()
         return made
@@ -41,14 +41,14 @@ def names():
 
 def test_a_job_is_done_again_and_again(started):
     done = Queue()
-    started(Chore("work", 0, lambda: done.put(1)))
+    started(BackgroundTask("work", 0, lambda: done.put(1)))
     for _ in range(5):
         assert done.get(timeout=30) == 1
 
 
 def test_a_job_that_fails_is_logged_once_and_stops_no_other(started, caplog):
     done = Queue()
-    running = started(Chore("luck", 0, broken), Chore("work", 0, lambda: done.put(1)))
+    running = started(BackgroundTask("luck", 0, broken), BackgroundTask("work", 0, lambda: done.put(1)))
     for _ in range(5):
         done.get(timeout=30)
     running.stop()
@@ -66,7 +66,7 @@ def test_a_job_that_works_again_says_so(started, caplog):
         finally:
             done.put(1)
 
-    running = started(Chore("luck", 0, sometimes))
+    running = started(BackgroundTask("luck", 0, sometimes))
     for _ in range(3):
         done.get(timeout=30)
     running.stop()
@@ -75,7 +75,7 @@ def test_a_job_that_works_again_says_so(started, caplog):
 
 def test_there_is_one_thread_however_often_it_is_started_and_none_after_the_end(started):
     before = len(names())
-    running = started(Chore("work", 60, lambda: None))
+    running = started(BackgroundTask("work", 60, lambda: None))
     running.start()
     assert len(names()) == before + 1
     running.stop()
@@ -85,15 +85,15 @@ def test_there_is_one_thread_however_often_it_is_started_and_none_after_the_end(
 
 def test_what_must_not_be_left_undone_is_done_at_the_end(started):
     done = []
-    running = started(Chore("last words", 60, lambda: done.append("work"), last=lambda: done.append("last")),
-                      Chore("other", 60, lambda: done.append("other")))
+    running = started(BackgroundTask("last words", 60, lambda: done.append("work"), last=lambda: done.append("last")),
+                      BackgroundTask("other", 60, lambda: done.append("other")))
     running.stop()
     assert done == ["last"]
 
 
 def test_it_can_be_started_again_after_it_was_stopped(started):
     done = Queue()
-    running = started(Chore("work", 0, lambda: done.put(1)))
+    running = started(BackgroundTask("work", 0, lambda: done.put(1)))
     running.stop()
     while not done.empty():
         done.get()
@@ -103,7 +103,7 @@ def test_it_can_be_started_again_after_it_was_stopped(started):
 
 def test_a_child_process_gets_a_thread_of_its_own(started, monkeypatch):
     done = Queue()
-    running = started(Chore("work", 0, lambda: done.put(threading.current_thread())))
+    running = started(BackgroundTask("work", 0, lambda: done.put(threading.current_thread())))
     first = done.get(timeout=30)
     # What a fork leaves behind: the object as it was, and another process id.
     monkeypatch.setattr(background.os, "getpid", lambda: -1)

@@ -20,7 +20,7 @@ from models.tables.idempotency import IdempotencyKey
 @pytest.fixture
 def jobs(app):
     """The jobs of a serving process by their names."""
-    return {job.name: job for job in app.extensions["gatepost"].background._chores}
+    return {job.name: job for job in app.extensions["gatepost"].background._tasks}
 
 
 @pytest.mark.both_databases

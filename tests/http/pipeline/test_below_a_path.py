@@ -40,8 +40,8 @@ def app(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
     given.order()
     given.page()
     given.service_token(admin)
-    chores = {chore.name: chore for chore in made.extensions["gatepost"].background._chores}
-    chores["writing down which policy is in force"].attempt()
+    tasks = {task.name: task for task in made.extensions["gatepost"].background._tasks}
+    tasks["writing down which policy is in force"].attempt()
     yield made
     close(made)
 

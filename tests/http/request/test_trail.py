@@ -415,7 +415,7 @@ def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role,
 @pytest.fixture
 def sealed(services, trail, monkeypatch):
     """Services whose trail is sealed to the last row; what comes now, the test alone seals."""
-    [job] = (job for job in services.background._chores if job.name == "sealing the audit trail")
+    [job] = (job for job in services.background._tasks if job.name == "sealing the audit trail")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
     # Where the chore has begun already, it seals what this does not.
@@ -483,7 +483,7 @@ def test_verifying_finds_damage_and_each_row_says_whether_its_seal_proves_it(dam
     app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
     try:
         services = app.extensions["gatepost"]
-        services.background._chores = ()
+        services.background._tasks = ()
         admin = log_in(app, "admin")
         for number in range(3):
             for thing in "abc":

@@ -175,7 +175,7 @@ def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twi
             app = make_app(instance, url, [Letters], explain_refusals="self")
             services = app.extensions["gatepost"]
             services.cursors._clock = clock.time
-            services.background._chores = ()  # the trail is stored here, between two requests
+            services.background._tasks = ()  # the trail is stored here, between two requests
             made.append(Twin(app, Given(app, "default")))
             made[-1].rows = _rows(made[-1], clock, number)
         first, second = made

@@ -1,0 +1,160 @@
+"""What a feature brings besides its endpoints: background tasks, checks of health, numbers, a look at each answer."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+import pytest
+
+from gatepost import BackgroundTask, Feature, Found, Installation, Number, Setting, State
+from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.discovery import discover
+from gatepost.testing import log_in
+from tests.apps import Given, close, make_app, new_instance
+from tests.databases import new_database
+
+TOKEN = "what-prometheus-knows"
+
+LIMIT = Setting.whole("limit", 3, "rates that are kept", minimum=1, maximum=9)
+
+
+class Rates:
+    """What the feature keeps as long as the app lives."""
+
+    def __init__(self) -> None:
+        self.fetched, self.seen, self.left = 0, 0, False
+
+    def fetch(self) -> None:
+        self.fetched += 1
+
+    def leave(self) -> None:
+        self.left = True
+
+    def see(self, request, response):
+        self.seen += response.status_code
+        return response
+
+
+def check(installation: Installation) -> Found:
+    with installation.database.connected():
+        installation.database.query("SELECT 1")
+    return Found(State.DEGRADED, f"{LIMIT.of(installation)} rates are old")
+
+
+def feature(**parts) -> Feature:
+    return Feature(name="rates", **parts)
+
+
+WHOLE = feature(
+    make=lambda services: Rates(),
+    background=lambda services: [BackgroundTask("fetching rates", 60, services.feature("rates").fetch,
+                                                last=services.feature("rates").leave)],
+    departure=lambda services: services.feature("rates").see, checks={"rates": check},
+    doctor={"rates": lambda installation: Found(State.OK, "all rates were looked at"), "rate_files": check},
+    numbers=lambda installation: [Number("gatepost_rates", "Rates that are kept.", LIMIT.of(installation))])
+
+
+def plugin(found: Feature, **more) -> ModuleType:
+    module = ModuleType("rates")
+    module.__file__ = __file__
+    module.__dict__.update(more | {"feature": found, "LIMIT": LIMIT})
+    return module
+
+
+@pytest.fixture
+def start(tmp_path, request):
+    """Starts apps that serve a feature, each on a database of its own."""
+    made = []
+
+    def start(found: Feature):
+        url = new_database("sqlite", request)
+        folder = new_instance(tmp_path / str(len(made)), url, "default")
+        made.append(make_app(folder, url, [plugin(found)], metrics_token=TOKEN, rates={"limit": 7}))
+        return made[-1]
+
+    yield start
+    for app in made:
+        close(app)
+
+
+def services(app):
+    return app.extensions["gatepost"]
+
+
+def health(app):
+    """Health as an administrator is told of it."""
+    with services(app).database.connected():
+        admin = Given(app, "default").user("admin")
+    return log_in(app, admin).get("/api/health").get_json()
+
+
+def test_a_background_task_runs_in_each_process_and_ends_with_it(start):
+    app = start(WHOLE)
+    task = next(one for one in services(app).background._tasks if one.name == "fetching rates")
+    task.attempt()
+    task.end()
+    rates = services(app).feature("rates")
+    assert (rates.fetched, rates.left) == (1, True)
+
+
+def test_each_answer_is_seen_before_it_is_sent(start):
+    app = start(WHOLE)
+    assert [app.test_client().get(path).status_code for path in ("/api/health/live", "/nowhere")] == [200, 404]
+    assert services(app).feature("rates").seen == 200 + 404
+
+
+def test_a_check_is_a_part_of_health_for_those_who_may_know(start):
+    app = start(WHOLE)
+    told = health(app)
+    assert (told["status"], told["checks"]["rates"]) == ("degraded", "degraded")
+    assert {"check": "rates", "state": "degraded", "detail": "7 rates are old"} in told["findings"]
+    guest = app.test_client().get("/api/health").get_json()
+    assert "rates" not in guest["checks"] and guest["status"] == "degraded"
+
+
+def test_prometheus_gets_the_check_and_the_numbers(start):
+    answer = start(WHOLE).test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    text = answer.get_data(as_text=True)
+    assert 'gatepost_check{check="rates"} 1.0' in text and "gatepost_rates 7.0" in text
+
+
+def test_doctor_asks_more_where_the_feature_says_so(start):
+    app = start(WHOLE)
+    installation = Installation(services(app).settings, services(app).database)
+    found = {name: check() for name, check in services(app).registry.features.doctor(installation)}
+    assert found["rates"] == (State.OK, "all rates were looked at")
+    assert found["rate_files"] == (State.DEGRADED, "7 rates are old")
+    assert set(found) >= {"backups"}
+
+
+def test_a_check_or_a_number_that_fails_is_logged_and_nothing_else_is(start, caplog):
+    def raising(installation):
+        raise ValueError("no rate")
+
+    app = start(feature(checks={"rates": raising}, numbers=raising))
+    told = health(app)
+    assert told["checks"]["rates"] == "degraded" and told["checks"]["database"] == "ok"
+    [finding] = [one for one in told["findings"] if one["check"] == "rates"]
+    assert "no rate" not in finding["detail"] and "ValueError" in finding["detail"]
+    answer = app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200 and "gatepost_build_info" in answer.get_data(as_text=True)
+    assert "the check rates fails: ValueError: no rate" in caplog.text
+    assert "the numbers of rates cannot be had: ValueError: no rate" in caplog.text
+
+
+def test_a_function_that_a_text_names_is_imported_when_it_is_called(start):
+    text = f"{__name__}:check"
+    told = health(start(feature(checks={"rates": text})))
+    assert told["checks"]["rates"] == "degraded"
+
+
+@pytest.mark.parametrize(("found", "sentence"), [
+    (Feature(name="backups"), "the name of the feature 'backups' is taken"),
+    (feature(checks={"backups": check}), "the name of the check 'backups' is taken"),
+    (feature(checks={"database": check}), "the name of the check 'database' is taken"),
+    (feature(checks={"Rates!": check}), "the name of the check 'Rates!' must be small letters, digits and _"),
+])
+def test_names_that_are_taken_or_cannot_be_stop_the_start(found, sentence):
+    with pytest.raises(PluginError, match=re.escape(sentence)):
+        discover((plugin(found),))
