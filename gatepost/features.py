@@ -21,7 +21,10 @@ from models.engine.errors import RowError
 from .health.checks import UNKNOWN, Found, State
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from models.engine.database import Database
+    from models.tables.tenant import Tenant
     from settings import Settings
 
     from .http.operations.background import BackgroundTask
@@ -51,6 +54,17 @@ class Number(NamedTuple):
     value: float
 
 
+class CannotSave(Exception):
+    """The installation cannot be saved; the text is a sentence."""
+
+
+class Saved(NamedTuple):
+    """A file that holds the installation. `tidy` removes older ones that need not stay, and returns these."""
+
+    place: Path
+    tidy: Callable[[], Iterable[Path]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """What one blueprint or plugin brings. A function may be named by a text, `package.module:function`, and is then
@@ -62,7 +76,13 @@ class Feature:
     departure   returns what sees each answer before it is sent, given the services
     checks      by name: how one thing is, given the installation; for health, `gatepost doctor` and Prometheus
     doctor      by name: what `gatepost doctor` asks instead of a check of that name, or besides
+    sections    by name: returns findings that `gatepost doctor` shows when asked for them, as by `--nodes`
     numbers     returns numbers for Prometheus, given the installation
+    save        keeps the installation as it is, before or after a step that cannot be undone, given the installation
+                and which step it is, such as `before-migration`; returns a `Saved`. Raises CannotSave
+    outdated    returns what an operator must change before or after an upgrade, as lines, given the installation
+    news        returns what an upgrade brought, as sentences, given the installation
+    demo        adds rows to look at to an empty tenant, inside a transaction, given the installation and the tenant
     """
 
     name: str
@@ -71,7 +91,12 @@ class Feature:
     departure: Callable[[Services], Departure] | str | None = None
     checks: Mapping[str, Check | str] = field(default_factory=dict)
     doctor: Mapping[str, Check | str] = field(default_factory=dict)
+    sections: Mapping[str, Callable[[Installation], Iterable[Found]] | str] = field(default_factory=dict)
     numbers: Callable[[Installation], Iterable[Number]] | str | None = None
+    save: Callable[[Installation, str], Saved] | str | None = None
+    outdated: Callable[[Installation], Iterable[str]] | str | None = None
+    news: Callable[[Installation], Iterable[str]] | str | None = None
+    demo: Callable[[Installation, Tenant], None] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *given: object) -> Any:
         """Call a part of this feature, imported if a text names it."""
@@ -114,6 +139,33 @@ class Features:
         for one in self._found:
             for name, check in {**one.checks, **one.doctor}.items():
                 yield name, partial(one.call, check, installation)
+
+    def section(self, name: str, installation: Installation) -> Iterator[Found]:
+        """The findings of one section of `gatepost doctor`."""
+        for one in self._found:
+            if (part := one.sections.get(name)) is not None:
+                yield from one.call(part, installation)
+
+    def save(self, installation: Installation, step: str) -> list[Saved]:
+        """Keep the installation as it is now. Raises CannotSave."""
+        return [one.call(one.save, installation, step) for one in self._found if one.save is not None]
+
+    def outdated(self, installation: Installation) -> list[str]:
+        """What an operator must change before or after an upgrade, as lines."""
+        asked = (one.call(one.outdated, installation) for one in self._found if one.outdated is not None)
+        return [line for lines in asked for line in lines]
+
+    def news(self, installation: Installation) -> Iterator[str]:
+        """What an upgrade brought, as sentences."""
+        for one in self._found:
+            if one.news is not None:
+                yield from one.call(one.news, installation)
+
+    def demo(self, installation: Installation, tenant: Tenant) -> None:
+        """Add rows to look at to an empty tenant."""
+        for one in self._found:
+            if one.demo is not None:
+                one.call(one.demo, installation, tenant)
 
     def numbers(self, installation: Installation) -> Iterator[Number]:
         """Numbers for Prometheus; none of a feature that fails."""

@@ -35,14 +35,8 @@ INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules",
          "gatepost/collections", "models", "policies")  # what the face is made of
 TERMINAL = {"gatepost/servers": ("gatepost/commands",)}  # rooms that of their house only these import
 BLUEPRINTS = "blueprints"
-# What of the framework still imports a blueprint, until the interface of features has a place for it.
-NOT_YET = {
-    "gatepost/collections/plugins/discovery": "the list of blueprints",
-    "gatepost/commands/doctor": "how the nodes differ",
-    "gatepost/commands/install": "the rows of gatepost demo",
-    "gatepost/commands/keys": "a backup after a rotation, and nodes without a key",
-    "gatepost/commands/migrate": "a backup before, lines that are no longer accepted, and news of the rules",
-}
+# What of the framework imports a blueprint, and why.
+NOT_YET = {"gatepost/collections/plugins/discovery": "it finds them by their folder"}
 NO_ROOMS = ("models/migrations",)  # one file a migration
 
 

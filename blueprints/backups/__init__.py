@@ -12,4 +12,4 @@ from gatepost import Feature
 feature = Feature(
     name="backups", background="blueprints.backups.schedule:tasks",
     checks={"backups": "blueprints.backups.checks:check"}, doctor={"backups": "blueprints.backups.checks:thorough"},
-    numbers="blueprints.backups.checks:numbers")
+    numbers="blueprints.backups.checks:numbers", save="blueprints.backups.saving:save")

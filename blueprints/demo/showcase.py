@@ -11,6 +11,7 @@ from typing import Any
 
 from blueprints.demo import samples
 from gatepost.collections.plugins.discovery import discover
+from gatepost.features import Installation
 from gatepost.http.schemas.documented import example_id
 from gatepost.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
@@ -100,6 +101,11 @@ ORDERS = (
     ("Elise Marchand", "pending", 0, None, {"ST-2001": 1}),
 )
 RETURNED = ("refunded", "cancelled", "rejected")  # back on the shelf
+
+
+def furnish(installation: Installation, tenant: Tenant) -> None:
+    """Fill the tenant of a new instance, inside the caller's transaction."""
+    add(installation.database, tenant, installation.settings.without)
 
 
 def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> None:

@@ -6,4 +6,5 @@ It imports `security` and `health`, and knows no request.
 
 from gatepost import Feature
 
-feature = Feature(name="nodes", background="blueprints.nodes.presence:tasks")
+feature = Feature(name="nodes", background="blueprints.nodes.presence:tasks",
+                  sections={"nodes": "blueprints.nodes.survey:section"})

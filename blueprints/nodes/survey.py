@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from pathlib import Path
 
+from gatepost.features import Installation
 from gatepost.health.checks import Found, State
 from gatepost.http.operations import program
 from models.engine.database import Database
@@ -14,6 +13,11 @@ from models.tables.instance import the_instance
 from models.tables.node import Node, alive, places
 
 CLOCKS = 2.0  # seconds by which the clock of a node may differ from that of the database
+
+
+def section(installation: Installation) -> Iterator[Found]:
+    """What `gatepost doctor --nodes` shows."""
+    return survey(installation.database)
 
 
 def survey(database: Database) -> Iterator[Found]:
@@ -27,19 +31,6 @@ def survey(database: Database) -> Iterator[Found]:
     following = {row.prepared_fingerprint for row in rows} - {None, keys}
     for place in places(rows):
         yield _found([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
-
-
-def without_key(database: Database, instance: Path, fingerprint: str | None) -> list[str]:
-    """The nodes other than that of this instance folder which are alive and do not have this key, as `host:folder`.
-
-    None is a key that is not made yet. Raises `RowError`.
-    """
-    with database.connected():
-        rows = alive(database)
-    here = (socket.gethostname(), str(instance))
-    lacking = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
-                      or fingerprint is None])
-    return sorted(f"{host}:{folder}" for host, folder in lacking if (host, folder) != here)
 
 
 def _found(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:

@@ -3,3 +3,7 @@
 `circumstances` are those of a request that is only asked about, `predicted` is what it would be answered, and `past`
 what one was answered; `persons` and `names` are whom it is about, and `untold` is what the caller may not be told.
 """
+
+from gatepost import Feature
+
+feature = Feature(name="policy", outdated="blueprints.policy.commands.folders:outdated")

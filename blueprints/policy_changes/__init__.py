@@ -2,3 +2,7 @@
 
 `live_rows` says what a change does to the rows that are stored.
 """
+
+from gatepost import Feature
+
+feature = Feature(name="policy_changes", news="blueprints.policy_changes.commands.adopt:told")

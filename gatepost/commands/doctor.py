@@ -12,7 +12,6 @@ from functools import partial
 import apsw
 import click
 
-from blueprints.nodes.survey import survey
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
 from gatepost.commands import doctor_checks as own
@@ -79,7 +78,8 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
     with database_of(settings) as database:
         yield from _of_the_database(create_app, settings, database)
         if nodes and _is_current(database):
-            yield from (("node", partial(Found, *found)) for found in survey(database))
+            section = registry().features.section("nodes", Installation(settings, database))
+            yield from (("node", partial(Found, *found)) for found in section)
     yield "disk", lambda: checks.disk(settings)
 
 

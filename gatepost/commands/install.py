@@ -17,7 +17,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprints.demo import showcase
+from gatepost.features import Features, Installation
 from gatepost.http.security import known_keys, passwords
 from gatepost.http.security.keys import Keys, create_key_file
 from gatepost.http.security.known_keys import LostKeys
@@ -78,7 +78,7 @@ def install(
         if not in_use:
             upgrade(database, installed.migrations)
             chosen = password or secrets.token_urlsafe(15)
-            if _populate(database, settings, email, chosen, demo):
+            if _populate(database, settings, installed.features, email, chosen, demo):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else chosen
         _begin_history(settings, database, installed, copied)
@@ -145,7 +145,8 @@ def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
     return True
 
 
-def _populate(database: Database, settings: Settings, email: str, password: str, demo: bool) -> bool:
+def _populate(database: Database, settings: Settings, features: Features, email: str, password: str, demo: bool
+              ) -> bool:
     """The first tenant, its administrator and some rows to look at, in one transaction."""
     hashed = passwords.hash_password(password)
 
@@ -156,7 +157,7 @@ def _populate(database: Database, settings: Settings, email: str, password: str,
         administrator = User(name="Administrator", email=email, role="admin", password_hash=hashed)
         Rows(User, tenant.id).insert(administrator)
         if demo:
-            showcase.add(database, tenant, settings.without)
+            features.demo(Installation(settings, database), tenant)
         return True
 
     try:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import click
 
-from blueprints.backups import retention
-from blueprints.backups.encryption import CannotEncrypt
-from blueprints.backups.taking import CannotBackUp, free_place, note, take
-from blueprints.nodes.survey import without_key
-from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.context import load_settings, registry, show_path
 from gatepost.commands.instance import Instance, open_instance, require_instance
 from gatepost.commands.printing import Group, echo
+from gatepost.features import CannotSave, Installation
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from gatepost.http.security.known_keys import prepare_known, rotate_known
 from models.base import now
+from models.engine.database import Database
 from models.engine.errors import RowError
 from models.tables.instance import the_instance
+from models.tables.node import alive, places
 
 
 @click.group(cls=Group)
@@ -82,18 +84,14 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
 
 def _back_up(instance: Instance) -> None:
     """Make a backup that holds the new key, and say where it is, or why there is none."""
-    settings = instance.settings
     try:
-        taken = take(settings, instance.database, free_place(settings.backups, retention.AFTER_ROTATION), probing=False)
-        instance.database.transact(lambda: note(taken))
-        removed = retention.remove_old(settings.backups)
-    except (CannotBackUp, CannotEncrypt, RowError, OSError) as error:
-        echo(f"No backup holds the new key, since none can be made: {error}. Keep a copy of {settings.secret_file}, or "
-             "run: gatepost backup", err=True)
-        return
-    echo(f"Backup: {show_path(taken.place)}")
-    for file in removed:
-        echo(f"Removed an older backup: {show_path(file)}")
+        for saved in registry().features.save(Installation(instance.settings, instance.database), "after-rotation"):
+            echo(f"Backup: {show_path(saved.place)}")
+            for file in saved.tidy():
+                echo(f"Removed an older backup: {show_path(file)}")
+    except (CannotSave, RowError, OSError) as error:
+        echo(f"No backup holds the new key, since none can be made: {error}. Keep a copy of "
+             f"{instance.settings.secret_file}, or run: gatepost backup", err=True)
 
 
 def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
@@ -105,6 +103,19 @@ def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
                  else "Copy secret.key to each of them, wait until gatepost doctor --nodes says that it is there")
         raise click.ClickException(f"Other nodes would refuse what the new key signs: {', '.join(lacking)}. {first}, "
                                    "then run gatepost keys rotate on each. After a leak: gatepost keys rotate --forget")
+
+
+def without_key(database: Database, instance: Path, fingerprint: str | None) -> list[str]:
+    """The nodes other than that of this instance folder which are alive and do not have this key, as `host:folder`.
+
+    None is a key that is not made yet. Raises `RowError`.
+    """
+    with database.connected():
+        rows = alive(database)
+    here = (socket.gethostname(), str(instance))
+    lacking = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
+                      or fingerprint is None])
+    return sorted(f"{host}:{folder}" for host, folder in lacking if (host, folder) != here)
 
 
 def _show(ring: Keys) -> None:

@@ -5,30 +5,21 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import click
 from playhouse.migrations import MigrationError
 
-from blueprints.backups import retention
-from blueprints.backups.encryption import CannotEncrypt
-from blueprints.backups.taking import CannotBackUp, free_place, take
-from blueprints.policy.commands.folders import outdated_lines
-from blueprints.policy_changes.commands.adopt import news
-from gatepost.commands.context import load_settings, migrations, show_path
+from gatepost.commands.context import load_settings, migrations, registry, show_path
 from gatepost.commands.instance import database_of, lacking, require_instance, settle_restore
 from gatepost.commands.printing import echo, echo_lines, progress
+from gatepost.features import CannotSave, Features, Installation, Saved
 from gatepost.http.auditing.trail import sealer
 from gatepost.http.security.keys import KeyFileError, Keys
-from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import pending, rolling, upgrade
-from policies.loading.outdated import UNTIL_CHANGED
-from settings import Settings
 
 _ROLLING = "nodes of an older version may go on serving"
 _STRICT = "stop every node of an older version first"
-_OUTDATED = f"These lines of the policy are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
 
 
 @click.command()
@@ -48,49 +39,49 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     settings = load_settings()
     settle_restore(settings)
     require_instance(settings)
-    saved: list[Path] = []
+    saved: list[Saved] = []
     with database_of(settings) as database:
+        installation, features = Installation(settings, database), registry().features
         try:
             if check:
                 waiting = pending(database, migrations())
                 beside = rolling(waiting, migrations())
-                outdated = [str(finding) for finding in outdated_lines(database)]
                 said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
-                said += [_OUTDATED, *outdated] if outdated else []
+                said += features.outdated(installation)
                 said += [] if waiting else filter(None, [lacking(database)])
                 echo_lines("\n".join(said) or "Nothing to do.")
                 sys.exit(bool(said))
             keys = Keys.load(settings.secret_file)
             with progress("Indexing words") as report:
-                applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(settings, database)),
+                applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(features, installation)),
                                   sealer=sealer(keys, lenient=leave_unproved), report=report)
-            removed = retention.remove_old(settings.backups) if saved else []
-            refused, missing = outdated_lines(database), lacking(database)
+            removed = [file for one in saved for file in one.tidy()]
+            refused, missing = features.outdated(installation), lacking(database)
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
-        except (MigrationError, KeyFileError, CannotBackUp, CannotEncrypt) as error:
+        except (MigrationError, KeyFileError, CannotSave) as error:
             raise click.ClickException(f"{error}{_kept(saved)}") from error
-    for file in saved:
-        echo(f"Backup: {show_path(file)}")
+    for one in saved:
+        echo(f"Backup: {show_path(one.place)}")
     for file in removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
     if refused:
-        echo_lines("\n".join((_OUTDATED, *map(str, refused))))
-    for sentence in news():
+        echo_lines("\n".join(refused))
+    for sentence in features.news(installation):
         echo(sentence)
     if missing is not None:
         raise click.ClickException(missing)
 
 
-def _kept(saved: Iterable[Path]) -> str:
+def _kept(saved: Iterable[Saved]) -> str:
     """Where the database is as it was before what failed: migrations that came first are applied."""
-    return "".join(f"\nA backup of before: {show_path(file)}" for file in saved)
+    return "".join(f"\nA backup of before: {show_path(one.place)}" for one in saved)
 
 
-def _save(settings: Settings, database: Database) -> list[Path]:
+def _save(features: Features, installation: Installation) -> list[Saved]:
     """A backup of what is about to be migrated; none where a server's own programs are not at hand to make it."""
-    if database.dialect == "postgres" and shutil.which("pg_dump") is None:
+    if installation.database.dialect == "postgres" and shutil.which("pg_dump") is None:
         echo("No backup is made, because pg_dump is not installed here.", err=True)
         return []
-    return [take(settings, database, free_place(settings.backups, retention.BEFORE_MIGRATION), probing=False).place]
+    return features.save(installation, "before-migration")

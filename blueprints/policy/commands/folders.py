@@ -20,6 +20,7 @@ from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import database_of, open_instance
 from gatepost.commands.lazy import importing
 from gatepost.commands.printing import echo
+from gatepost.features import Installation
 from gatepost.rules.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file
 from gatepost.rules.left_over import left_over
 from models.engine.database import Database
@@ -49,6 +50,7 @@ _IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy 
 _STORED = Path("the policy in the database")  # as it is called in a message
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
+_OUTDATED = f"These lines of the policy are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
 _CLOSED = (f"Some lines are no longer accepted, and count as they do in the service: {UNTIL_CHANGED}. gatepost policy "
            "check names them.")
 
@@ -199,6 +201,12 @@ def outdated_lines(database: Database) -> list[Finding]:
     except PolicyError as error:
         return [finding for finding in error.findings if finding.outdated or isinstance(error, Broken)]
     return []
+
+
+def outdated(installation: Installation) -> list[str]:
+    """What `gatepost migrate` says of lines that are no longer accepted: nothing, or a sentence and the lines."""
+    found = outdated_lines(installation.database)
+    return [_OUTDATED, *map(str, found)] if found else []
 
 
 def _stored_files(database: Database) -> dict[str, bytes] | None:

@@ -13,6 +13,7 @@ from blueprints.policy.commands.output import AS_JSON, Unusable, compared, count
 from blueprints.policy_changes.commands.changing import add_to_database
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.printing import echo, echo_lines
+from gatepost.features import Installation
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
 from policies.invariants.lines import INVARIANTS_FILE
@@ -49,6 +50,11 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
         _adopt_new(folders.folder(), ask=not yes, as_json=as_json)
     else:
         _adopt_file(folders.folder(), name, as_json=as_json)
+
+
+def told(_: Installation) -> Iterator[str]:
+    """What an upgrade brought."""
+    return news()
 
 
 def news() -> Iterator[str]:

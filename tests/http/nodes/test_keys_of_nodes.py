@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.nodes.survey import survey, without_key
+from blueprints.nodes.survey import survey
+from gatepost.commands.keys import without_key
 from gatepost.health.checks import State
 from gatepost.http.operations.program import described
 from models.base import new_id, now
