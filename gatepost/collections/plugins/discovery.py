@@ -219,6 +219,8 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
         package = importlib.import_module(f"blueprints.{info.name}")
         add_features(info.name, [package])
         add(info.name, _endpoints_of(package))
+    # By name, so that documents and clients do not change where a blueprint moves.
+    collections, routes = dict(sorted(collections.items())), dict(sorted(routes.items()))
     for point in points:
         try:
             plugin = point.load()
