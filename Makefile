@@ -9,7 +9,7 @@ NEWEST := .venv-newest
 TESTS = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --capture sys --ignore tests/clients \
   --ignore tests/console
 # A sample for the newest libraries, where a library that changes shows first.
-NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources tests/http/servers/test_servers_private.py \
+NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources tests/servers/test_servers_private.py \
   tests/http/test_story.py tests/models/engine/test_peewee_private.py tests/models/engine/postgres/test_psycopg.py \
   tests/models/lists tests/policies/evaluation
 SHELL := /bin/sh
@@ -133,10 +133,10 @@ proofs: $(VENV)/test.stamp ## what is proved of rules and hidden fields, against
 	$(BIN)/python -m tests.policies.questions.recorded_weeks $(WEEKS)
 	$(BIN)/python -m tests.policies.invariants.mutations
 	$(BIN)/python -m tests.policies.mistakes
-	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py tests/http/history/test_live_rows.py \
+	POLICIES=$(or $(POLICIES),100) $(BIN)/python -m pytest -q tests/http/reading/test_rows_as_casbin.py tests/policy_changes/test_live_rows.py \
 	  tests/http/request/test_reasons_tell_nothing.py
 	EXPLAINS=2500 $(BIN)/python -m pytest -q tests/collections/test_explain_agrees.py
-	POLICIES=$(or $(POLICIES),3) USERS=$(or $(USERS),250) $(BIN)/python -m pytest -q tests/http/holders
+	POLICIES=$(or $(POLICIES),3) USERS=$(or $(USERS),250) $(BIN)/python -m pytest -q tests/access_review
 	$(BIN)/python -m tests.http.reading.twins.play
 	$(BIN)/python -m tests.policies.evaluation.against_node --node-modules $(NODE_MODULES) $(RECORD)
 

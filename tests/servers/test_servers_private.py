@@ -45,7 +45,7 @@ def test_granian_still_calls_the_application_by_what_we_replace() -> None:
 
 
 def test_granian_still_serves_a_socket_that_it_is_given() -> None:
-    """What it serves then, tests/http/servers/test_activation.py shows."""
+    """What it serves then, tests/servers/test_activation.py shows."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         assert SocketHolder(held.fileno(), False, 1).get_fd() == held.fileno(), (
             "granian has changed how a listener is handed over: look at gatepost/servers/granian/server.py")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.apps import close, make_app
 from tests.databases import new_database
-from tests.http.servers.waitress.connections import PATIENCE, address_of, listening, standing_clock
+from tests.servers.waitress.connections import PATIENCE, address_of, listening, standing_clock
 
 LIMIT = 2**20  # bytes of a body
 

@@ -10,7 +10,7 @@ from gatepost.testing import Caller
 from models.tables.job import Job
 from models.tables.job_chunk import SIZE
 from tests.apps import close, make_app, new_instance
-from tests.http.jobs.exports import ASYNC, NDJSON, chunks, done, emptied, export, file, quota, state
+from tests.jobs.exports import ASYNC, NDJSON, chunks, done, emptied, export, file, quota, state
 
 pytestmark = pytest.mark.both_databases
 

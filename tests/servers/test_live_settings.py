@@ -13,9 +13,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.http.servers.test_servers import children
 from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, Instance, Served, wait_until
+from tests.servers.test_servers import children
 
 pytestmark = pytest.mark.slow
 

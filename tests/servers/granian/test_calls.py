@@ -16,7 +16,7 @@ from gatepost.servers.granian import calls
 from gatepost.servers.granian.bodies import BodyPlaces
 from gatepost.servers.granian.calls import Calls
 from gatepost.servers.granian.transfers import Transfers
-from tests.http.servers.granian.test_bodies import Clock
+from tests.servers.granian.test_bodies import Clock
 
 LONG = 60  # seconds that a test waits for what has to happen
 

@@ -12,9 +12,9 @@ import pytest
 
 from tests.apps import close, make_app
 from tests.databases import new_database
-from tests.http.servers.waitress.connections import address_of, listening, standing_clock
 from tests.incidents.load import SERVERS
 from tests.running import ROOT, Instance
+from tests.servers.waitress.connections import address_of, listening, standing_clock
 
 HOST, LINE = "Host: x", "GET /api/health/live HTTP/1.1"
 LOGIN = "POST /api/login HTTP/1.1"

@@ -20,7 +20,8 @@ from gatepost.servers.waitress import channel
 from gatepost.testing import log_in
 from tests.apps import close, make_app
 from tests.databases import new_database
-from tests.http.servers.waitress.connections import (
+from tests.running import Instance, wait_until
+from tests.servers.waitress.connections import (
     IMPORT_LIMIT,
     LIMIT,
     PATIENCE,
@@ -33,7 +34,6 @@ from tests.http.servers.waitress.connections import (
     post,
     read_all,
 )
-from tests.running import Instance, wait_until
 
 NDJSON, JSON = "Content-Type: application/x-ndjson", "Content-Type: application/json"
 IMPORT = "/api/categories/import?on_error=skip"

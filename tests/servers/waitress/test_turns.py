@@ -23,8 +23,8 @@ from gatepost.servers.waitress.bodies import BodyBudget
 from gatepost.servers.waitress.listener import Listener
 from gatepost.servers.waitress.server import listen
 from gatepost.servers.waitress.turns import turn
-from tests.http.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, address_of, connect, get, post
 from tests.running import wait_until
+from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, address_of, connect, get, post
 
 LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
 

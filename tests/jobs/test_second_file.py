@@ -24,7 +24,7 @@ from models.tables.job_chunk import SIZE, JobChunk
 from models.tables.sizes import measure
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
-from tests.http.jobs.exports import ASYNC, NDJSON, chunks, done, emptied, export, file, state
+from tests.jobs.exports import ASYNC, NDJSON, chunks, done, emptied, export, file, state
 from tests.running import ROOT
 
 

@@ -19,7 +19,8 @@ from gatepost.servers.waitress import dispatcher
 from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
 from gatepost.servers.waitress.listener import PAUSE, Listener
-from tests.http.servers.waitress.connections import (
+from tests.running import wait_until
+from tests.servers.waitress.connections import (
     PATIENCE,
     address_of,
     ask,
@@ -31,7 +32,6 @@ from tests.http.servers.waitress.connections import (
     read_all,
     receive,
 )
-from tests.running import wait_until
 
 LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
 

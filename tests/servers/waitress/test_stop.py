@@ -11,8 +11,8 @@ from typing import Any
 
 from gatepost.servers.notify import Notifier
 from gatepost.servers.waitress.server import serve
-from tests.http.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Address, connect, get, read_all
 from tests.running import wait_until
+from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, Address, connect, get, read_all
 
 
 def listens(address: Address) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.http.servers.waitress.connections import Clock, standing_clock
+from tests.servers.waitress.connections import Clock, standing_clock
 
 
 @pytest.fixture(autouse=True)

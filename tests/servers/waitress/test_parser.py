@@ -29,7 +29,7 @@ def as_shipped() -> ModuleType:
 
 
 PARSE = """
-from tests.http.servers.waitress.test_parser import LONG_HEADS, parsed
+from tests.servers.waitress.test_parser import LONG_HEADS, parsed
 for name, head in LONG_HEADS.items():
     print(name, flush=True)
     for _ in range(300):
