@@ -329,3 +329,15 @@ def undone(database: Database) -> Iterator[None]:
     with contextlib.suppress(_Undo), database.connected(), database.writing(), database.atomic():
         yield
         raise _Undo
+
+
+class Statements(list[object]):
+    """What one thread sends to a database: `note` appends it. Background tasks of the app send statements, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = threading.get_ident()
+
+    def note(self, sent: object) -> None:
+        if threading.get_ident() == self._thread:
+            self.append(sent)

@@ -10,6 +10,7 @@ from gatepost.http.request.identity import service_token
 from models.base import Rows
 from models.tables.user import User
 from tests.apps import NO_ROW, close, log_in, make_app
+from tests.databases import Statements
 
 EVALUATION, EVALUATIONS = "/access/v1/evaluation", "/access/v1/evaluations"
 
@@ -174,10 +175,10 @@ class TestEvaluations:
         rows = [given.article("draft") for _ in range(20)]
         for row in rows[::2]:
             given.share("article", row, f"user:{user.id}")
-        statements = []
+        statements = Statements()
 
         def noted(run):
-            return lambda *sent, **more: (statements.append(sent), run(*sent, **more))[1]
+            return lambda *sent, **more: (statements.note(sent), run(*sent, **more))[1]
 
         for name in ("query", "recall", "execute_sql"):
             monkeypatch.setattr(database, name, noted(getattr(database, name)))

@@ -6,6 +6,7 @@ from models.records import bulk
 from models.tables.order import OrderItem
 from models.tables.product import Product
 from tests.apps import close, make_app, new_instance
+from tests.databases import Statements
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +125,7 @@ def test_each_expansion_of_a_page_is_one_query(client, given, monkeypatch, rows)
     for _ in range(rows):
         category = given.category()
         given.article(category_id=category.id, title=f"{tag} {category.slug}", owner_id=given.user().id)
-    statements = []
+    statements = Statements()
 
     def count(path):
         statements.clear()
@@ -134,7 +135,7 @@ def test_each_expansion_of_a_page_is_one_query(client, given, monkeypatch, rows)
     services = client.application.extensions["gatepost"]
     kind = type(services.database)
     run = kind.query
-    monkeypatch.setattr(kind, "query", lambda self, sql, params=(): statements.append(sql) or run(self, sql, params))
+    monkeypatch.setattr(kind, "query", lambda self, sql, params=(): statements.note(sql) or run(self, sql, params))
     plain = count(f"/api/articles?limit=50&title__startswith={tag}")
     assert count(f"/api/articles?limit=50&title__startswith={tag}&expand=category") == plain + 1
 

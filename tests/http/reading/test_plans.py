@@ -12,6 +12,7 @@ from models.tables.product import Product
 from models.tables.share import grant
 from models.tables.user import User
 from tests.apps import NO_ROW
+from tests.databases import Statements
 
 pytestmark = pytest.mark.both_databases
 
@@ -76,10 +77,10 @@ def plan(app, monkeypatch):
     kind, run = type(database), type(database).query
 
     def ask(caller, path):
-        statements = []
+        statements = Statements()
         with monkeypatch.context() as patched:
             patched.setattr(kind, "query", lambda self, sql, params=(): (
-                statements.append((sql, params)), run(self, sql, params))[1])
+                statements.note((sql, params)), run(self, sql, params))[1])
             answer = caller.get(path)
         assert answer.status_code == 200, answer.get_data(as_text=True)
         collection = path.split("?")[0].removeprefix("/api/")
