@@ -33,7 +33,7 @@ from tests.databases import (  # noqa: F401
     sqlite_template,
 )
 from tests.plugin_apps import serving  # noqa: F401
-from tests.rules import under  # noqa: F401
+from tests.rule_files import under  # noqa: F401
 from tests.trials import here  # noqa: F401
 
 # The search for garbage took a quarter of the time.

@@ -20,7 +20,7 @@ from models.migrate import upgrade
 from tests import authzen_fixture
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
 from tests.authzen_fixture.records import Record
-from tests.rules import edit
+from tests.rule_files import edit
 
 READ, WRITE = {"name": "read"}, {"name": "write"}
 ALICE, BOB = {"type": "user", "id": "alice"}, {"type": "user", "id": "bob"}

@@ -12,7 +12,7 @@ from gatepost.rules.change import Changing
 from policies import PolicyError
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
-from tests.rules import edit
+from tests.rule_files import edit
 from tests.samples import sampled
 
 CONDITIONS = ("    p.when == 'early' && r.env.hour < 3 && r.env.weekday == 7 && r.env.date != '2026-10-26' || \\\n"

@@ -44,7 +44,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
     """Beside two workers: by an edit, a new file, a file that goes, `accept`, `apply`, `revert`, a broken edit that is
     mended, and an edit while nothing is served."""
     if "GATEPOST_DATABASE_URL" in instance.environment:
-        pytest.skip("the ledger itself is tried on both (tests/rules/test_ledger.py)")
+        pytest.skip("the ledger itself is tried on both (tests/rule_files/test_ledger.py)")
     policies, seen = instance.folder / "policies", []
 
     def settled(health, cause):

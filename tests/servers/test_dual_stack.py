@@ -10,7 +10,7 @@ import pytest
 
 from tests.incidents.load import SERVERS
 from tests.incidents.restarts import SOCKETS, serving
-from tests.rules import edit
+from tests.rule_files import edit
 from tests.running import Instance, Served
 
 CONDITIONS = """    p.when == 'here' && ipMatch(r.env.ip, '127.0.0.0/8') || \\

@@ -16,7 +16,7 @@ from gatepost.http.openapi import document as described_by
 from gatepost.http.openapi.document import Served, _document, document
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
-from tests.rules import edit
+from tests.rule_files import edit
 
 NAMES = Path(__file__).with_name("operations.txt")
 METHODS = ("get", "put", "post", "patch", "delete")

@@ -7,7 +7,7 @@ import pytest
 from policies import SHIPPED
 from policies.evaluation.plan import MOST_BRANCHES
 from policies.loading.loader import from_files
-from tests.rules import edit
+from tests.rule_files import edit
 
 MANY = 600  # SQLite joins 500 selects at most, and neither it nor peewee goes down into so many brackets
 NAMES = [f"'other{number}'" for number in range(MANY)]

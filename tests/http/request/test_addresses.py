@@ -24,7 +24,7 @@ from policies.syntax.addresses import within
 from tests.addresses import FORMS, UNREADABLE
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.http.operations.test_metrics import BEARER, TOKEN, numbers
-from tests.rules import edit
+from tests.rule_files import edit
 
 NETWORKS = ("10.0.0.0/8", "203.0.113.0/24", "2001:db8::/32")
 CONDITIONS = """    p.when == 'office' && ipMatch(r.env.ip, '10.0.0.0/8') || \\

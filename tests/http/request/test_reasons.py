@@ -15,7 +15,7 @@ from policies import SHIPPED
 from policies.loading.loader import from_files
 from tests.apps import NO_ROW, log_in
 from tests.http.described import Description, check_problem
-from tests.rules import edit
+from tests.rule_files import edit
 
 BRANCHES = {
     "in_stock": "r.obj.stock > 0",

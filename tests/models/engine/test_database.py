@@ -391,14 +391,16 @@ def test_a_scratch_database_takes_the_place_of_another_one(
 
 
 def test_a_postgres_database_that_others_use_is_not_taken_over(postgres_server: Server, tmp_path: Path,
-                                                               request: pytest.FixtureRequest) -> None:
+                                                               request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     url = new_database("postgres", request)
     database, other = open_database(url, **OPTIONS), open_database(url, **OPTIONS)
     other.ping()
     with database.copied(str(tmp_path / "copy")):
         pass
     with database.scratch(str(tmp_path / "copy")) as scratch, pytest.raises(InUse):
+        monkeypatch.setattr("models.engine.postgres.database.LEAVING", 0.2)
         database.take_over(scratch, tmp_path / "aside")
+    monkeypatch.undo()
     other.ping()
     # A connection that closes while the other waits is none that uses the database.
     threading.Timer(0.3, other.close_all).start()

@@ -31,7 +31,7 @@ from models.tables.user import User
 from tests import apps
 from tests.apps import Caller, Given, close, log_in, make_app, new_instance
 from tests.http.resources.letters.letters import Letter, Letters
-from tests.rules import edit
+from tests.rule_files import edit
 
 OWNED = {"articles": "article", "orders": "order", "products": "product", "pages": "page", "comments": "comment",
          "categories": "category"}
