@@ -7,6 +7,7 @@ import pytest
 from gatepost.http.reading.filters import operand
 from models.tables.product import Product
 from tests.apps import NO_ROW
+from tests.samples import sampled
 
 NAMES = ["Lamp", "lamp shade", "Oak table", "100% wool_rug", "100 wool rug", "back\\slash", "O'Brien \"chair\"",
          "Äpfel"]
@@ -157,10 +158,9 @@ def test_articles_have_a_category_too(client, given):
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("text", ["%", "_", "100%", "l_mp", "%%", "\\", "\\%", "'", "\"", "' OR '1'='1", "*",
-                                  "Lam*", "--",
-                                  "a\\", "[L]amp", "Ä", "ä", "\u2028", "🪑", ";", "$1", "%s", "%(x)s", "?", ":x",
-                                  "{name}"])
+@pytest.mark.parametrize("text", sampled(["%", "_", "100%", "l_mp", "%%", "\\", "\\%", "'", "\"", "' OR '1'='1", "*",
+                                          "Lam*", "--", "a\\", "[L]amp", "Ä", "ä", "\u2028", "🪑", ";", "$1", "%s",
+                                          "%(x)s", "?", ":x", "{name}"], 2))
 def test_whatever_stands_in_a_text_is_meant_literally(names, text):
     def folded(value):
         return "".join(one.lower() if one.isascii() else one for one in value)

@@ -390,8 +390,9 @@ def test_a_scratch_database_takes_the_place_of_another_one(
     database.close_all()
 
 
-def test_a_postgres_database_that_others_use_is_not_taken_over(postgres_server: Server, tmp_path: Path,
-                                                               request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postgres_database_that_others_use_is_not_taken_over(
+        postgres_server: Server, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = new_database("postgres", request)
     database, other = open_database(url, **OPTIONS), open_database(url, **OPTIONS)
     other.ping()
