@@ -70,8 +70,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
     `config` overrides settings by name; `collections`, or modules of them, are served besides those that are found.
     `reads_copies`: a database that cannot be written to is opened for reading, for a command that serves nothing.
-    Raises `SettingError`, `KeyFileError`, `PluginError`, `PolicyError`, `UnderWay` and `NotReady`, each with a sentence
-    for the operator.
+    Raises `SettingError`, `KeyFileError`, `PluginError`, `FeatureError`, `PolicyError`, `UnderWay` and `NotReady`, each
+    with a sentence for the operator.
     """
     plugins = tuple(collections)
     # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
@@ -127,8 +127,14 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
         deprecated_uses=uses, pulse=Pulse(database),
         translations=Translations(settings.language, registry.translations),
         background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
-    services.made = registry.features.made(services)
-    services.background.add(*registry.features.background_tasks(services))
+    try:
+        for name, made in registry.features.made(services):
+            services.made[name] = made
+        services.background.add(*registry.features.background_tasks(services))
+        departures = [*registry.features.departures(services)]
+    except BaseException:
+        database.close_all()
+        raise
     live.followers.append(lambda new: _follow(app, services, new))
     epoch.followers.append(lambda: _drop_what_was_restored(services))
     hooks = registry.hooks.values()
@@ -140,8 +146,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
-    app.departures = [browsers.telling(live), compression.compress, *registry.features.departures(services),
-                      logs.request_lines(live)]
+    app.departures = [browsers.telling(live), compression.compress, *departures, logs.request_lines(live)]
     if settings.metrics_token:
         services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
                                                                              registry.features))

@@ -10,10 +10,12 @@ feature = Feature(name="rates", background=tasks, checks={"rates": check})
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pkgutil import resolve_name
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.engine.errors import RowError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     Check = Callable[["Installation"], Found]
 
+_NUMBER = re.compile(r"gatepost_[a-z0-9_]+", re.ASCII)
 _log = logging.getLogger("gatepost.features")
 
 
@@ -52,6 +55,10 @@ class Number(NamedTuple):
     name: str
     about: str
     value: float
+
+
+class FeatureError(Exception):
+    """A feature cannot be used; the sentence names it and says why."""
 
 
 class CannotSave(Exception):
@@ -99,8 +106,23 @@ class Feature:
     demo: Callable[[Installation, Tenant], None] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *given: object) -> Any:
-        """Call a part of this feature, imported if a text names it."""
-        return (resolve_name(part) if isinstance(part, str) else part)(*given)
+        """Call a part of this feature, imported if a text names it. Raises FeatureError where that cannot be."""
+        try:
+            function = resolve_name(part) if isinstance(part, str) else part
+        except Exception as error:
+            raise FeatureError(f"the feature {self.name!r}: {part} cannot be imported: {error}") from error
+        if not callable(function) or isinstance(function, ModuleType):
+            raise FeatureError(f"the feature {self.name!r}: {part!r} is no function")
+        return function(*given)
+
+    def begin(self, name: str, *given: object) -> Any:
+        """Call a part that an app needs to start. Raises FeatureError for whatever that raises."""
+        try:
+            return self.call(getattr(self, name), *given)
+        except (FeatureError, RowError):
+            raise
+        except Exception as error:
+            raise FeatureError(f"the feature {self.name!r}: {name} fails: {type(error).__name__}: {error}") from error
 
 
 class Features:
@@ -112,21 +134,31 @@ class Features:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._found)
 
-    def made(self, services: Services) -> dict[str, object]:
-        """The objects that live as long as the app, by the name of their feature."""
-        return {one.name: one.call(one.make, services) for one in self._found if one.make is not None}
+    def made(self, services: Services) -> Iterator[tuple[str, object]]:
+        """The objects that live as long as the app, by the name of their feature. Raises FeatureError."""
+        for one in self._found:
+            if one.make is not None:
+                yield one.name, one.begin("make", services)
 
     def background_tasks(self, services: Services) -> Iterator[BackgroundTask]:
-        """The background tasks of a process."""
+        """The background tasks of a process. Raises FeatureError."""
+        from .http.operations.background import BackgroundTask
+
         for one in self._found:
-            if one.background is not None:
-                yield from one.call(one.background, services)
+            for task in one.begin("background", services) if one.background is not None else ():
+                if not isinstance(task, BackgroundTask) or not isinstance(task.every, int | float) or task.every <= 0:
+                    raise FeatureError(f"the feature {one.name!r}: {task!r} is no background task that runs every so "
+                                       "many seconds")
+                yield task
 
     def departures(self, services: Services) -> Iterator[Departure]:
-        """What sees each answer before it is sent."""
+        """What sees each answer before it is sent. Raises FeatureError."""
         for one in self._found:
             if one.departure is not None:
-                yield one.call(one.departure, services)
+                function = one.begin("departure", services)
+                if not callable(function):
+                    raise FeatureError(f"the feature {one.name!r}: departure returns {function!r}, and no function")
+                yield function
 
     def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
         """Each check by its name, as health and Prometheus ask them: none of them raises."""
@@ -138,52 +170,88 @@ class Features:
         """Each check by its name, as `gatepost doctor` asks them: they raise what they raise."""
         for one in self._found:
             for name, check in {**one.checks, **one.doctor}.items():
-                yield name, partial(one.call, check, installation)
+                yield name, partial(_asked, one, check, installation)
 
     def section(self, name: str, installation: Installation) -> Iterator[Found]:
         """The findings of one section of `gatepost doctor`."""
         for one in self._found:
             if (part := one.sections.get(name)) is not None:
-                yield from one.call(part, installation)
+                try:
+                    yield from [_found(each) for each in one.call(part, installation)]
+                except Exception as error:
+                    yield Found(State.DOWN, f"{one.name}: {error}")
 
-    def save(self, installation: Installation, step: str) -> list[Saved]:
-        """Keep the installation as it is now. Raises CannotSave."""
-        return [one.call(one.save, installation, step) for one in self._found if one.save is not None]
+    def save(self, installation: Installation, step: str) -> Iterator[Saved]:
+        """Keep the installation as it is now, by each feature that can. Raises CannotSave."""
+        for one in self._found:
+            if one.save is not None:
+                try:
+                    yield Saved(*one.call(one.save, installation, step))
+                except (CannotSave, RowError, OSError):
+                    raise
+                except Exception as error:
+                    raise CannotSave(f"the feature {one.name!r} fails: {type(error).__name__}: {error}") from error
 
     def outdated(self, installation: Installation) -> list[str]:
         """What an operator must change before or after an upgrade, as lines."""
-        asked = (one.call(one.outdated, installation) for one in self._found if one.outdated is not None)
-        return [line for lines in asked for line in lines]
+        return [line for one in self._found if one.outdated is not None
+                for line in _lines(one, one.outdated, installation)]
 
-    def news(self, installation: Installation) -> Iterator[str]:
+    def news(self, installation: Installation) -> list[str]:
         """What an upgrade brought, as sentences."""
-        for one in self._found:
-            if one.news is not None:
-                yield from one.call(one.news, installation)
+        return [line for one in self._found if one.news is not None for line in _lines(one, one.news, installation)]
 
     def demo(self, installation: Installation, tenant: Tenant) -> None:
-        """Add rows to look at to an empty tenant."""
+        """Add rows to look at to an empty tenant. Raises FeatureError."""
         for one in self._found:
             if one.demo is not None:
-                one.call(one.demo, installation, tenant)
+                one.begin("demo", installation, tenant)
 
     def numbers(self, installation: Installation) -> Iterator[Number]:
         """Numbers for Prometheus; none of a feature that fails."""
+        seen: set[str] = set()
         for one in self._found:
             if one.numbers is not None:
                 try:
-                    yield from [Number(*number) for number in one.call(one.numbers, installation)]
-                except (RowError, OSError):
+                    found = [Number(name, str(about), float(value))
+                             for name, about, value in one.call(one.numbers, installation)]
+                except RowError:
                     continue  # the database is away: others say so
                 except Exception as error:
                     _log.error("the numbers of %s cannot be had: %s: %s", one.name, type(error).__name__, error)
+                    continue
+                for number in found:
+                    if not _NUMBER.fullmatch(number.name) or number.name in seen:
+                        _log.error("the number %r of %s must have a name of its own that begins with gatepost_",
+                                   number.name, one.name)
+                    else:
+                        seen.add(number.name)
+                        yield number
 
 
 def _answer(feature: Feature, name: str, check: Check | str, installation: Installation) -> Found:
     try:
-        return Found(*feature.call(check, installation))
-    except (RowError, OSError):
+        return _asked(feature, check, installation)
+    except RowError:
         return UNKNOWN
     except Exception as error:
         _log.error("the check %s fails: %s: %s", name, type(error).__name__, error)
         return Found(State.DEGRADED, f"the check itself fails ({type(error).__name__}): the log says more")
+
+
+def _asked(feature: Feature, check: Check | str, installation: Installation) -> Found:
+    return _found(feature.call(check, installation))
+
+
+def _found(given: Any) -> Found:
+    """What a check returns. Raises TypeError or ValueError for anything else."""
+    state, detail = given
+    return Found(State(state), str(detail))
+
+
+def _lines(feature: Feature, part: Callable[..., Any] | str, installation: Installation) -> list[str]:
+    """What a part says; what it raises is a line, since what came before it is done."""
+    try:
+        return [str(line) for line in feature.call(part, installation)]
+    except Exception as error:
+        return [f"The feature {feature.name} cannot say what it has to: {type(error).__name__}: {error}"]

@@ -38,6 +38,7 @@ from policies.syntax.expression import (
     Expression,
     atoms,
     attributes,
+    conjunction,
     disjunction,
     text,
 )
@@ -48,7 +49,6 @@ from .on_users import OnUsers, names_one
 
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
 SEEN = frozenset(one.name for one in GUARDED)
-_COLUMNS = (User.id, User.role, User.department, User.groups)
 _BY_TOKEN = Comparison("==", KIND, "service")
 
 
@@ -124,8 +124,7 @@ class Holders:
         them are left out then, because the reason that is given would reveal them.
         """
         if self._programs is not None and not self._lets_in(user) and self._programs._lets_in(user):
-            found = self._programs.reason(user)
-            return replace(found, when=text(_BY_TOKEN) if found.when is None else f"{text(_BY_TOKEN)} && {found.when}")
+            return self._programs._reason(*_about(user), always=_BY_TOKEN)
         return self._reason(*_about(user))
 
     def lets_in_tokens(self, user: Mapping[str, Any]) -> bool:
@@ -146,10 +145,11 @@ class Holders:
             return None
         return self._reason(subject, of_guest)
 
-    def _reason(self, subject: Subject, about: Callable[[Expression], Expression]) -> Reason:
+    def _reason(self, subject: Subject, about: Callable[[Expression], Expression], always: Expression = True) -> Reason:
+        """`always` is a condition that stands before the others."""
         found = self._given(subject)
         line = next((rule for rule, left in found.lines if self._settled(about(left), subject) is not False), None)
-        left = about(found.goal)
+        left = conjunction((always, about(found.goal)))
         return Reason(line, None if isinstance(left, bool) else text(left))
 
     def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
@@ -199,8 +199,7 @@ class Holders:
         if self._programs is None or self._tokens is None:
             return
         owners = {token.owner_id for token in self._tokens() if self.covers(token)}
-        rows = Rows(User, self._asked.tenant_id).select(*_COLUMNS).where(
-            among(self._database.dialect, User, [*owners]))
+        rows = Rows(User, self._asked.tenant_id).select().where(among(self._database.dialect, User, [*owners]))
         if found := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
             yield cast(pw.Expression, self._writer.among(found)), True
 
@@ -226,7 +225,7 @@ class Holders:
         if not keys:
             return {}
         mine = among(self._database.dialect, User, [key.removeprefix("user:") for key in keys])
-        rows = Rows(User, self._asked.tenant_id).select(*_COLUMNS).where(mine)
+        rows = Rows(User, self._asked.tenant_id).select().where(mine)
         return {user.id: self._may(user) for user in rows}
 
     def _is_apart(self, key: str) -> bool:

@@ -14,6 +14,7 @@ import click
 
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
+from gatepost.collections.registry import Registry
 from gatepost.commands import doctor_checks as own
 from gatepost.commands.context import load_settings, migrations, registry
 from gatepost.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
@@ -78,7 +79,8 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
     with database_of(settings) as database:
         yield from _of_the_database(create_app, settings, database)
         if nodes and _is_current(database):
-            section = registry().features.section("nodes", Installation(settings, database))
+            found = registry()
+            section = found.features.section("nodes", Installation(_with_plugins(found, settings), database))
             yield from (("node", partial(Found, *found)) for found in section)
     yield "disk", lambda: checks.disk(settings)
 
@@ -109,7 +111,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "erasures", lambda: own.erasures(database)
         yield "shares", lambda: own.shares(database, discover().collections.values())
         yield "words", lambda: own.words(settings, discover().collections.values())
-        yield from _of_features(database)
+        yield from _of_features(settings, database)
     if database.files is not database:
         yield "files", lambda: own.files(database)
     yield "clock", lambda: checks.clock(database)
@@ -117,10 +119,18 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "sizes", lambda: own.sizes(settings, database)
 
 
-def _of_features(database: Database) -> Iterator[tuple[str, Check]]:
+def _of_features(settings: Settings, database: Database) -> Iterator[tuple[str, Check]]:
     with suppress(click.ClickException):  # a plugin that cannot be used was named already
         found = registry()
-        yield from found.features.doctor(Installation(load_settings(found.settings), database))
+        yield from found.features.doctor(Installation(_with_plugins(found, settings), database))
+
+
+def _with_plugins(found: Registry, settings: Settings) -> Settings:
+    """The settings with those of plugins, if these can be read: the line `plugins` says otherwise."""
+    try:
+        return load_settings(found.settings)
+    except click.ClickException:
+        return settings
 
 
 def _versions() -> Found:

@@ -17,6 +17,7 @@ from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.commands.context import load_settings, registry
 from gatepost.commands.printing import echo
+from gatepost.features import FeatureError
 from gatepost.http.pipeline.application import NotReady
 from gatepost.http.request.call import Services
 from gatepost.http.schemas.fields import Name
@@ -226,7 +227,7 @@ def app_for(create_app: AppFactory, *, serves: bool = False, **options: Any) -> 
     try:
         return create_app({name: value for name, value in options.items() if value is not None},
                           reads_copies=not serves)
-    except (SettingError, KeyFileError, PluginError, PolicyError, UnderWay, NotReady, RowError) as error:
+    except (SettingError, KeyFileError, PluginError, FeatureError, PolicyError, UnderWay, NotReady, RowError) as error:
         raise click.ClickException(str(error)) from error
 
 

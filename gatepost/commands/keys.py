@@ -10,7 +10,7 @@ import click
 from gatepost.commands.context import load_settings, registry, show_path
 from gatepost.commands.instance import Instance, open_instance, require_instance
 from gatepost.commands.printing import Group, echo
-from gatepost.features import CannotSave, Installation
+from gatepost.features import CannotSave, Installation, Saved
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from gatepost.http.security.known_keys import prepare_known, rotate_known
 from models.base import now
@@ -84,13 +84,16 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
 
 def _back_up(instance: Instance) -> None:
     """Make a backup that holds the new key, and say where it is, or why there is none."""
+    made: list[Saved] = []
     try:
         for saved in registry().features.save(Installation(instance.settings, instance.database), "after-rotation"):
+            made.append(saved)
             echo(f"Backup: {show_path(saved.place)}")
-            for file in saved.tidy():
-                echo(f"Removed an older backup: {show_path(file)}")
+        for file in (file for saved in made for file in saved.tidy()):
+            echo(f"Removed an older backup: {show_path(file)}")
     except (CannotSave, RowError, OSError) as error:
-        echo(f"No backup holds the new key, since none can be made: {error}. Keep a copy of "
+        echo(f"Older backups stay: {error}." if made else
+             f"No backup holds the new key, since none can be made: {error}. Keep a copy of "
              f"{instance.settings.secret_file}, or run: gatepost backup", err=True)
 
 

@@ -41,7 +41,8 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     require_instance(settings)
     saved: list[Saved] = []
     with database_of(settings) as database:
-        installation, features = Installation(settings, database), registry().features
+        found = registry()
+        installation, features = Installation(load_settings(found.settings), database), found.features
         try:
             if check:
                 waiting = pending(database, migrations())
@@ -53,7 +54,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 sys.exit(bool(said))
             keys = Keys.load(settings.secret_file)
             with progress("Indexing words") as report:
-                applied = upgrade(database, migrations(), before=lambda: saved.extend(_save(features, installation)),
+                applied = upgrade(database, migrations(), before=lambda: _save(features, installation, saved),
                                   sealer=sealer(keys, lenient=leave_unproved), report=report)
             removed = [file for one in saved for file in one.tidy()]
             refused, missing = features.outdated(installation), lacking(database)
@@ -79,9 +80,10 @@ def _kept(saved: Iterable[Saved]) -> str:
     return "".join(f"\nA backup of before: {show_path(one.place)}" for one in saved)
 
 
-def _save(features: Features, installation: Installation) -> list[Saved]:
+def _save(features: Features, installation: Installation, saved: list[Saved]) -> None:
     """A backup of what is about to be migrated; none where a server's own programs are not at hand to make it."""
     if installation.database.dialect == "postgres" and shutil.which("pg_dump") is None:
         echo("No backup is made, because pg_dump is not installed here.", err=True)
-        return []
-    return features.save(installation, "before-migration")
+        return
+    for one in features.save(installation, "before-migration"):
+        saved.append(one)

@@ -60,8 +60,8 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
         raise click.ClickException(str(error)) from error
     with database_of(settings) as database:
         try:
-            outcome = install(settings, database, installed, email=admin_email, password=password, demo=demo,
-                              new_key=new_key)
+            outcome = install(load_settings(installed.settings), database, installed, email=admin_email,
+                              password=password, demo=demo, new_key=new_key)
             with database.connected():
                 if (fault := database.locale_fault()) is not None:
                     echo(f"Warning: the database works, but {fault}.", err=True)

@@ -40,6 +40,17 @@ class Gauges:
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
 
+        names = set()
+        for metric in self._own():
+            names.add(metric.name)
+            yield metric
+        for one in self._features.numbers(self._installation):
+            if one.name not in names:
+                yield Gauge(one.name, one.about, value=one.value)
+
+    def _own(self) -> Iterator[Metric]:
+        from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
+
         build = Gauge("gatepost_build_info", "The version of Gatepost.", labels=("version",))
         build.add_metric((version("gatepost"),), 1)
         yield build
@@ -51,8 +62,6 @@ class Gauges:
             yield Gauge(name, _FILES[name], value=value)
         with suppress(RowError):
             yield from self._rows()
-        for one in self._features.numbers(self._installation):
-            yield Gauge(one.name, one.about, value=one.value)
 
     @property
     def _installation(self) -> Installation:

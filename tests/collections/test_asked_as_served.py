@@ -252,3 +252,30 @@ def test_each_token_that_who_counts_is_answered(under, given):
                 if bool(found.get(owner)) is not served:
                     wrong.append((token.user.role, row.status, permission, method, found.get(owner), served))
     assert wrong == []
+
+
+def test_who_answers_a_viewer_who_sees_departments_of_some_users_alone(under, given):
+    in_sales = "    p.when == 'in_sales' && r.sub.kind == 'service' && r.sub.department == 'sales' || \\\n"
+    app = under(CONDITIONS + in_sales,
+                lines("p, support, article.approve, in_sales, allow", "p, support, article.view, in_sales, allow"))
+    seller = given.user("support", department="sales")
+    developer = given.user("developer", department="sales")
+    for owner in (seller, developer):
+        given.service_token(owner, scopes=["write:articles"])
+    asked = {"permission": "article.approve", "limit": 200}
+    admin, viewer = (log_in(app, one).get(WHO, query_string=asked) for one in (given.user("admin"), developer))
+    assert seller.id in [one["user"] and one["user"]["id"] for one in admin.get_json()["items"]]
+    assert viewer.status_code == 200
+    assert seller.id not in [one["user"] and one["user"]["id"] for one in viewer.get_json()["items"]]
+
+
+def test_the_condition_of_a_token_is_about_all_alternatives(under, given):
+    app = under(CONDITIONS + "    p.when == 'small' && r.sub.kind == 'service' && (r.env.device == 'bot' || "
+                             "r.env.device == 'mobile') || \\\n",
+                lines("p, support, article.approve, small, allow"))
+    owner = given.user("support")
+    given.service_token(owner, scopes=["write:articles"])
+    items = log_in(app, given.user("admin")).get(
+        WHO, query_string={"permission": "article.approve", "limit": 200}).get_json()["items"]
+    [when] = [one["when"] for one in items if one["user"] and one["user"]["id"] == owner.id]
+    assert when == "r.sub.kind == 'service' && (r.env.device == 'bot' || r.env.device == 'mobile')"

@@ -43,7 +43,7 @@ class BackgroundTask:
         try:
             with uncounted():
                 run()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not self.failing:
                 log.error("%s failed and will be tried again: %s: %s", self.name, type(error).__name__, error)
             self.failing = True
@@ -64,8 +64,8 @@ class Background:
         self._process = 0
 
     def add(self, *tasks: BackgroundTask) -> None:
-        """Add tasks, before it is started."""
-        self._tasks += tasks
+        """Add tasks that come first, before it is started."""
+        self._tasks = (*tasks, *self._tasks)
 
     def start(self) -> None:
         """Do the tasks in a thread of this process; a second call does nothing."""

@@ -239,7 +239,7 @@ class Services(Process):
     translations: Translations
     metrics: Metrics | None = None
     jobs: Jobs = field(init=False)
-    made: Mapping[str, object] = field(default_factory=dict)
+    made: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)

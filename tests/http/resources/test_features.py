@@ -10,6 +10,7 @@ import pytest
 from gatepost import BackgroundTask, Feature, Found, Installation, Number, Setting, State
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.features import CannotSave, FeatureError, Features, Saved
 from gatepost.testing import log_in
 from tests.apps import Given, close, make_app, new_instance
 from tests.databases import new_database
@@ -141,6 +142,70 @@ def test_a_check_or_a_number_that_fails_is_logged_and_nothing_else_is(start, cap
     assert answer.status_code == 200 and "gatepost_build_info" in answer.get_data(as_text=True)
     assert "the check rates fails: ValueError: no rate" in caplog.text
     assert "the numbers of rates cannot be had: ValueError: no rate" in caplog.text
+
+
+@pytest.mark.parametrize("given", [None, "ok", ("broken", "text"), ([], "text"), (1, 2, 3)], ids=repr)
+def test_a_check_that_returns_something_else_is_a_fault_of_its_own_alone(start, given):
+    app = start(feature(checks={"rates": lambda installation: given}))
+    assert health(app)["checks"]["rates"] == "degraded"
+    assert app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_a_check_whose_own_server_is_away_does_not_take_the_service_down(start):
+    def away(installation):
+        raise ConnectionRefusedError("no rates server")
+
+    assert health(start(feature(checks={"rates": away})))["checks"]["rates"] == "degraded"
+
+
+@pytest.mark.parametrize("wrong", [("bad name!", "about", 1), ("rates", "about", 1), ("gatepost_check", "about", 1),
+                                   ("gatepost_rates", "about", "abc"), ("gatepost_rates", "about")], ids=repr)
+def test_a_number_of_another_form_is_left_out_and_the_others_are_told(start, wrong):
+    app = start(feature(numbers=lambda installation: [wrong]))
+    answer = app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    text = answer.get_data(as_text=True)
+    assert answer.status_code == 200 and text.count("# TYPE gatepost_check gauge") == 1
+    assert "gatepost_rates" not in text and "bad name" not in text
+
+
+def fails(services):
+    raise ValueError("no rate")
+
+
+@pytest.mark.parametrize(("parts", "sentence"), [
+    ({"make": fails}, "the feature 'rates': make fails: ValueError: no rate"),
+    ({"background": fails}, "the feature 'rates': background fails: ValueError: no rate"),
+    ({"background": lambda services: ["x"]}, "'x' is no background task that runs every so many seconds"),
+    ({"background": lambda services: [BackgroundTask("x", "1", print)]}, "is no background task"),
+    ({"departure": lambda services: None}, "departure returns None, and no function"),
+    ({"departure": "nowhere.at:all"}, "nowhere.at:all cannot be imported"), ({"make": "re"}, "'re' is no function"),
+])
+def test_what_a_start_needs_and_cannot_have_ends_it_with_a_sentence(start, parts, sentence):
+    with pytest.raises(FeatureError, match=re.escape(sentence)):
+        start(feature(**parts))
+
+
+def test_what_an_upgrade_says_is_said_though_one_feature_fails(start):
+    app = start(feature(news=fails, outdated=lambda installation: [LIMIT.of(installation)]))
+    features = services(app).registry.features
+    installation = Installation(services(app).settings, services(app).database)
+    assert features.news(installation)[-1] == "The feature rates cannot say what it has to: ValueError: no rate"
+    assert features.outdated(installation)[-1] == "7"
+
+
+def test_a_second_copy_that_fails_does_not_hide_the_first(start, tmp_path):
+    def refuse(installation, step):
+        raise CannotSave("no room")
+
+    saved = []
+    both = Features([feature(save=lambda installation, step: Saved(tmp_path / step, list)),
+                     Feature(name="other", save=refuse)])
+    with pytest.raises(CannotSave):
+        saved.extend(both.save(Installation(None, None), "before-migration"))
+    for one in both.save(Installation(None, None), "before-migration"):
+        saved.append(one)
+        break
+    assert saved[-1].place == tmp_path / "before-migration"
 
 
 def test_a_function_that_a_text_names_is_imported_when_it_is_called(start):
