@@ -5,4 +5,4 @@
 
 from gatepost import Feature
 
-feature = Feature(name="policy_changes", news="blueprints.policy_changes.commands.adopt:told")
+feature = Feature(name="policy_changes", news="blueprints.policy_changes.commands.adopt:news")

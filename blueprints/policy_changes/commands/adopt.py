@@ -52,12 +52,7 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
         _adopt_file(folders.folder(), name, as_json=as_json)
 
 
-def told(_: Installation) -> Iterator[str]:
-    """What an upgrade brought."""
-    return news()
-
-
-def news() -> Iterator[str]:
+def news(_: Installation) -> Iterator[str]:
     """What `gatepost migrate` says of the instance's policy: new permissions, and shipped lines that give less now."""
     try:
         mine, shipped = folders.policy_in(folders.folder()), folders.shipped_policy()
