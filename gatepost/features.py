@@ -75,7 +75,7 @@ class Saved(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """What one blueprint or plugin brings. A function may be named by a text, `package.module:function`, and is then
-    imported when it is first called: a command that needs it not does not import it.
+    imported when it is first called: a command without use for it does not import it.
 
     name        of the feature, unique
     make        returns an object that lives as long as the app, given its services: `services.feature(name)`
@@ -118,7 +118,8 @@ class Feature:
     def begin(self, name: str, *given: object) -> Any:
         """Call a part that an app needs to start. Raises FeatureError for whatever that raises."""
         try:
-            return self.call(getattr(self, name), *given)
+            returned = self.call(getattr(self, name), *given)
+            return [*returned] if isinstance(returned, Iterator) else returned  # a generator raises only here
         except (FeatureError, RowError):
             raise
         except Exception as error:

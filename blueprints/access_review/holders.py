@@ -128,7 +128,7 @@ class Holders:
         return self._reason(*_about(user))
 
     def lets_in_tokens(self, user: Mapping[str, Any]) -> bool:
-        """Whether tokens whose scopes suffice may do it for one of these users, given as in `reason`."""
+        """Returns true if tokens whose scopes suffice may do it for one of these users, given as in `reason`."""
         return self._programs is None or self._programs._lets_in(user)
 
     def _lets_in(self, user: Mapping[str, Any]) -> bool:
@@ -204,7 +204,7 @@ class Holders:
             yield cast(pw.Expression, self._writer.among(found)), True
 
     def covers(self, token: ServiceToken) -> bool:
-        """Whether the scopes of a token suffice."""
+        """Returns true if the scopes of a token suffice."""
         holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._asked.tenant_id, kind="service",
                            scopes=frozenset(token.scopes))
         return all(self._policy.covers(holder, permission) for permission in self._asked.permissions)

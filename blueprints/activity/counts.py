@@ -52,7 +52,7 @@ def tasks(services: Services) -> Iterator[BackgroundTask]:
 
 
 def departure(services: Services) -> Callable[[Request, Response], Response]:
-    """What counts each answer."""
+    """Returns what counts each answer."""
     return counting(_of(services))
 
 

@@ -1,4 +1,4 @@
-"""Whether backups are made: for health, `gatepost doctor` and Prometheus."""
+"""Checks that backups are made: for health, `gatepost doctor` and Prometheus."""
 
 from __future__ import annotations
 

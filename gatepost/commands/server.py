@@ -20,6 +20,7 @@ from gatepost.commands.install import Outcome, install
 from gatepost.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo, echo_json, echo_lines
+from gatepost.features import FeatureError
 from gatepost.http.operations import affinity, logs, metrics
 from gatepost.http.request.call import Services
 from gatepost.http.security.keys import KeyFileError
@@ -67,7 +68,7 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
                     echo(f"Warning: the database works, but {fault}.", err=True)
         except KeyFileError as error:
             raise click.ClickException(str(error)) from error
-        except (OSError, RowError, CannotHash) as error:
+        except (OSError, RowError, CannotHash, FeatureError) as error:
             why = f"the password cannot be hashed: {error}" if isinstance(error, CannotHash) else error
             raise click.ClickException(
                 f"The instance in {settings.instance} is not complete: {why}\n"

@@ -172,9 +172,15 @@ def fails(services):
     raise ValueError("no rate")
 
 
+def fails_later(services):
+    yield BackgroundTask("fetching rates", 60, print)
+    raise ValueError("no rate")
+
+
 @pytest.mark.parametrize(("parts", "sentence"), [
     ({"make": fails}, "the feature 'rates': make fails: ValueError: no rate"),
     ({"background": fails}, "the feature 'rates': background fails: ValueError: no rate"),
+    ({"background": fails_later}, "the feature 'rates': background fails: ValueError: no rate"),
     ({"background": lambda services: ["x"]}, "'x' is no background task that runs every so many seconds"),
     ({"background": lambda services: [BackgroundTask("x", "1", print)]}, "is no background task"),
     ({"departure": lambda services: None}, "departure returns None, and no function"),
