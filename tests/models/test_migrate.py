@@ -94,8 +94,11 @@ def test_a_migration_that_fails_leaves_the_database_at_the_one_before(
 @pytest.mark.slow
 def test_two_processes_that_upgrade_at_once_do_it_once(empty_url: str) -> None:
     command = [sys.executable, "-c", UPGRADE, empty_url]
-    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    applied = sorted(int(process.communicate(timeout=60)[0]) for process in processes)
+    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 for _ in range(3)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [errors for _, errors in outputs] == [""] * 3
+    applied = sorted(int(output) for output, _ in outputs)
     assert applied == [0, 0, len(list(migrate.SHIPPED["gatepost"].glob("0*.py")))]
 
 

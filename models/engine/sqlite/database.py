@@ -408,6 +408,18 @@ class SqliteDatabase(Database, APSWDatabase):
         return conn
 
     def _read_first(self, conn: Connection) -> None:
+        # Where several processes open a new file at once, each gives it a write-ahead log. SQLite refuses all but one
+        # immediately, whatever the busy timeout.
+        end = monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                return self._open_log(conn)
+            except apsw.BusyError:
+                if monotonic() > end:
+                    raise
+                sleep(PAUSE)
+
+    def _open_log(self, conn: Connection) -> None:
         try:
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":

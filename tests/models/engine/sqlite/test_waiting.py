@@ -208,3 +208,21 @@ def test_a_member_whose_work_has_begun_has_no_place(database: SqliteDatabase) ->
     finish.set()
     leading.join()
     member.join()
+
+
+def test_a_connection_waits_while_another_process_gives_a_new_file_its_log(
+        database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[apsw.BusyError] = []
+    set_pragmas = SqliteDatabase._add_conn_hooks
+
+    def refuse_twice(self: SqliteDatabase, conn: Any) -> None:
+        if len(refused) < 2:
+            refused.append(apsw.BusyError("database is locked"))
+            raise refused[-1]
+        set_pragmas(self, conn)
+
+    monkeypatch.setattr(SqliteDatabase, "_add_conn_hooks", refuse_twice)
+    database.close_all()
+    with database.connected():
+        assert database.query("PRAGMA journal_mode") == [("wal",)]
+    assert len(refused) == 2
