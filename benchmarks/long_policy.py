@@ -10,7 +10,7 @@ import uuid
 from itertools import cycle, islice
 from pathlib import Path
 
-from blueprints.policy.commands.folders import policy_in
+from gatepost.commands.policy_files import policy_in
 from policies import Policy
 from policies.invariants.lines import ONLY, lines_of
 from policies.syntax.rules import Rule

@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import NOON, files_of, median
-from blueprints.policy.commands import folders
 from blueprints.policy.commands.check import check
+from gatepost.commands import policy_files
 from policies import SHIPPED, Policy, Principal
 from policies.cases.case_file import failures
 from policies.cases.case_run import Coverage, run
@@ -49,13 +49,13 @@ def timed(work: Callable[[], object]) -> float:
 
 def policies() -> dict[str, tuple[Files, Vocabulary]]:
     """The three policies, by what to call them."""
-    shipped = dict(folders.shipped_policy().files)
+    shipped = dict(policy_files.shipped_policy().files)
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in shipped.items():
             (Path(scratch) / name).write_bytes(content)
         lengthen(Path(scratch), LINES, PERSONS)
         long = read_files(Path(scratch), {}, [])
-    vocabulary = folders.registry().vocabulary
+    vocabulary = policy_files.registry().vocabulary
     return {"shipped": (shipped, vocabulary), "persons": (long, vocabulary), "roles": files_of(LINES)}
 
 
@@ -84,7 +84,7 @@ def measured(files: Files, vocabulary: Vocabulary) -> dict[str, float]:
     figures["decide µs"] = median(lambda: policy.decide(me, "article.update", mine, NOON), 7, 5000)
     figures["plan µs"] = median(lambda: policy.plan(me, "article.update", NOON), 7, 5000)
     if "articles.csv" in files:
-        suite = folders.suite(SHIPPED / CASES_FILE, policy)
+        suite = policy_files.suite(SHIPPED / CASES_FILE, policy)
         fresh = from_files(files, vocabulary)
         figures["cases"] = timed(lambda: run(fresh, suite))
         figures["coverage"] = timed(lambda: run(fresh, suite, Coverage(fresh)))

@@ -15,7 +15,7 @@ from functools import partial
 from uuid import UUID
 
 from benchmarks.policy_size import Files, redefined, timed
-from blueprints.policy.commands import folders
+from gatepost.commands import policy_files
 from policies import Policy
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings
@@ -70,7 +70,7 @@ def measured(files: Files, vocabulary: Vocabulary) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="of how many rules")
-    shipped = folders.shipped_policy()
+    shipped = policy_files.shipped_policy()
     for size in parser.parse_args().sizes:
         figures = measured(files_of(size, shipped), shipped.vocabulary)
         print(f"{size:>7} rules  " + "  ".join(f"{name} {figure:.2f}" for name, figure in figures.items()), flush=True)

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from benchmarks.policy import ME
-from blueprints.policy.commands import folders
+from gatepost.commands import policy_files
 from policies import Policy
 from policies.loading.loader import from_files
 from policies.questions.recorded import Entry
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=100_000)
     decisions = parser.parse_args().decisions
-    old = folders.shipped_policy()
+    old = policy_files.shipped_policy()
     new = lessened(old)
     for forgotten in (0.0, 0.25):
         rows = week(decisions, forgotten)

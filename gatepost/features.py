@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.engine.errors import RowError
 
-from .health.checks import UNKNOWN, Found, State
+from .health.found import UNKNOWN, Found, State
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from blueprints.policy.commands import folders
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands import policy_files
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance
@@ -38,11 +38,11 @@ def installed(site: Path, *packages: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(site)
         invalidate_caches()
-        folders.registry.cache_clear()  # a command looks up once what is installed
+        policy_files.registry.cache_clear()  # a command looks up once what is installed
         try:
             yield
         finally:
-            folders.registry.cache_clear()
+            policy_files.registry.cache_clear()
             for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
                 del sys.modules[name]
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from benchmarks import bars, policy_size
 from benchmarks.long_policy import lengthen
 from benchmarks.policy import ME, NOON, files_of
-from blueprints.policy.commands.folders import policy_in
+from gatepost.commands.policy_files import policy_in
 from policies import SHIPPED, Principal
 from tests.running import cli
 

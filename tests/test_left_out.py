@@ -130,11 +130,11 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 @pytest.fixture(autouse=True)
 def fresh_registry() -> Iterator[None]:
     """Commands remember what is installed as long as their process lives."""
-    from blueprints.policy.commands import folders
+    from gatepost.commands import policy_files
 
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
     yield
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
 
 
 def test_the_check_of_the_rules_says_once_what_has_no_effect(without):

@@ -15,11 +15,11 @@ from types import ModuleType
 import peewee as pw
 import pytest
 
-from blueprints.policy.commands import folders
 from gatepost import Condition, Function
 from gatepost.collections.plugins import discovery
 from gatepost.collections.plugins.contents import PluginError
 from gatepost.collections.plugins.discovery import discover
+from gatepost.commands import policy_files
 from gatepost.testing import log_in
 from gatepost.testing.halves import disagreements
 from models.engine.connect import open_database
@@ -207,9 +207,9 @@ def test_the_contract_of_a_function_finds_what_differs(notes, tmp_path, function
 @pytest.fixture
 def instance(notes, tmp_path) -> Instance:
     """Its commands run in this process, which sees the plugin."""
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
     yield Instance(tmp_path / "instance").made()
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
 
 
 CASES = """
@@ -282,8 +282,8 @@ def test_a_comparison_as_a_word_of_a_plugin_is_proposed_and_then_used(instance, 
 
 
 def test_the_shipped_policy_is_compared_with_the_words_of_plugins(instance, monkeypatch, tmp_path):
-    found = replace(folders.registry(), plugin_policies={"notes.csv": tmp_path / "notes.csv"})
-    monkeypatch.setattr(folders, "registry", cache(lambda: found))
+    found = replace(policy_files.registry(), plugin_policies={"notes.csv": tmp_path / "notes.csv"})
+    monkeypatch.setattr(policy_files, "registry", cache(lambda: found))
     shutil.copyfile(SAMPLE / "notes.csv", tmp_path / "notes.csv")
     add_line(tmp_path / "notes.csv", LINE)
     add_line(instance.folder / "policies" / "model.conf", BRANCH)
@@ -301,7 +301,7 @@ def test_check_and_test_refuse_a_function_that_serving_would_refuse(instance, no
     with_condition(instance.folder / "policies")
     (instance.folder / "policies" / "tests.yaml").write_text(CASES)
     monkeypatch.setattr(notes, "begins", replace(notes.begins, **half))
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
     for command in (("policy", "check"), ("policy", "check", "--json"), ("policy", "test"), ("serve",)):
         done = instance.run(*command)
         assert done.returncode == (2 if command == ("policy", "test") else 1), (command, done.stdout, done.stderr)

@@ -11,7 +11,7 @@ from importlib import invalidate_caches
 
 import pytest
 
-from blueprints.policy.commands import folders
+from gatepost.commands import policy_files
 from tests.databases import new_database
 from tests.running import PASSWORD, ROOT, Done, Instance, Served, cli, wait_until
 
@@ -43,7 +43,7 @@ class Seen:
             del sys.modules[name]
         # What a process looks up once.
         vars(cli).pop("_of_plugins", None)
-        folders.registry.cache_clear()
+        policy_files.registry.cache_clear()
         with self._monkeypatch.context() as patched:
             if self._target is not None:
                 patched.syspath_prepend(self._target)

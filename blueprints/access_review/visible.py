@@ -12,7 +12,6 @@ from marshmallow import fields
 
 from blueprints.policy.circumstances import environment
 from blueprints.policy.persons import Who
-from blueprints.policy.untold import refuse_to_tell_fields, told_by
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.pipeline.limiting import spend_more
 from gatepost.http.request.access import Supposed
@@ -20,6 +19,7 @@ from gatepost.http.request.audit import note_look
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import length
 from gatepost.http.schemas.parameters import ListParameter
+from gatepost.rules.untold import refuse_to_tell_fields, told_by
 
 from ..policy.explaining import named_principal
 

@@ -16,13 +16,13 @@ from marshmallow import ValidationError
 from blueprints.access_review.holders import Holders, asked_about, ranks
 from blueprints.policy.circumstances import CircumstancesSchema, environment
 from blueprints.policy.new_rows import drafted
-from blueprints.policy.untold import told_by
 from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, is_id
 from gatepost.http.request.access import Access, Supposed
 from gatepost.http.request.active import is_active
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.meant import Meant, meant
 from gatepost.http.request.reasons import hidden_of
+from gatepost.rules.untold import told_by
 from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User

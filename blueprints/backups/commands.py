@@ -19,7 +19,7 @@ from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds
 from blueprints.backups.schedule import make_scheduled
 from blueprints.backups.staging import Staged
 from blueprints.backups.taking import CannotBackUp, Taken, free_place, note, take
-from blueprints.privacy.repeating import BadList, read
+from gatepost.collections.repeating import BadList, read
 from gatepost.commands.context import load_settings, migrations, registry, show_path
 from gatepost.commands.instance import (
     AppFactory,

@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from gatepost.collections.registry import Registry
+from gatepost.collections.repeating import repeat
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints
 from gatepost.instance import journal
 from gatepost.instance.journal import Journal
@@ -28,7 +29,6 @@ from models.tables.restored import end_what_was_under_way, new_epoch
 from models.tables.tenant import Tenant
 from settings import Settings
 
-from ..privacy.repeating import repeat
 from . import retention
 from .archive import KEYS, digest_of
 from .staging import Staged, staged

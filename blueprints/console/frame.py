@@ -13,8 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
-from blueprints.policy.names import title
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
+from gatepost.collections.names import title
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.browsers import page_headers
 from gatepost.http.pipeline.errors import problem_response

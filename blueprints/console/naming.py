@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from blueprints.policy.names import TITLES, title
 from gatepost import Call, Collection, Fault, Problem, is_id
 from gatepost.collections.asking import ask
+from gatepost.collections.names import TITLES, title
 from gatepost.http.reading.filters import parameter
 from models.base import read_id
 

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from blueprints.policy.names import USERS
 from gatepost import Call, Problem
 from gatepost.collections.asking import ask
+from gatepost.collections.names import USERS
 
 from .frame import page, routes, show, texts
 from .naming import PERSON, collection_of, names_of, people, sentence

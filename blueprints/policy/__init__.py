@@ -6,4 +6,4 @@ what one was answered; `persons` and `names` are whom it is about, and `untold` 
 
 from gatepost import Feature
 
-feature = Feature(name="policy", outdated="blueprints.policy.commands.folders:outdated")
+feature = Feature(name="policy", outdated="gatepost.commands.policy_files:outdated")

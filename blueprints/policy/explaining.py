@@ -12,15 +12,16 @@ from typing import Any, cast
 from marshmallow import fields
 
 from blueprints.policy.circumstances import CircumstancesSchema, environment, named_row, require_known
-from blueprints.policy.names import Names, shown_to
 from blueprints.policy.persons import Who, named_person
-from blueprints.policy.predicted import Question, predict
-from blueprints.policy.untold import refuse_to_tell, told_persons, withheld
+from blueprints.policy.predicted import Prediction, Question, predict
 from gatepost import Call, Collection, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from gatepost.collections.names import Names, shown_to
 from gatepost.http.request.access import Supposed
+from gatepost.http.request.call import Peer
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.meant import meant
 from gatepost.http.request.reasons import hidden_of
+from gatepost.rules.untold import refuse_to_tell_fields, told_by, told_persons, trouble, withheld
 from models.tables.user import User
 from policies import Principal
 from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED
@@ -244,16 +245,17 @@ def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> lis
                     sees=lambda attribute: attribute.name not in hidden.get(attribute.root, ()))
 
 
-def trouble(call: Call) -> str | None:
-    """Why the policy in force may not be what the files say (`Watcher.trouble`), as the caller may be told it."""
-    status = call.services.policy.status
-    if status.error is None:
-        return call.services.policy.trouble
-    told = told_persons(call, (finding.person for finding in status.findings))
-    lines = [str(finding) for finding in status.findings if finding.person in told]
-    if hidden := len(status.findings) - len(lines):
-        lines.append(f"{hidden} findings about persons of other tenants are left out")
-    return withheld(call, "\n".join(lines))
+def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
+    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
+    question, row = found.question, None if found.question.row is None else found.question.row.__data__
+    secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
+                     creates=question.verb == "create")
+    if collection is not None and row is not None:
+        secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
+    users = call.services.collections["users"]
+    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
+        secret.add("role")
+    refuse_to_tell_fields(secret)
 
 
 def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:

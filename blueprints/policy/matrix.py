@@ -13,12 +13,12 @@ from typing import Any
 from marshmallow import fields
 from marshmallow.validate import Range
 
-from blueprints.policy.names import USERS
 from blueprints.policy.persons import Shown, Who, named_person, shown_persons
-from blueprints.policy.untold import mentions, told_persons, untold_ids, withheld
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
+from gatepost.collections.names import USERS
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.parameters import ListParameter, Number
+from gatepost.rules.untold import mentions, told_persons, untold_ids, withheld
 from models.tables.user import User
 from policies import Policy
 from policies.evaluation.grants import ALWAYS_WORD, Grant, Part

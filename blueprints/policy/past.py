@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gatepost.collections.names import USERS, Names
 from gatepost.http.writing.writable import Writable
 from models.tables import policy_version
 from models.tables.audit import Audit
@@ -14,8 +15,6 @@ from policies.explaining.explanation import MARK, Step
 from policies.loading.loader import from_files
 from policies.questions.judged import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
-
-from .names import USERS, Names
 
 _MOST_LINES = 5  # that did not hold
 _OTHERWISE = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gatepost.collections.names import USERS, title
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.call import Call
@@ -13,8 +14,6 @@ from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import Line
 from models.base import Rows, is_id, with_read_id
 from models.tables.user import User
-
-from .names import USERS, title
 
 
 @dataclass(frozen=True, slots=True)

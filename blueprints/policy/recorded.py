@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.policy.names import Names, shown_to
 from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
-from blueprints.policy.untold import told_persons, withheld
 from gatepost import Call, Collection, Message, Problem, Routes, StrictSchema, Time
+from gatepost.collections.names import Names, shown_to
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.request.audit import note_look
+from gatepost.rules.untold import told_persons, withheld
 from models.tables.audit import Audit, of_tenant
 from policies import Policy
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN

@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from marshmallow import fields
 
-from blueprints.policy.untold import mentions, untold_ids, withheld
 from gatepost import Call, Fault, Int, Line, Message, Problem, Routes, StrictSchema, later
 from gatepost.collections.registry import Registry
 from gatepost.http.request.access import Access
 from gatepost.http.request.audit import origin_of
 from gatepost.http.request.identity import as_of_now
 from gatepost.rules.change import Candidate, Changing, Overtaken
+from gatepost.rules.untold import mentions, untold_ids, withheld
 from models.base import DAY
 from models.tables.node import alive, places
 from models.tables.policy_version import HTTP

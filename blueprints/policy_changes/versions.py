@@ -10,12 +10,12 @@ from typing import Any
 
 from marshmallow import fields
 
-from blueprints.policy.untold import mentions, untold_ids, withheld
 from gatepost import Call, Routes, StrictSchema, Time
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import Narrowing
+from gatepost.rules.untold import mentions, untold_ids, withheld
 from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 

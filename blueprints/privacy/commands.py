@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.privacy import erasing, exporting, repeating
-from blueprints.privacy.erasing import STAYS, CannotErase, Found
+from blueprints.privacy import exporting
+from gatepost.collections import erasing, repeating
+from gatepost.collections.erasing import STAYS, CannotErase, Found
+from gatepost.commands import policy_files
 from gatepost.commands.context import registry, show_path
 from gatepost.commands.instance import Instance, open_instance, record
 from gatepost.commands.printing import echo
@@ -118,7 +119,7 @@ def _show(found: list[Found], person: User, heir: User | None) -> None:
 def _show_lines(id: str) -> None:
     """The lines of the policy that name the user: they are the administrator's."""
     places = []
-    for file in sorted(folders.of_instance().glob("*.csv")):
+    for file in sorted(policy_files.of_instance().glob("*.csv")):
         try:
             text = read_bytes(file, LARGEST_SNAPSHOT).decode(errors="replace")
         except Unreadable:

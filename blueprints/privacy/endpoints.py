@@ -9,6 +9,7 @@ from typing import Any, cast
 from flask import Response
 
 from gatepost import Call, Routes, Rows
+from gatepost.collections.erasing import Collections
 from gatepost.http.reading import long_answers
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request import audit
@@ -16,7 +17,6 @@ from gatepost.http.schemas import file_formats
 from models.tables.user import User
 
 from . import exporting
-from .erasing import Collections
 
 routes = Routes("profile_export", "One's own data.")
 

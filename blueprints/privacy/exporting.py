@@ -11,6 +11,7 @@ from typing import Any
 
 import peewee as pw
 
+from gatepost.collections.erasing import Collections
 from gatepost.http.reading.readable import Readable
 from models.engine.database import Database
 from models.records.table import Table
@@ -21,8 +22,6 @@ from models.tables.idempotency import IdempotencyKey
 from models.tables.job_chunk import JobChunk
 from models.tables.share import Share
 from models.tables.user import User
-
-from .erasing import Collections
 
 Line = Mapping[str, Any]
 Hidden = Callable[[Readable, Mapping[str, Any]], Collection[str]]

@@ -22,7 +22,7 @@ from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
 from gatepost.features import Installation
 from gatepost.health import checks
-from gatepost.health.checks import Found, State
+from gatepost.health.found import Found, State
 from gatepost.http.operations import program
 from gatepost.http.operations.pulse import Pulse
 from gatepost.http.security.keys import Keys

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
+from gatepost.health.found import Found, State
 from gatepost.http.operations.addresses import UnreadableAddresses
 from gatepost.http.operations.pulse import PATIENCE, Beat
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
@@ -30,24 +29,6 @@ BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and to
 BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
 LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
 REFUSED = 10.0  # seconds for which a write that has failed a client is told
-
-
-class State(StrEnum):
-    """How a thing is: as it should be, worth a look, or in the way of the service."""
-
-    OK = "ok"
-    DEGRADED = "degraded"
-    DOWN = "down"
-
-
-class Found(NamedTuple):
-    """What a check has found; the detail is a sentence for the operator, which also says what to do."""
-
-    state: State
-    detail: str
-
-
-UNKNOWN = Found(State.DOWN, "this cannot be told now")
 
 
 def worst(states: Iterable[State]) -> State:

@@ -23,7 +23,7 @@ from settings import LiveSettings
 
 from ..features import Features, Installation
 from . import checks
-from .checks import State
+from .found import State
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -435,7 +435,7 @@ def test_nobody_is_erased_who_must_stay_or_for_an_heir_who_cannot_be_one(instanc
 
 @pytest.mark.parametrize("step", ["erase_rows", "clean_up"])
 def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, request, monkeypatch, step):
-    from blueprints.privacy import erasing
+    from gatepost.collections import erasing
 
     class Killed(BaseException):
         pass

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprints.policy.commands import folders
 from gatepost.collections.plugins import entry_points
+from gatepost.commands import policy_files
 from gatepost.commands.plugin.names import Names
 from gatepost.commands.plugin.scaffold import files
 from tests.running import Instance, just_started
@@ -51,7 +51,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     site = tmp_path / "site"
     made: list[str] = []
     monkeypatch.syspath_prepend(site)
-    folders.registry.cache_clear()  # a command looks once for all that is installed
+    policy_files.registry.cache_clear()  # a command looks once for all that is installed
 
     def write(name: str, points: str = "", **texts: str | None) -> Path:
         names = Names.of(name)
@@ -73,7 +73,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         return site / names.package
 
     yield write
-    folders.registry.cache_clear()
+    policy_files.registry.cache_clear()
     for module in [module for module in sys.modules if module.partition(".")[0] in made]:
         del sys.modules[module]
 

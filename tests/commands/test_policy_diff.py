@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.policy.commands.output import compared
 from blueprints.policy_changes.row_changes import NOTHING as NO_ROW
 from gatepost.commands import printing
+from gatepost.commands.policy_output import compared
 from policies import SHIPPED, load
 from policies.comparison.compare import Comparison
 from policies.questions.changes import NOTHING

@@ -15,8 +15,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprints.policy.commands import cases, folders
+from blueprints.policy.commands import cases
 from blueprints.policy.commands.group import policy
+from gatepost.commands import policy_files
 from policies import SHIPPED
 from policies.loading import first_release
 from tests.policies.editing import add_line, remove_line, shipped_copy
@@ -37,7 +38,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     shipped = SimpleNamespace(vocabulary=VOCABULARY, plugin_policies={}, collections={}, by_resource={},
                               required_policies=sorted(first_release.FILES))
-    monkeypatch.setattr(folders, "registry", lambda: shipped)
+    monkeypatch.setattr(policy_files, "registry", lambda: shipped)
     return shipped_copy(tmp_path / "instance" / "policies")
 
 

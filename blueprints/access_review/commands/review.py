@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import counted
+from gatepost.commands import policy_files
 from gatepost.commands.instance import open_instance
+from gatepost.commands.policy_output import counted
 from gatepost.commands.printing import echo
 from gatepost.commands.private_file import overwrite_option, private_file
 from gatepost.http.schemas.file_formats import CSV, write
@@ -36,7 +36,7 @@ def review_command(file: Path, overwrite: bool) -> None:
     \b
     Example: gatepost policy review --csv review.csv
     """
-    held = Holdings(folders.served())
+    held = Holdings(policy_files.served())
     with open_instance(), private_file(file, overwrite=overwrite) as written:
         review = _Review(held)
         for chunk in write(CSV, COLUMNS, review.rows()):

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, print_json
+from gatepost.commands import policy_files
 from gatepost.commands.instance import open_instance
+from gatepost.commands.policy_output import AS_JSON, print_json
 from gatepost.commands.printing import echo_lines
 from models.base import DAY, later, now
 from models.tables.audit import told_since
@@ -33,7 +33,7 @@ def unused_command(days: int, as_json: bool) -> None:
     \b
     Example: gatepost policy unused --days 90
     """
-    policy, since = folders.served(), later(-days * DAY)
+    policy, since = policy_files.served(), later(-days * DAY)
     with open_instance():
         counts = {key: used.times for key, used in used_since(since[:10]).items()}
         spans = [Span(*counted) for counted in counted_since(since)]

@@ -10,11 +10,11 @@ import click
 
 from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
 from blueprints.policy.circumstances import fixed
-from blueprints.policy.commands import folders
 from blueprints.policy.commands.explain import circumstances, find_object
-from blueprints.policy.commands.output import AS_JSON, print_json
+from gatepost.commands import policy_files
 from gatepost.commands.context import TENANT
 from gatepost.commands.instance import Instance, open_instance
+from gatepost.commands.policy_output import AS_JSON, print_json
 from gatepost.commands.printing import echo
 from gatepost.http.request.meant import meant
 from models.lists import paging
@@ -56,14 +56,14 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
     \b
     Example: gatepost policy who order.delete
     """
-    policy = folders.served(directory, whole=directory is None)
-    folders.refuse_unknown(permission, policy)
+    policy = policy_files.served(directory, whole=directory is None)
+    policy_files.refuse_unknown(permission, policy)
     asked = circumstances({"at": at, "ip": ip, "device": device, "method": method})
     with open_instance() as instance:
         home = instance.tenant(tenant)
-        collection = folders.registry().by_resource.get(permission.partition(".")[0])
+        collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
-        requests = meant(folders.registry().by_permission.get(permission, ()), permission, collection,
+        requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                          about_row=row is not None, method=method)
         known = fixed(asked, instance.settings.zone)
         tenant_id = home.id if row is None else row.tenant_id

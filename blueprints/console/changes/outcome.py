@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blueprints.policy.names import USERS, Names, shown_to
 from gatepost import Call
+from gatepost.collections.names import USERS, Names, shown_to
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"
 _KINDS = {"+": MORE, "-": LESS, "~": OTHER, "?": UNDECIDED}

@@ -11,8 +11,8 @@ from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
 from werkzeug.datastructures import MultiDict
 
-from blueprints.policy.names import TITLES
 from gatepost import Call, Collection, Email, Line, Message, NewPassword, Problem, Reference, Text, Time
+from gatepost.collections.names import TITLES
 from gatepost.http.credentials.step_up import CurrentPassword
 from gatepost.http.writing.sharing import Grantee
 from models.records.columns import RoleField

@@ -13,8 +13,8 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import MultiDict
 
-from blueprints.policy.names import Names, shown_to
 from gatepost import Call, Collection, Endpoint, Problem, Reference
+from gatepost.collections.names import Names, shown_to
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.credentials.step_up import CurrentPassword
 from gatepost.http.writing.sharing import Grantee

@@ -7,9 +7,9 @@ from typing import Any
 
 from flask import Response
 
-from blueprints.policy.names import title
 from gatepost import Call, Collection, Endpoint, Problem
 from gatepost.collections.asking import ask, asked
+from gatepost.collections.names import title
 from gatepost.http.credentials.console_sessions import member
 
 from ..frame import page, routes, show, texts

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, DIRECTORY, counted, show
+from gatepost.commands import policy_files
 from gatepost.commands.context import show_path
+from gatepost.commands.policy_output import AS_JSON, DIRECTORY, counted, show
 from gatepost.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
 from policies.cases.case_run import Coverage, Report, run
@@ -76,7 +76,7 @@ class Trial:
     @property
     def summary(self) -> str:
         report = self.report
-        cases = f"{folders.SHIPPED_WORD}/{self.path.name}" if self.shipped else show_path(self.path)
+        cases = f"{policy_files.SHIPPED_WORD}/{self.path.name}" if self.shipped else show_path(self.path)
         return ", ".join((f"{counted(len(report.suite.cases), 'case')} of {cases}",
                           counted(report.asked, "question"), counted(len(report.failures), "wrong answer"),
                           self.figure))
@@ -102,7 +102,7 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
         raise click.UsageError(f"Write {_COVERAGE}={directory}; what follows a blank is DIR.")
     if junit is not None:
         _require_report(junit)
-    trial = _tried(folders.folder(directory), floor)
+    trial = _tried(policy_files.folder(directory), floor)
     if junit is not None:
         _write_report(junit, trial)
     report = trial.report
@@ -120,10 +120,10 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
 
 def _tried(folder: Path, floor: int | None) -> Trial:
     """Raises ClickException where the rules or the cases cannot be used."""
-    policy = folders.policy_in(folder, whole=True)
+    policy = policy_files.policy_in(folder, whole=True)
     # A link that leads nowhere is there, too: cases of one's own that cannot be read are not replaced by others.
     path = folder / CASES_FILE if os.path.lexists(folder / CASES_FILE) else SHIPPED / CASES_FILE
-    suite, coverage = folders.suite(path, policy), Coverage(policy)
+    suite, coverage = policy_files.suite(path, policy), Coverage(policy)
     return Trial(folder, path, policy, run(policy, suite, coverage), coverage, floor)
 
 
@@ -135,7 +135,7 @@ def _advice(trial: Trial, *, own: bool) -> Iterator[str]:
     adopt = "gatepost policy adopt tests" if own else shlex.join(("cp", str(trial.path), target))
     yield f"Where a difference is meant, make the cases your own ({adopt}), and change the case in {target}."
     wrong = {failure.question.permission for failure in trial.report.failures}
-    if own and (new := sorted(wrong.intersection(additions(trial.policy, folders.shipped_policy()).permissions))):
+    if own and (new := sorted(wrong.intersection(additions(trial.policy, policy_files.shipped_policy()).permissions))):
         yield f"These came with an upgrade: {', '.join(new)}. Add the shipped lines: gatepost policy adopt --new"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, counted, finish
 from blueprints.policy.commands.ungranted import ungranted
+from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.policy_output import AS_JSON, counted, finish
 from policies import Finding, Policy, PolicyError, load
 from policies.cases.case_file import failures
 from policies.lint.warnings import warnings
@@ -34,25 +34,25 @@ def check(place: Path | None, strict: bool, as_json: bool) -> None:
     Example: gatepost policy check trial
     """
     file = place if place is not None and place.is_file() else None
-    folder, base = folders.around(file) if file else (folders.folder(place),) * 2
+    folder, base = policy_files.around(file) if file else (policy_files.folder(place),) * 2
     version, findings, summary = None, list[Finding](), ""
     try:
-        found = load(folder, folders.registry().vocabulary, plugins=folders.plugins(base),
-                     required=folders.required(base))
+        found = load(folder, policy_files.registry().vocabulary, plugins=policy_files.plugins(base),
+                     required=policy_files.required(base))
     except PolicyError as error:
         findings = _about(file, [*error.findings, *unread(folder)], base)
     else:
         version = found.version
         # What a service asks before it starts on the rules: it refuses them where the two differ.
         findings = [*warnings(found), *unread(folder), *sampled(found, seconds=SAMPLE),
-                    *ungranted(folders.registry(), found)]
+                    *ungranted(policy_files.registry(), found)]
         if os.path.lexists(folder / CASES_FILE):
             findings += failures(found, folder / CASES_FILE, load_settings().zone)
-        findings = _about(file, [*findings, *folders.gone(folder, found)], base)
+        findings = _about(file, [*findings, *policy_files.gone(folder, found)], base)
         warned = sum(one.severity == "warning" for one in findings)
         numbers = [(len(found.rules), "rule"), (len(found.scopes), "scope line"), (warned, "warning")]
         summary = ", ".join([*(counted(*one) for one in numbers), *_left_out(found), f"version {version}"])
-    findings += [] if file else folders.without_effect(place and folder)
+    findings += [] if file else policy_files.without_effect(place and folder)
     finish(findings, {"policy_version": version}, as_json, summary,
            failing=("error", "warning") if strict else ("error",))
 

@@ -16,14 +16,14 @@ from flask import Flask, Request
 from marshmallow import ValidationError
 
 from blueprints.policy.circumstances import CircumstancesSchema, environment
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON
 from blueprints.policy.commands.past import any_row, past
-from blueprints.policy.names import Names
 from blueprints.policy.predicted import EXPECTED, Prediction, Question, predict
 from gatepost.collections.collection import Collection
+from gatepost.collections.names import Names
+from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings
 from gatepost.commands.instance import AppFactory, app_for
+from gatepost.commands.policy_output import AS_JSON
 from gatepost.commands.printing import echo, echo_json
 from gatepost.http.request.access import Access
 from gatepost.http.request.call import Call
@@ -169,14 +169,14 @@ def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Pred
 
 def _prediction(ground: Ground, asked: Asked) -> Prediction:
     policy, permission = ground.policy, asked.permission
-    folders.refuse_unknown(permission, policy)
+    policy_files.refuse_unknown(permission, policy)
     user, principal = find_principal(ground, asked.who)
-    collection = folders.registry().by_resource.get(permission.partition(".")[0])
+    collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
     row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
-    requests = meant(folders.registry().by_permission.get(permission, ()), permission, collection,
+    requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=asked.circumstances.get("method"))
     access = Access(policy, principal, environment(asked.circumstances, requests.methods[0], load_settings().zone))
     names = Names(any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None
@@ -230,7 +230,7 @@ def _first(problem: Any) -> str:
 
 @contextmanager
 def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) -> Iterator[Ground]:
-    policy = folders.served(directory, whole=directory is None)
+    policy = policy_files.served(directory, whole=directory is None)
     if not needs_rows:
         yield Ground(policy, None)
         return

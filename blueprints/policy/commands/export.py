@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, DIRECTORY, Unusable, print_json
+from gatepost.commands import policy_files
 from gatepost.commands.context import show_path
+from gatepost.commands.policy_output import AS_JSON, DIRECTORY, Unusable, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.commands.private_file import overwrite_option, private_file
 from policies import PolicyError
@@ -30,9 +30,9 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
     \b
     Example: gatepost policy export --to casbin
     """
-    folder = folders.folder(directory)
+    folder = policy_files.folder(directory)
     try:
-        found = export(folder, folders.plugins(folder), folders.registry().vocabulary.functions.values())
+        found = export(folder, policy_files.plugins(folder), policy_files.registry().vocabulary.functions.values())
     except PolicyError as error:
         raise Unusable(folder, error) from None
     if target is not None:

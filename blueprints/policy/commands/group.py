@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from blueprints.policy.commands.output import show_error
 from gatepost.commands.lazy import Lazy
+from gatepost.commands.policy_output import show_error
 from gatepost.commands.printing import Group
 from policies.evaluation.compiled import FunctionFailed
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, DIRECTORY, print_json
+from gatepost.commands import policy_files
 from gatepost.commands.context import show_path
+from gatepost.commands.policy_output import AS_JSON, DIRECTORY, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.commands.private_file import overwrite_option, private_file
 from policies.tools.matrix import as_text, matrix
@@ -43,7 +43,7 @@ def matrix_command(
     to_output = str(html) == "-"
     if to_output and as_json:
         raise click.UsageError("--json and --html - both write to standard output.")
-    found = folders.served(directory, whole=True)
+    found = policy_files.served(directory, whole=True)
     for role in roles:
         _refuse_unknown("role", role, found.roles.names)
     for name in resources:

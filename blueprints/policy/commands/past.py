@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.names import Names
 from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
+from gatepost.collections.names import Names
+from gatepost.commands import policy_files
 from gatepost.commands.instance import open_instance
 from models.base import Rows, read_id
 from models.tables.audit import Audit, of_all
@@ -26,7 +26,7 @@ def past(id: str) -> list[Past]:
         row = None if known is None else of_all().where(Audit.id == known).first()
         if row is None:
             raise click.ClickException(f"The audit trail has no row {id}.")
-        told = recorded(row, folders.registry().vocabulary)
+        told = recorded(row, policy_files.registry().vocabulary)
         if not told:
             raise click.ClickException(f"Row {id} ({row.resource}.{row.action}, {row.result}"
                                        f"{f', {row.reason}' if row.reason else ''}) was no decision of the policy.")
@@ -34,16 +34,16 @@ def past(id: str) -> list[Past]:
             policy = _of_then(row.policy_version)
         except NotKept as reason:
             raise click.ClickException(str(reason)) from None
-        names, collection = Names(any_row(row.tenant_id)), folders.registry().by_resource.get(row.resource)
+        names, collection = Names(any_row(row.tenant_id)), policy_files.registry().by_resource.get(row.resource)
         return [explained(policy, decision, row.rule, names, collection) for decision in told]
 
 
 def _of_then(version: str | None) -> Policy:
     """The policy of that version, from the ledger, or that of the instance if it is still the same. Raises `NotKept`.
     """
-    found = rules_of(version, folders.registry().vocabulary)
+    found = rules_of(version, policy_files.registry().vocabulary)
     if found is None:
-        found = folders.served(whole=True)
+        found = policy_files.served(whole=True)
         if version != found.version:
             raise gone(version)
     return found
@@ -52,7 +52,7 @@ def _of_then(version: str | None) -> Policy:
 def any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
     """What finds a row of that tenant by the plural name of its collection and its id, whoever may view it."""
     def find(name: str, id: str) -> Mapping[str, Any] | None:
-        row = Rows(folders.registry().collections[name].model, tenant_id).find(id)
+        row = Rows(policy_files.registry().collections[name].model, tenant_id).find(id)
         return None if row is None else cast(Mapping[str, Any], row.__data__)
 
     return find

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, Unusable, compared, counted, print_json
 from blueprints.policy_changes.commands.changing import add_to_database
+from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
+from gatepost.commands.policy_output import AS_JSON, Unusable, compared, counted, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.features import Installation
 from policies import Policy, PolicyError
@@ -47,15 +47,15 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
     if new and as_json and not yes:
         raise click.UsageError("With --json nobody is asked: say --yes as well.")
     if name is None:
-        _adopt_new(folders.folder(), ask=not yes, as_json=as_json)
+        _adopt_new(policy_files.folder(), ask=not yes, as_json=as_json)
     else:
-        _adopt_file(folders.folder(), name, as_json=as_json)
+        _adopt_file(policy_files.folder(), name, as_json=as_json)
 
 
 def news(_: Installation) -> Iterator[str]:
     """What `gatepost migrate` says of the instance's policy: new permissions, and shipped lines that give less now."""
     try:
-        mine, shipped = folders.policy_in(folders.folder()), folders.shipped_policy()
+        mine, shipped = policy_files.policy_in(policy_files.folder()), policy_files.shipped_policy()
     except click.ClickException:
         yield "The policy files cannot be used. See: gatepost policy check"
         return
@@ -68,7 +68,7 @@ def news(_: Installation) -> Iterator[str]:
 
 
 def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
-    sources = {**folders.registry().plugin_policies, **folders.shipped()}
+    sources = {**policy_files.registry().plugin_policies, **policy_files.shipped()}
     files = (f"{name}{suffix}" for suffix in ("", ".csv", ".conf", ".yaml"))
     source = next((sources[file] for file in files if file in sources), None)
     if source is None:
@@ -105,7 +105,7 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
 
 def _require_kept(folder: Path, source: Path, content: bytes) -> None:
     """Raises a sentence with each line of the instance that breaks one of these invariants."""
-    mine = folders.policy_in(folder)
+    mine = policy_files.policy_in(folder)
     try:
         from_files({**mine.files, source.name: content}, mine.vocabulary)
     except PolicyError as error:
@@ -118,8 +118,8 @@ def _require_kept(folder: Path, source: Path, content: bytes) -> None:
 def _say_of_cases(folder: Path, target: Path) -> None:
     echo(f"{show_path(target)} is adopted. A running service asks these cases before it takes over changed rules.")
     try:
-        policy = folders.policy_in(folder, whole=True)
-        wrong = len(run(policy, folders.suite(target, policy)).failures)
+        policy = policy_files.policy_in(folder, whole=True)
+        wrong = len(run(policy, policy_files.suite(target, policy)).failures)
     except Unusable:
         echo("They cannot be asked now. See: gatepost policy check")
         return
@@ -129,7 +129,7 @@ def _say_of_cases(folder: Path, target: Path) -> None:
 
 
 def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
-    mine, shipped = folders.policy_in(folder, whole=True), folders.shipped_policy()
+    mine, shipped = policy_files.policy_in(folder, whole=True), policy_files.shipped_policy()
     sentences = list(narrowed(mine, shipped))
     for sentence in sentences if not as_json else ():
         echo(sentence)
@@ -164,7 +164,7 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     if ask:
         click.confirm("Write these files?", abort=True)
     _write(folder, mine, files)
-    place = "the database" if folders.is_stored(folder) else show_path(folder)
+    place = "the database" if policy_files.is_stored(folder) else show_path(folder)
     echo(f"Written in {place}: {', '.join(files)}.")
 
 
@@ -174,7 +174,7 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     path = folder / CASES_FILE
     if not os.path.lexists(path):
         return
-    cases = folders.suite(path, mine)
+    cases = policy_files.suite(path, mine)
     known = {failure.asked for failure in run(mine, cases).failures}
     if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.asked not in known]:
         listed = "\n".join(broken)

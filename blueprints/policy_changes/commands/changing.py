@@ -10,11 +10,11 @@ from typing import cast
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import Unusable, compared
 from blueprints.policy_changes.commands.history import VERSION, find
+from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import open_instance
+from gatepost.commands.policy_output import Unusable, compared
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.rules.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
@@ -49,7 +49,7 @@ def apply_command(directory: Path, note: str | None, yes: bool) -> None:
     \b
     Example: gatepost policy apply trial --note "as agreed"
     """
-    source = folders.folder(directory)
+    source = policy_files.folder(directory)
     try:
         files = files_in(source)
     except PolicyError as broken:
@@ -71,10 +71,10 @@ def revert_command(version: str, note: str | None, yes: bool) -> None:
     Example: gatepost policy revert 0a1b2c3d --note "nobody could publish"
     """
     def before(changing: Changing) -> Candidate:
-        if version == folders.SHIPPED_WORD:
-            shipped = folders.policy_in(SHIPPED)
+        if version == policy_files.SHIPPED_WORD:
+            shipped = policy_files.policy_in(SHIPPED)
             return changing.instead({name: text for name, text in shipped.files.items()
-                                     if name not in folders.registry().plugin_policies})
+                                     if name not in policy_files.registry().plugin_policies})
         row = find(version)
         return changing.instead({name: text.encode() for name, text in row.files.items() if name not in row.packaged})
 
@@ -96,7 +96,7 @@ def accept_command(note: str | None, yes: bool) -> None:
     if load_settings().policy_source == DATABASE:
         raise click.ClickException("The rules are in the database (policy_source): a file that is gone from the folder "
                                    "has no effect. To take rules out, leave them out of DIR: gatepost policy apply DIR")
-    required = folders.registry().required_policies
+    required = policy_files.registry().required_policies
     _change(lambda changing: changing.candidate({}, absent=required), ACCEPT, note, yes, load_settings().policies)
 
 
@@ -104,7 +104,7 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
             keeps_cases: bool = False) -> None:
     """Put a candidate in force. `source` is what its rules come from; `keeps_cases`: the present cases are asked."""
     # What a candidate in the database is made of, only the database says.
-    place = folders.folder() if load_settings().policy_source == FILES else load_settings().policies
+    place = policy_files.folder() if load_settings().policy_source == FILES else load_settings().policies
     with changes() as changing:
         stray = isinstance(changing, InFiles) and changing.is_stray
         if stray and cause != ACCEPT:
@@ -168,7 +168,7 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
     files = changing.in_force()
     try:
         if files is None:
-            return folders.policy_in(place, closing=True)
+            return policy_files.policy_in(place, closing=True)
         return from_files(files, candidate.vocabulary, closing=True)
     except (PolicyError, Unusable):
         # Of another age, or broken: what changes cannot be told.
@@ -182,4 +182,4 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
 def changes() -> Iterator[Changing]:
     """What puts policies in force for the instance."""
     with open_instance() as instance:
-        yield Changing.of(instance.settings, folders.registry(), instance.database, instance.tenant().id)
+        yield Changing.of(instance.settings, policy_files.registry(), instance.database, instance.tenant().id)

@@ -8,12 +8,12 @@ from datetime import datetime
 
 import click
 
-from blueprints.policy.commands import folders
-from blueprints.policy.commands.output import AS_JSON, compared, print_json
 from blueprints.policy_changes.live_rows import compare_rows
 from blueprints.policy_changes.live_scope import Scope
 from blueprints.policy_changes.row_changes import RowChanges
+from gatepost.commands import policy_files
 from gatepost.commands.instance import open_instance
+from gatepost.commands.policy_output import AS_JSON, compared, print_json
 from gatepost.commands.printing import echo_lines
 from models.records.times import DAY, later
 from models.tables.audit import told_since
@@ -61,9 +61,9 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
     *first, last = places
     if len(first) > 1:
         raise click.UsageError("Name one folder, or two.")
-    new = folders.named(last)
-    before = folders.policy_in(folders.named(first[0])) if first else folders.served()
-    after = folders.policy_in(new)
+    new = policy_files.named(last)
+    before = policy_files.policy_in(policy_files.named(first[0])) if first else policy_files.served()
+    after = policy_files.policy_in(new)
     found = compared(before, after, _roles_of(before, after) if instance else None)
     data, lines, flips = found.as_json(), list(found.as_lines()), False
     if since is not None:
@@ -105,5 +105,5 @@ def _roles_of(*policies: Policy) -> dict[str, str]:
 def _rows_of(before: Policy, after: Policy) -> RowChanges:
     """What the change does to the rows of all tenants. Raises ClickException without a database."""
     with open_instance() as found:
-        return compare_rows(found.database, folders.registry().collections.values(), before, after,
+        return compare_rows(found.database, policy_files.registry().collections.values(), before, after,
                             Scope(found.tenant().id), datetime.now(found.settings.zone))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from blueprints.policy.commands.output import AS_JSON, print_json
 from gatepost.commands.instance import open_instance
+from gatepost.commands.policy_output import AS_JSON, print_json
 from gatepost.commands.printing import echo, echo_lines
 from models.tables import policy_version
 from models.tables.policy_version import SHORTEST, PolicyVersion

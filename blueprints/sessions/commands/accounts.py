@@ -9,7 +9,7 @@ from typing import TextIO
 
 import click
 
-from blueprints.policy.commands import folders
+from gatepost.commands import policy_files
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.context import TENANT, address, password_file
 from gatepost.commands.instance import (
@@ -195,7 +195,7 @@ def list_tenants() -> None:
 
 def _require_role(role: str) -> None:
     """Raises BadParameter for what is no role of the instance's policy, whatever else is wrong with its files."""
-    known = [name for name in declared(read_files(folders.of_instance(), {}, [])) if name != GUEST]
+    known = [name for name in declared(read_files(policy_files.of_instance(), {}, [])) if name != GUEST]
     if role not in known:
         near = did_you_mean(role, known) or "."
         raise click.BadParameter(f"there is no role {role!r}{near} Roles: {', '.join(known)}", param_hint="'--role'")

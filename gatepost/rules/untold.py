@@ -19,26 +19,11 @@ from models.base import Rows, is_id
 from models.tables import share
 from models.tables.user import User
 
-from .predicted import Prediction
-
 _ID = re.compile(r"(user:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
 _LENGTH = 36  # characters of an id
 _BATCH = 500  # persons in one statement: rules may name more than a database takes at once
 _WITHHELD = "…"  # in the place of an id
 T = TypeVar("T")
-
-
-def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
-    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
-    question, row = found.question, None if found.question.row is None else found.question.row.__data__
-    secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
-                     creates=question.verb == "create")
-    if collection is not None and row is not None:
-        secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
-    users = call.services.collections["users"]
-    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
-        secret.add("role")
-    refuse_to_tell_fields(secret)
 
 
 def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict[str, Any] | None,
@@ -103,6 +88,18 @@ def withheld(call: Call, answer: T) -> T:
     """An answer about the rules, with `…` in the place of each id that the caller may not see (`untold_ids`)."""
     ids = untold_ids(call, _texts(answer))
     return cast(T, _without(answer, ids)) if ids else answer
+
+
+def trouble(call: Call) -> str | None:
+    """Why the policy in force may not be what the files say (`Watcher.trouble`), as the caller may be told it."""
+    status = call.services.policy.status
+    if status.error is None:
+        return call.services.policy.trouble
+    told = told_persons(call, (finding.person for finding in status.findings))
+    lines = [str(finding) for finding in status.findings if finding.person in told]
+    if hidden := len(status.findings) - len(lines):
+        lines.append(f"{hidden} findings about persons of other tenants are left out")
+    return withheld(call, "\n".join(lines))
 
 
 def _texts(answer: Any) -> Iterator[str]:

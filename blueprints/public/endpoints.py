@@ -18,7 +18,7 @@ from gatepost.http.request.access import Access
 from gatepost.http.request.identity import guest
 from gatepost.http.request.urls import path_of, seen_url, url_of
 
-from .health import AliveSchema
+from ..health.endpoints import AliveSchema
 
 routes = Routes("public", "The service itself: documentation and metrics.")
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprints.policy.commands.output import Unusable
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import database_of, open_instance
 from gatepost.commands.lazy import importing
+from gatepost.commands.policy_output import Unusable
 from gatepost.commands.printing import echo
 from gatepost.features import Installation
 from gatepost.rules.exported import edited, is_policy_file, packaged_of, texts_of, unknown_file

@@ -12,7 +12,9 @@ from marshmallow import fields
 from gatepost import Call, Installation, Routes, StrictSchema
 from gatepost.collections.registry import Registry
 from gatepost.health import checks
-from gatepost.health.checks import UNKNOWN, Found, State, worst
+from gatepost.health.checks import worst
+from gatepost.health.found import UNKNOWN, Found, State
+from gatepost.rules.untold import trouble
 from models.base import now
 from models.engine.errors import RowError
 from models.records.times import elapsed
@@ -20,8 +22,6 @@ from models.tables.backup import ages
 from models.tables.job import backlog
 from models.tables.user import User
 from policies.loading.lost import lost
-
-from .policy.explaining import trouble
 
 routes = Routes("health", "Whether the service works.")
 

@@ -1,0 +1,1 @@
+"""The service about itself: its front page, the OpenAPI documents, the documentation and numbers for Prometheus."""

@@ -1,0 +1,1 @@
+"""How many rows, logins and refusals there are: `/api/admin/stats`."""
