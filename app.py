@@ -41,6 +41,8 @@ from gatepost.http.security.epoch import Epoch
 from gatepost.http.security.keys import Keys
 from gatepost.instance import leftovers
 from gatepost.instance.journal import settle, settle_meanwhile
+from gatepost.instance.presence import EVERY as PRESENT
+from gatepost.instance.presence import Presence
 from gatepost.jobs import transfers
 from gatepost.jobs.hooks import Clock
 from gatepost.jobs.runner import Runner
@@ -196,8 +198,10 @@ def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Wa
             uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
     """The background tasks, in the order in which those that are due are done."""
     lost = LostRoles(policy, lambda: _held_roles(database))
+    presence = Presence(database, live.current.instance, policy, keys)
     return Background(
         BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
+        BackgroundTask("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
         BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
         BackgroundTask("storing uses of what is deprecated", 1, uses.store, last=uses.store),

@@ -1,5 +1,15 @@
-"""Everything that faces outward: the collections, one a module, and the features, one a package.
+"""What the service does: the collections, one a module, and the features, one a folder.
 
-A module here that declares `routes` or collections is found and served, and so is the module `endpoints` of a package.
-They import from `gatepost`, as plugins do, and what that face lacks from its packages.
+A folder declares its feature in its `__init__`, and its endpoints in the module `endpoints`. The framework serves what
+is listed here, in this order, but for what the setting `without` names. All of it imports from `gatepost`, as plugins
+do.
 """
+
+COLLECTIONS = ("users", "products", "orders", "articles", "comments", "categories", "pages", "contact")
+
+FEATURES = (
+    "sessions", "health", "public", "stats", "audit", "jobs", "transfer",
+    "policy", "policy_changes", "access_review", "authzen",
+    "backups", "privacy", "nodes", "activity", "demo",
+    "console",
+)

@@ -4,9 +4,10 @@
 from gatepost import Collection, Line, Owned, OwnedSchema, action
 ```
 
-What stands in `__all__` here and in `gatepost.testing` is promised: from version 1.0 on, semantic versioning counts
-for it, and what is to go warns for a minor version first. Everything else in `blueprints`, `models`, `policies`, `app`
-and `settings` may change with every version. `docs/plugins.md` tells how a plugin is made of it.
+What stands in `__all__` here, in `gatepost.testing` and in `blueprints.console.pages` is promised: from version 1.0 on,
+semantic versioning counts for it, and what is to go warns for a minor version first. Everything else in `blueprints`,
+`models`, `policies`, `app` and `settings` may change with every version. `docs/plugins.md` tells how a plugin is made
+of it.
 
     the app       create_app
     a collection  Collection, Call, Endpoint, action, transition
@@ -18,7 +19,8 @@ and `settings` may change with every version. `docs/plugins.md` tells how a plug
     a condition   Condition, Function
     a job         on, every, Task
     a setting     Setting
-    a feature     Feature; BackgroundTask, Found, Installation, Number, State
+    a feature     Feature; BackgroundTask, Found, Installation, Number, Services, State
+    a page        ask, and what is in blueprints.console.pages
     a command     open_instance, Instance, echo
     a row         Rows, is_id, later, new_id, now
     a migration   ddl, Database
@@ -33,6 +35,7 @@ import gatepost_start  # noqa: F401 - before the imports that it looks after
 
 if TYPE_CHECKING:
     from app import create_app
+    from gatepost.collections.asking import ask
     from gatepost.collections.collection import Collection
     from gatepost.collections.routes import Routes, permission, public
     from gatepost.commands.instance import Instance, open_instance
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
-    from gatepost.http.request.call import Call
+    from gatepost.http.request.call import Call, Services
     from gatepost.http.request.endpoint import Endpoint
     from gatepost.http.schemas.fields import (
         Bool,
@@ -113,6 +116,7 @@ __all__ = [
     "Routes",
     "Rows",
     "RuleInCode",
+    "Services",
     "Setting",
     "Slug",
     "State",
@@ -123,6 +127,7 @@ __all__ = [
     "TimeField",
     "Title",
     "action",
+    "ask",
     "create_app",
     "ddl",
     "echo",
@@ -152,8 +157,9 @@ _PLACES = {
     "gatepost.jobs.task": "Task",
     "gatepost.http.protocol.messages": "Message plural",
     "gatepost.http.protocol.problems": "Fault Problem",
-    "gatepost.http.request.call": "Call",
+    "gatepost.http.request.call": "Call Services",
     "gatepost.http.request.endpoint": "Endpoint",
+    "gatepost.collections.asking": "ask",
     "gatepost.collections.collection": "Collection",
     "gatepost.collections.routes": "Routes permission public",
     "gatepost.http.schemas.fields":

@@ -1,4 +1,4 @@
-"""What a feature does besides its endpoints: background tasks, checks of health, numbers for Prometheus.
+"""What a feature is besides its endpoints: commands, background tasks, checks of health, numbers for Prometheus.
 
 A blueprint, or a plugin, declares one `Feature` at the level of its module:
 
@@ -57,6 +57,13 @@ class Number(NamedTuple):
     value: float
 
 
+class Command(NamedTuple):
+    """A command: where it is, as `package.module:command`, and what a list of commands says of it."""
+
+    target: str
+    help: str
+
+
 class FeatureError(Exception):
     """A feature cannot be used; the sentence names it and says why."""
 
@@ -77,7 +84,13 @@ class Feature:
     """What one blueprint or plugin brings. A function may be named by a text, `package.module:function`, and is then
     imported when it is first called: a command without use for it does not import it.
 
-    name        of the feature, unique
+    name        of the feature, unique; a shipped one is called like its folder
+    needs       the shipped features without which it cannot be served
+    permissions that its endpoints ask for and no other's: without the feature, rules about them have no effect
+    settings    names of Gatepost's settings that only the feature reads
+    commands    by the words that call it after `gatepost`, such as `backup` or `policy who`
+    extends     by the name of another feature: the module with endpoints that are served where both are, such as pages
+                of the console
     make        returns an object that lives as long as the app, given its services: `services.feature(name)`
     background  returns the background tasks of a process that serves, given its services
     departure   returns what sees each answer before it is sent, given the services
@@ -93,6 +106,11 @@ class Feature:
     """
 
     name: str
+    needs: tuple[str, ...] = ()
+    permissions: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    extends: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Services], object] | str | None = None
     background: Callable[[Services], Iterable[BackgroundTask]] | str | None = None
     departure: Callable[[Services], Departure] | str | None = None

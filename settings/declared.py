@@ -79,7 +79,7 @@ class Settings:
                                  "where the rules are: files of the instance, or the database, for several nodes")
     policy_edit: bool = live(False, switch(), "let administrators put a policy in force over HTTP")
     explain_refusals: str = live("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
-    without: tuple[str, ...] = setting((), names(), "shipped collections to leave out, such as comments pages")
+    without: tuple[str, ...] = setting((), names(), "collections and features to leave out, such as comments authzen")
     time_zone: str = live("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
                             "the language of texts when the caller names none")

@@ -23,7 +23,7 @@ HOUSES: Mapping[str, Steps] = {
                       ("credentials",), ("pipeline", "reading"), ("writing",), ("openapi",)),
     "gatepost/collections": ((".",), ("plugins",)),
     "gatepost/servers": ((".",), ("waitress", "granian")),
-    "blueprints/console": ((".",), ("changes", "data"), ("people", "running")),
+    "blueprints/console": ((".",), ("data",), ("people", "running"), ("endpoints",)),
     "models": (("engine",), ("records", "lists"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
@@ -35,8 +35,19 @@ INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules",
          "gatepost/collections", "models", "policies")  # what the face is made of
 TERMINAL = {"gatepost/servers": ("gatepost/commands",)}  # rooms that of their house only these import
 BLUEPRINTS = "blueprints"
-# What of the framework imports a blueprint, and why.
-NOT_YET = {"gatepost/collections/plugins/discovery": "it finds them by their folder"}
+# Which blueprint imports another, and why; what it imports is named in `needs` or `extends`, or cannot be left out.
+BETWEEN: Mapping[tuple[str, str], str] = {
+    ("access_review", "console"): "its pages",
+    ("access_review", "policy"): "circumstances of a question, and its form on the console",
+    ("audit", "console"): "its pages",
+    ("authzen", "access_review"): "a search for subjects is a search for holders",
+    ("authzen", "policy"): "circumstances and new rows of a question",
+    ("console", "sessions"): "its login is a login of the API",
+    ("policy", "console"): "its pages",
+    ("policy_changes", "console"): "its pages",
+    ("public", "health"): "the answer of /api/ping",
+    ("sessions", "users"): "who registers becomes a row of users",
+}
 NO_ROOMS = ("models/migrations",)  # one file a migration
 
 
@@ -170,10 +181,21 @@ def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
 
 
 def of_blueprints(found: Iterable[Import]) -> list[str]:
-    """Imports of a blueprint by the framework, but for those that may not go yet."""
-    return [str(one) for one in found
-            if one.source.startswith("gatepost") and not one.source.startswith("gatepost_start/")
-            and (one.target == BLUEPRINTS or one.target.startswith(f"{BLUEPRINTS}/")) and one.source not in NOT_YET]
+    """Imports of a blueprint by the framework, or by what is below it."""
+    return [str(one) for one in found if _blueprint(one.source) is None and one.target != one.source
+            and (one.target == BLUEPRINTS or one.target.startswith(f"{BLUEPRINTS}/"))]
+
+
+def between(found: Iterable[Import]) -> set[tuple[str, str]]:
+    """Which blueprint imports which other."""
+    pairs = {(_blueprint(one.source), _blueprint(one.target)) for one in found}
+    return {(source, target) for source, target in pairs if source and target and source != target}
+
+
+def _blueprint(module: str) -> str | None:
+    """The blueprint to which a module belongs; None: to none."""
+    house, _, inner = module.partition("/")
+    return inner.partition("/")[0] or None if house == BLUEPRINTS else None
 
 
 def through_the_face(found: Iterable[Import]) -> list[str]:

@@ -63,7 +63,7 @@ def test_its_permissions_are_no_words(serve):
     assert not [name for name in user if name.startswith("comment.")] and "article.create" in user
     assert "comment.view" not in services.registry.vocabulary.by_permission
     assert "read:comments" not in services.policy.current.scope_names
-    assert "comments" in registry().collections, "an export and an erasure of a person still see the rows"
+    assert "comments" in registry(whole=True).collections, "an export and an erasure of a person still see the rows"
     assert services.registry.migrations == discover().migrations
 
 
@@ -84,9 +84,10 @@ def test_what_the_api_tells_of_the_rules_does_not_know_it(serve):
 
 
 @pytest.mark.parametrize(("names", "sentence"), [
-    (["comnts"], "^without: there is no shipped collection 'comnts'; did you mean comments?"),
-    (["users"], "^without: users cannot be left out, because Gatepost itself needs them"),
-    (["jobs"], "^without: jobs cannot be left out"),
+    (["comnts"], "^without: there is no shipped collection or feature 'comnts'; did you mean comments?"),
+    (["users"], "^without: users cannot be left out, because Gatepost itself needs it"),
+    (["sessions"], "^without: sessions cannot be left out"),
+    (["policy"], "^without: policy cannot be left out, because policy_changes needs it; leave out both"),
     (["articles"],
      r"^without: articles cannot be left out, because comments refer to them \(article_id\); leave out both"),
     (["products"], r"^without: products .* because orders refer to them \(items.product_id\)"),
@@ -98,7 +99,7 @@ def test_what_others_need_is_not_left_out(names, sentence):
 
 
 @pytest.mark.parametrize(("names", "sentence"), [
-    ("articles", "articles cannot be left out"), ("article", "there is no shipped collection 'article'")])
+    ("articles", "articles cannot be left out"), ("article", "there is no shipped collection or feature 'article'")])
 def test_init_makes_no_instance_that_could_not_be_served(tmp_path, names, sentence):
     refused = Instance(tmp_path / "instance", {"GATEPOST_WITHOUT": names}).run("init")
     assert refused.returncode == 1 and f"Error: without: {sentence}" in refused.stderr

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.collections.plugins.leaving_out import REQUIRED
+from gatepost.collections.plugins.shipped import features
 from tests.rooms import (
-    BLUEPRINTS,
+    BETWEEN,
     HOUSES,
-    NOT_YET,
     TERMINAL,
+    between,
     circles,
     entered,
     imports,
@@ -50,7 +52,17 @@ def test_every_room_says_what_it_is_for():
 
 def test_the_framework_imports_no_blueprint():
     assert of_blueprints(PROJECT) == []
-    assert {one.source for one in PROJECT if one.target.startswith(BLUEPRINTS)} >= set(NOT_YET), "take these out"
+
+
+def test_a_blueprint_imports_another_only_where_the_table_says_why():
+    assert between(PROJECT) == set(BETWEEN)
+
+
+def test_what_a_blueprint_imports_is_there_wherever_it_is_served():
+    """Who leaves a feature out leaves out what needs it; pages for the console are imported with it alone."""
+    for source, target in BETWEEN:
+        if source in features() and target in features() and target not in REQUIRED:
+            assert target in (*features()[source].needs, *features()[source].extends), (source, target)
 
 
 def test_the_face_is_for_what_lies_outside_of_it():

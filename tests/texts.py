@@ -18,7 +18,7 @@ FILES = sorted((ROOT / "gatepost" / "translations").glob("*.po"))
 KEYWORDS = {"Problem": (2,), "WrongPassword": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,),
             "Message": (1,),
             "_": (1,), "rich": (1,), "several": (1, 2), "plural": (1, 2), "InvalidState": (1,), "OutOfStock": (1,)}
-SOURCES = [("**.py", "python"), ("console/**.html", "jinja2")]
+SOURCES = [("**.py", "python"), ("console/**.html", "jinja2"), ("**/pages/**.html", "jinja2")]
 OUTSIDE = ("commands", "testing")  # what operators and developers read stays English
 
 

@@ -3,3 +3,17 @@ and which lines nobody uses (`unused`).
 
 `holders` are those who may, as a condition on users (`on_users`) and the line that lets each of them in.
 """
+
+from gatepost.features import Command, Feature
+
+feature = Feature(
+    name="access_review", needs=("policy",),
+    extends={"console": "blueprints.access_review.pages"},
+    commands={
+        "policy who": Command("blueprints.access_review.commands.who:who_command",
+                              "Who may do this, to an object or to any, and by which line?"),
+        "policy unused": Command("blueprints.access_review.commands.unused:unused_command",
+                                 "Which lines and permissions does nobody use?"),
+        "policy review": Command("blueprints.access_review.commands.review:review_command",
+                                 "Who has which role, how did they get it, and do they use it?"),
+    })

@@ -1,1 +1,8 @@
 """The audit trail over HTTP (`endpoints`) and for operators (`commands`). `gatepost.http.auditing` writes it."""
+
+from gatepost.features import Command, Feature
+
+feature = Feature(
+    name="audit", permissions=("audit.view", "audit.view_facts"),
+    extends={"console": "blueprints.audit.pages"},
+    commands={"audit": Command("blueprints.audit.commands:audit", "Show the audit trail, export it, verify it.")})

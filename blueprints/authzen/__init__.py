@@ -2,3 +2,7 @@
 
 What is asked is `schemas`, about whom and what `questions`, and whom, what and which actions there are `search`.
 """
+
+from gatepost import Feature
+
+feature = Feature(name="authzen", needs=("policy", "access_review"), permissions=("policy.evaluate",))

@@ -133,8 +133,9 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
                 click.confirm(f"What was written to {settings.instance} since that backup will be gone. Go on?",
                               abort=True)
         known = None if erasures is None else read(erasures)
-        done = restore(settings, database, registry(), file.absolute(), Choices(keep_tokens, resume_jobs, known),
-                       identity, lambda: _ask_for_name(settings, name, yes=yes))
+        choices = Choices(keep_tokens, resume_jobs, known)
+        done = restore(settings, database, registry(whole=True), file.absolute(), choices, identity,
+                       lambda: _ask_for_name(settings, name, yes=yes))
         _show(settings, done, held=not keep_tokens and _tokens_held(settings))
 
 

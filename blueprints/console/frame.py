@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flask import Response, g
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
@@ -22,11 +22,18 @@ from gatepost.http.protocol import trace
 from gatepost.http.protocol.problems import CATALOGUE
 from gatepost.http.request.urls import path_of
 from models.engine.errors import TimedOut, Unavailable
+from settings import Settings
 
-from .navigation import PAGES
+from .navigation import entries
 from .wording import readable, shortened, with_short_ids, with_short_times
 
-routes = Routes("console", "Pages for administrators.", when=lambda settings: settings.console)
+
+def served(settings: Settings) -> bool:
+    """Whether the pages of the console are served: what their `Routes` are given as `when`."""
+    return settings.console
+
+
+routes = Routes("console", "Pages for administrators.", when=served)
 
 HOME = "/console"
 LOGIN = "/console/login"
@@ -39,7 +46,34 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Vary": "Accept-Language, Cookie",
 }
-_TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined,
+
+
+class _Loader(BaseLoader):
+    """Loads the console's own templates by their names, and those of another package as `package:name`."""
+
+    def get_source(self, environment: Environment, template: str) -> Any:
+        package, _, name = template.rpartition(":")
+        return _templates_of(package or __package__).get_source(environment, name)
+
+
+class _Environment(Environment):
+    def join_path(self, template: str, parent: str) -> str:
+        """The name of a template that another one names: of its own package, or else the console's."""
+        package = parent.rpartition(":")[0]
+        return f"{package}:{template}" if package and template in _names_of(package) else template
+
+
+@lru_cache
+def _templates_of(package: str) -> PackageLoader:
+    return PackageLoader(package)
+
+
+@lru_cache
+def _names_of(package: str) -> frozenset[str]:
+    return frozenset(_templates_of(package).list_templates())
+
+
+_TEMPLATES = _Environment(loader=_Loader(), autoescape=True, undefined=StrictUndefined,
                          trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 _TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids,
                        "short_times": with_short_times}
@@ -60,8 +94,15 @@ def texts(*names: str) -> Schema:
     return StrictSchema.from_dict({name: Text(minimum=0, maximum=500) for name in names})()
 
 
-def show(call: Call, template: str, status: int = 200, *, framed: bool = True, **values: Any) -> Response:
-    """The page of a template in the caller's language. Every value is escaped.
+def showing(package: str) -> Callable[..., Response]:
+    """Returns `show` for the templates of a package, which may use those of the console."""
+    return partial(show, package=package)
+
+
+def show(call: Call, template: str, status: int = 200, *, framed: bool = True, package: str = "", **values: Any
+         ) -> Response:
+    """The page of a template in the caller's language. Every value is escaped; `has(path)` says whether an endpoint is
+    served.
 
     `framed`: with the navigation and the name of the caller, for which the database is asked.
     """
@@ -78,9 +119,11 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, *
 
     access, principal = getattr(call, "access", None), getattr(call, "principal", None)
     known = framed and access is not None and principal is not None and principal.kind == "user"
-    shown = [one for one in PAGES if access is not None and one.is_for(access)] if known else []
-    text = _TEMPLATES.get_template(template).render(
-        _=say, rich=rich, several=several, root=path_of(call.request), language=translation.tag, pages=shown,
+    paths = call.services.registry.paths
+    shown = [one for one in entries(paths) if access is not None and one.is_for(access)] if known else []
+    text = _TEMPLATES.get_template(f"{package}:{template}" if package else template).render(
+        _=say, rich=rich, several=several, has=paths.__contains__, root=path_of(call.request),
+        language=translation.tag, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",
         role=principal.role if known and principal is not None else "",
         key=trace.request_id(call.request.environ), **values)

@@ -14,7 +14,7 @@ from ..sessions.login import routes as session
 from ..sessions.login import user_checked
 from .forms import form, typed
 from .frame import HOME, LOGIN, drawn_again, inside, page, routes, see_other, show, texts
-from .navigation import PAGES
+from .navigation import entries
 
 _API = {endpoint.name: endpoint for endpoint in session.endpoints}
 _OPEN = "whoever wants to log in has no session yet"
@@ -25,7 +25,8 @@ def home(call: Call) -> Response:
     """Go to the first page that the caller may see."""
     if call.principal.kind != "user":
         return see_other(call, LOGIN)
-    first = next((one.path for one in PAGES if one.is_for(call.access)), None)
+    pages = entries(call.services.registry.paths)
+    first = next((one.path for one in pages if one.is_for(call.access)), None)
     if first is None:
         return show(call, "nothing.html")
     return see_other(call, first)

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from gatepost import Message
 from gatepost.http.request.access import Access
 
+LAST = 100  # the place of a page that needs none of its own
+
 
 @dataclass(frozen=True)
 class Page:
-    """An entry of the navigation: drawn for callers who may have the permission on some object.
+    """An entry of the navigation: drawn where its path is served, for callers who may have the permission on some
+    object.
 
     permission  None: the page decides by itself what each caller sees of it
+    place       the smaller, the earlier it comes
     """
 
     path: str
     title: Message
     permission: str | None
+    place: int = LAST
 
     def is_for(self, access: Access) -> bool:
         """Whether it is drawn for the caller of `access`."""
         return not access.is_lost if self.permission is None else access.may_ever(self.permission)
 
 
-PAGES = (
-    Page("/console/rules", Message("Rules"), "policy.view"),
-    Page("/console/why", Message("Why?"), "policy.view"),
-    Page("/console/try", Message("Try a change"), "policy.view"),
-    Page("/console/history", Message("History"), "policy.view"),
-    Page("/console/audit", Message("Audit"), "audit.view"),
-    Page("/console/people", Message("People"), "user.view"),
-    Page("/console/data", Message("Data"), None),
-    Page("/console/running", Message("Running"), "policy.view"),
-)
+_pages = {page.path: page for page in (
+    Page("/console/people", Message("People"), "user.view", place=60),
+    Page("/console/data", Message("Data"), None, place=70),
+    Page("/console/running", Message("Running"), "policy.view", place=80),
+)}
+
+
+def enter(page: Page) -> None:
+    """Add an entry to the navigation."""
+    _pages[page.path] = page
+
+
+def entries(served: Container[str]) -> list[Page]:
+    """Returns the entries of those paths that are served."""
+    return sorted((page for page in _pages.values() if page.path in served), key=lambda page: page.place)

@@ -1,5 +1,7 @@
 """Invented rows, to look at the service with: `gatepost demo`."""
 
-from gatepost import Feature
+from gatepost.features import Command, Feature
 
-feature = Feature(name="demo", demo="blueprints.demo.showcase:furnish")
+feature = Feature(
+    name="demo", demo="blueprints.demo.showcase:furnish",
+    commands={"demo": Command("blueprints.demo.commands:demo", "Add N invented articles to the default tenant.")})

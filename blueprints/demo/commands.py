@@ -7,7 +7,7 @@ from time import perf_counter
 import click
 
 from blueprints.demo import samples
-from gatepost.collections.registry import LEFT_OUT
+from gatepost.collections.registry import why_left_out
 from gatepost.commands.instance import open_instance
 from gatepost.commands.printing import echo
 from models.records.bulk import optimize
@@ -24,7 +24,7 @@ def demo(articles: int) -> None:
     """
     with open_instance() as instance:
         if Article._meta.table_name in instance.settings.without:
-            raise click.ClickException(f"No articles are served: {LEFT_OUT.format(Article._meta.table_name)}.")
+            raise click.ClickException(f"No articles are served: {why_left_out(Article._meta.table_name, ())}.")
         tenant = instance.tenant()
         start = perf_counter()
         with click.progressbar(length=articles, label="articles") as bar:

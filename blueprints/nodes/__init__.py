@@ -1,10 +1,7 @@
-"""Several nodes on one database: each process says that it is alive and what it runs on (`presence`), and the nodes are
-compared with each other (`survey`).
-
-It imports `security` and `health`, and knows no request.
+"""Several nodes on one database, compared with each other (`survey`): each process writes what it runs on
+(`gatepost.instance.presence`).
 """
 
 from gatepost import Feature
 
-feature = Feature(name="nodes", background="blueprints.nodes.presence:tasks",
-                  sections={"nodes": "blueprints.nodes.survey:section"})
+feature = Feature(name="nodes", sections={"nodes": "blueprints.nodes.survey:section"})

@@ -3,6 +3,25 @@
 `live_rows` says what a change does to the rows that are stored.
 """
 
-from gatepost import Feature
+from gatepost.features import Command, Feature
 
-feature = Feature(name="policy_changes", news="blueprints.policy_changes.commands.adopt:news")
+feature = Feature(
+    name="policy_changes", needs=("policy",), permissions=("policy.update",), settings=("policy_edit",),
+    news="blueprints.policy_changes.commands.adopt:news",
+    extends={"console": "blueprints.policy_changes.pages"},
+    commands={
+        "policy diff": Command("blueprints.policy_changes.commands.diff:diff_command",
+                               "What does a change really change? With an example of each."),
+        "policy apply": Command("blueprints.policy_changes.commands.changing:apply_command",
+                                "Put the policy files of a folder in force."),
+        "policy log": Command("blueprints.policy_changes.commands.history:log_command",
+                              "Which policies were in force, since when, and what each changed."),
+        "policy show": Command("blueprints.policy_changes.commands.history:show_command",
+                               "The files of a policy that was in force."),
+        "policy revert": Command("blueprints.policy_changes.commands.changing:revert_command",
+                                 "Put a policy in force that was so before."),
+        "policy accept": Command("blueprints.policy_changes.commands.changing:accept_command",
+                                 "Put the files in force that are there, though a rule file is gone."),
+        "policy adopt": Command("blueprints.policy_changes.commands.adopt:adopt",
+                                "Take over missing shipped files, or the lines of an upgrade."),
+    })

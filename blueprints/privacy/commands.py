@@ -42,7 +42,7 @@ def export_person(email: str, file: Path) -> None:
     """
     with open_instance() as instance:
         person = instance.user(email)
-        found = exporting.lines(instance.database, person, registry().collections)
+        found = exporting.lines(instance.database, person, registry(whole=True).collections)
         with private_file(file) as written:
             for chunk in file_formats.write(file_formats.NDJSON, (), found):
                 written.write(chunk)
@@ -64,7 +64,7 @@ def erase_person(email: str, heir: str | None, yes: bool) -> None:
     \b
     Example: gatepost user erase ada@example.org --to grace@example.org --yes
     """
-    collections = registry().collections
+    collections = registry(whole=True).collections
     with open_instance() as instance, _said():
         person = _person(instance, email)
         if person.erased_at is None:

@@ -14,8 +14,6 @@ from gatepost.collections.documentation import documentation_file, documentation
 from gatepost.collections.plugins.leaving_out import to_begin_with
 from gatepost.http.operations.deprecation import Deprecation
 from gatepost.http.pipeline import negotiation
-from gatepost.http.request.access import Access
-from gatepost.http.request.identity import guest
 from gatepost.http.request.urls import path_of, seen_url, url_of
 
 from ..health.endpoints import AliveSchema
@@ -97,12 +95,9 @@ def _document(call: Call, version: str) -> Response:
     from gatepost.http.openapi.document import Served, document  # and flask-smorest: only for whoever asks for it
 
     _refuse_when_off(call)
-    settings = call.services.settings
-    visitor = Access(call.access.policy, guest(call.services.guest_tenant), call.access.environment)
-    served = Served(open_to_guests=frozenset(visitor.permissions()), page_size=settings.page_size,
-                    largest_page=max(settings.max_page_size, *settings.page_sizes.values()))
-    return Response(document(call.services.registry, version, served, url_of(settings, call.request)),
-                    mimetype="application/json")
+    services = call.services
+    return Response(document(services.registry, version, Served.by(services, call.request),
+                             url_of(services.settings, call.request)), mimetype="application/json")
 
 
 def _refuse_when_off(call: Call) -> None:

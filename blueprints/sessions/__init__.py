@@ -1,1 +1,11 @@
 """Who is logged in: `login`, refresh and logout, open `sessions`, and service `tokens`; `commands` manage accounts."""
+
+from gatepost.features import Command, Feature
+
+feature = Feature(name="sessions", commands={
+    "user": Command("blueprints.sessions.commands.accounts:user",
+                    "Add users, set passwords, disable and enable accounts."),
+    "tenant": Command("blueprints.sessions.commands.accounts:tenant",
+                      "Add tenants: groups of users who do not see one another's rows."),
+    "token": Command("blueprints.sessions.commands.tokens:token", "Give programs tokens that act for a user."),
+})

@@ -13,6 +13,7 @@ from flask import Request, Response
 
 from ..http.pipeline import stages
 from ..http.protocol.json_body import JSON
+from ..http.protocol.problems import Problem
 from ..http.request.call import Call
 
 _STAGES = (stages.admit, stages.validate, stages.prepare, stages.load, stages.judge, stages.act)
@@ -27,7 +28,7 @@ def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, p
     It is asked as the same principal under the same rules. It is no request of its own: nothing is limited or
     recorded but what its handler takes units for and records. Parameters that are None or empty are not sent.
 
-    Raises `Problem` where it refuses, KeyError for no such operation, TypeError for a write.
+    Raises `Problem` where it refuses, and for an operation that is not served; TypeError for a write.
     """
     return asked(call, operation, query, path=path, body=body)[0]
 
@@ -36,7 +37,9 @@ def asked(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
           path: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
           ) -> tuple[Any, Mapping[str, str]]:
     """The same, and the headers that its handler adds, such as `ETag`."""
-    endpoint = call.services.registry.by_operation[operation]
+    endpoint = call.services.registry.by_operation.get(operation)
+    if endpoint is None:
+        raise Problem("not_found")
     if endpoint.writes:
         raise TypeError(f"{operation} writes: no page asks for that")
     sent = sent_instead(call.request, endpoint.method, query, body, endpoint.accepts[0])

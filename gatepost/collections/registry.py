@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -24,7 +24,7 @@ from policies.loading import first_release
 from policies.syntax.vocabulary import Condition, Function
 from settings import Setting, Settings
 
-from ..features import Features
+from ..features import Feature, Features
 from ..http.openapi.operations import operation_id
 from ..http.request.endpoint import Endpoint
 from ..http.schemas.fields import Reference
@@ -36,9 +36,13 @@ from .routes import Routes, blueprint, described
 if TYPE_CHECKING:
     import flask_smorest
 
-LEFT_OUT = "the collection {} is left out (setting without)"
 Group = tuple[str, str, Sequence[Endpoint]]
 """The name, the description and the endpoints of what belongs together in the documentation."""
+
+def why_left_out(name: str, features: Container[str]) -> str:
+    """Returns a clause about a collection, or one of these features, that the operator has left out."""
+    return f"the {'feature' if name in features else 'collection'} {name} is left out (setting without)"
+
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
@@ -55,6 +59,7 @@ class Registry:
     settings         name of a plugin → the settings that it declares, by name
     gone             permission → why nothing has it any more: of plugins that were taken out
     left_out         shipped collections that the setting `without` names: their permissions are no words of policies
+    absent           shipped features that it names, likewise
     conditions       by word: what plugins declare that the matcher itself can say
     features         what blueprints and plugins do besides their endpoints
     extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
@@ -73,6 +78,7 @@ class Registry:
     gone: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     features: Features = field(default_factory=lambda: Features(()))
+    absent: Mapping[str, Feature] = field(default_factory=dict)
 
     def endpoints(self) -> Sequence[Group]:
         """(name, description, endpoints) of every group."""
@@ -80,9 +86,15 @@ class Registry:
 
     @cached_property
     def _groups(self) -> tuple[Group, ...]:
-        return (*((name, routes.about, routes.over(self.collections.values())) for name, routes in self.routes.items()),
-                *((name, (type(collection).__doc__ or "").strip(), collection.served)
-                  for name, collection in self.collections.items()))
+        groups: tuple[Group, ...] = (
+            *((name, routes.about, routes.over(self.collections.values())) for name, routes in self.routes.items()),
+            *((name, (type(collection).__doc__ or "").strip(), collection.served)
+              for name, collection in self.collections.items()))
+        if "jobs" in self.collections:
+            return groups
+        # Nobody could ask what became of a request that is answered later.
+        return tuple((name, about, [replace(one, deferred=None) for one in endpoints])
+                     for name, about, endpoints in groups)
 
     @cached_property
     def by_resource(self) -> Mapping[str, Collection]:
@@ -98,6 +110,11 @@ class Registry:
                 if endpoint.permission is not None and endpoint.documented:
                     found.setdefault(endpoint.permission, []).append(endpoint)
         return found
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The paths of all endpoints, as they are declared: `/api/articles/<id>`."""
+        return frozenset(endpoint.path for _, _, endpoints in self.endpoints() for endpoint in endpoints)
 
     @cached_property
     def by_operation(self) -> Mapping[str, Endpoint]:
@@ -148,15 +165,21 @@ class Registry:
         resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
                      for name, verbs in permissions.items()}
         left_out = {one.resource: resources.pop(one.resource) for one in self.left_out.values()}
-        gone = {permission: LEFT_OUT.format(one.collection)
+        gone = {permission: why_left_out(one.collection, ())
                 for one in left_out.values() for permission in one.permissions}
+        for feature in self.absent.values():
+            for permission in set(feature.permissions).difference(*permissions.values()):
+                gone[permission] = why_left_out(feature.name, self.absent)
+                resource = permission.partition(".")[0]
+                others = left_out[resource].permissions if resource in left_out else ()
+                left_out[resource] = Resource(resource, frozenset((permission, *others)), collection=resource)
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
                           conditions=self.conditions)
 
     @property
     def required_policies(self) -> list[str]:
         """The shipped policy files that an instance always had: one that lacks one of them does not start."""
-        absent = {f"{name}.csv" for name in self.left_out}
+        absent = {f"{name}.csv" for name in (*self.left_out, *self.absent)}
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 

@@ -53,14 +53,17 @@ def migrations() -> Mapping[str, Path]:
     return registry().migrations
 
 
-def registry() -> Registry:
-    """All that is served, also by plugins. Raises the sentence about a plugin that is broken."""
+def registry(*, whole: bool = False) -> Registry:
+    """All that is served, also by plugins; `whole`: and what the setting `without` names, whose rows there may be.
+
+    Raises the sentence about a plugin that is broken, and about what cannot be left out.
+    """
     # Imported here: commands that need no collection do without a second of imports.
     from gatepost.collections.plugins.contents import PluginError
     from gatepost.collections.plugins.discovery import discover
     try:
-        return discover()
-    except PluginError as error:
+        return discover(without=() if whole else load_settings().without)
+    except (PluginError, SettingError) as error:
         raise click.ClickException(str(error)) from error
 
 

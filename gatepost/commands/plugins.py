@@ -13,14 +13,18 @@ from importlib.metadata import EntryPoint
 import click
 
 from gatepost.collections.plugins.entry_points import COMMANDS, points_of
+from gatepost.commands.features import Extensible, declared
 from gatepost.commands.lazy import Deferred
-from gatepost.commands.printing import Group
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-class Commands(Group):
-    """Gatepost's own commands and, behind them, those of plugins."""
+class Commands(Extensible):
+    """Gatepost's own commands and those of its features and, behind them, those of plugins."""
+
+    @property
+    def words(self) -> str:
+        return ""
 
     @cached_property
     def clash(self) -> str | None:
@@ -31,7 +35,7 @@ class Commands(Group):
         """Why the command of plugins that has this name cannot be told from another, or be typed; None: it can."""
         points = self._of_plugins[name]
         shown = ", ".join(map(_shown, points))
-        if name in self.commands:
+        if name in self.commands or name in declared(""):
             return f"{shown}: gatepost {name} is a command of Gatepost itself; choose another name"
         if len(points) > 1:
             return f"{shown}: the command gatepost {name} is brought by each of them"
@@ -47,8 +51,9 @@ class Commands(Group):
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        brought = (name for name in self._of_plugins if name not in self.commands and _NAME.fullmatch(name))
-        return [*super().list_commands(ctx), *sorted(brought)]
+        own = super().list_commands(ctx)
+        brought = (name for name in self._of_plugins if name not in own and _NAME.fullmatch(name))
+        return [*own, *sorted(brought)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (own := super().get_command(ctx, cmd_name)) is not None:

@@ -87,6 +87,8 @@ class Group(click.Group):
             logging.lastResort.setFormatter(_Lines())
         try:
             return super().invoke(ctx)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
         except click.ClickException as error:
             error.message = lines_visible(error.message).replace("\n", "\n  ")  # type: ignore[misc] # final in its stubs alone
             raise

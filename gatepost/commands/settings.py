@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gatepost.collections.plugins.shipped import features
 from gatepost.commands.context import load_settings, plugin_settings
 from gatepost.commands.printing import echo
 from settings import DECLARED, REDACTED, Settings
@@ -35,13 +36,20 @@ def settings() -> None:
     for name, value, help in describe(found):
         echo(f" = {value}", mark=click.style(name, bold=True))
         echo(f"    {help}")
+    if absent := [name for name in features() if name in found.without]:
+        echo(f"Left out, with their settings: {', '.join(absent)}.")
     if broken is not None:
         raise broken
 
 
 def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Name, value as text and help of every setting, those of a plugin as `notes.limit`; secrets are redacted."""
+    """Name, value as text and help of every setting, those of a plugin as `notes.limit`; secrets are redacted. Settings
+    of features that are left out are none."""
+    absent = {setting for name, feature in features().items() if name in settings.without
+              for setting in feature.settings}
     for name, declared in DECLARED.items():
+        if name in absent:
+            continue
         value = getattr(settings, name)
         if declared.metadata["secret"] and value:
             value = without_password(value)

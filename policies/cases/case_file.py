@@ -161,10 +161,11 @@ class _Reader(World):
         """The permissions that a list of patterns names, by the resource of the objects."""
         known = {resource: self.vocabulary.resources[resource].permissions for resource in resources}
         asked, granted = set[str]().union(*known.values()), set[str]()
+        gone = {permission for permission in self.vocabulary.gone if permission.partition(".")[0] in resources}
         for pattern, item in self.words(node, "a permission (write [] for none)"):
             matched = {permission for permission in asked if fnmatchcase(permission, pattern)}
             granted |= matched
-            if not matched and whole and resources:
+            if not matched and whole and resources and not any(fnmatchcase(one, pattern) for one in gone):
                 hint = _as_list(pattern) or _hint(pattern, asked)
                 self.report(item, f"{pattern!r} is no permission of this case's objects{hint}")
         return {resource: frozenset(granted & permissions) for resource, permissions in known.items()}

@@ -167,8 +167,8 @@ class Vocabulary:
     """All resources and functions by name, and the conditions that plugins declare, by word.
 
     gone      permission → why it is no word any more, as a clause: a line about it has no effect
-    left_out  the resources of such permissions that the operator left out: lines about them are no findings, and
-              conditions may be written for their columns
+    left_out  the resources of such permissions that the operator left out, with these permissions alone: lines about
+              them are no findings, and conditions may be written for their columns
     """
 
     resources: Mapping[str, Resource]
@@ -200,7 +200,10 @@ class Patterns:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.permissions = frozenset(vocabulary.by_permission)
         self._vocabulary = vocabulary
-        self._gone = {permission.partition(".")[0]: why for permission, why in vocabulary.gone.items()}
+        self._left_out = frozenset(one for resource in vocabulary.left_out.values() for one in resource.permissions)
+        # Resources of which nothing is left: why, for any permission of theirs.
+        self._gone = {resource: why for permission, why in vocabulary.gone.items()
+                      if (resource := permission.partition(".")[0]) not in vocabulary.resources}
         self._known: dict[str, frozenset[str]] = {}
 
     def covered(self, pattern: str) -> frozenset[str]:
@@ -211,19 +214,20 @@ class Patterns:
         return known
 
     def gone(self, pattern: str) -> str | None:
-        """Why a pattern covers no permission, where it covered one of a resource that was taken out."""
+        """Why a pattern covers no permission, where it covered one that was taken out."""
         if self.covered(pattern):
             return None
         matching = self._matching_gone(pattern)
         return self._gone.get(pattern.partition(".")[0]) or (self._vocabulary.gone[matching[0]] if matching else None)
 
     def left_out(self, pattern: str) -> bool:
-        """True if a pattern covers nothing but permissions of resources that the operator left out."""
+        """True if a pattern covers nothing but permissions that the operator left out."""
         if self.covered(pattern):
             return False
-        resources = {pattern.partition(".")[0]} & self._gone.keys() or {
-            one.partition(".")[0] for one in self._matching_gone(pattern)}
-        return bool(resources) and resources <= self._vocabulary.left_out.keys()
+        if (resource := pattern.partition(".")[0]) in self._gone:
+            return resource in self._vocabulary.left_out
+        matching = self._matching_gone(pattern)
+        return bool(matching) and self._left_out.issuperset(matching)
 
     def _matching_gone(self, pattern: str) -> list[str]:
         return sorted(_matching(pattern, frozenset(self._vocabulary.gone)))

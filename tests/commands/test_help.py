@@ -91,8 +91,8 @@ def test_a_command_is_listed_by_the_first_sentence_of_its_help():
 
 def test_the_policy_commands_stand_in_the_order_of_their_use():
     assert [line.split()[0] for line in listed(("policy",))] == [
-        "explain", "who", "matrix", "check", "test", "diff", "unused", "review", "apply", "log", "show", "revert",
-        "accept", "adopt", "export"]
+        "explain", "matrix", "check", "test", "export", "diff", "apply", "log", "show", "revert", "accept", "adopt",
+        "who", "unused", "review"]
 
 
 def test_gatepost_says_its_version():

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from app import create_app
 from blueprints.policy.commands.group import policy
 from gatepost.collections.plugins.discovery import discover
-from gatepost.commands import folders as policy_files
+from gatepost.commands import policy_files
 from models.base import Rows
 from models.engine.connect import open_database
 from models.tables import share

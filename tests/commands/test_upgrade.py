@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gatepost.commands import folders as policy_files
+from gatepost.commands import policy_files
 from models.base import new_id
 from models.engine.connect import open_database
 from models.engine.database import Database

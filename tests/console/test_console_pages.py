@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from blueprints.console.navigation import PAGES
+from blueprints.console.navigation import entries
+from gatepost.collections.plugins.discovery import discover
 from tests.console.visits import ROLES, WIDTHS, barriers, cookies_of, demo, log_in, overflow
 from tests.running import Served
 
 pytestmark = pytest.mark.slow  # a browser and a served instance
 
-PATHS = [page.path for page in PAGES]
+PATHS = [page.path for page in entries(discover().paths)]
 ASKED = ["/console/rules?resource=article&cell=user%20article.update",
          "/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create",
          "/console/try?file=articles.csv&line=18", "/console/try?new=support.csv", "/console/people/roles",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.nodes.presence import Presence
 from blueprints.nodes.survey import survey
 from gatepost.http.operations.program import described
 from gatepost.http.security.keys import fingerprints
+from gatepost.instance.presence import Presence
 from models.base import new_id, now
 from models.tables import node
 from models.tables.node import ALIVE, Node, alive, places

@@ -66,10 +66,12 @@ def _groups(call: Call) -> Sequence[str]:
 
 
 def ways(call: Call) -> list[str]:
-    """The pages of people that are for the caller."""
+    """The pages of people that are served and are for the caller."""
     may = call.access.may_ever
     found = ["all", "roles", *(("who", "unused") if may("policy.view") else ())]
-    return [*found, "review"] if "who" in found and all(map(may, ("audit.view", "token.view", _PRIVATE))) else found
+    if "who" in found and all(map(may, ("audit.view", "token.view", _PRIVATE))):
+        found.append("review")
+    return [name for name in found if name in ("all", "roles") or f"{PEOPLE}/{name}" in call.services.registry.paths]
 
 
 def _number(call: Call, query: Mapping[str, Any]) -> int:

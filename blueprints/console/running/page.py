@@ -34,7 +34,7 @@ _AWAY = Message("The database did not answer that. Look again in a moment; the l
 
 @dataclass(frozen=True)
 class Asked:
-    """What an endpoint has answered, or why it did not."""
+    """What an endpoint has answered, or why it did not; neither where it is left out."""
 
     answer: Mapping[str, Any] | None
     problem: str = ""
@@ -85,6 +85,8 @@ def _failed(call: Call) -> Asked:
 
 
 def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -> Asked:
+    if operation not in call.services.registry.by_operation:
+        return Asked(None)
     return _kept(call, lambda: ask(call, operation, query))
 
 

@@ -12,6 +12,7 @@ import click
 from gatepost.commands import policy_files
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.context import TENANT, address, password_file
+from gatepost.commands.features import Extensible
 from gatepost.commands.instance import (
     MAKE_ADMINISTRATOR,
     Instance,
@@ -21,7 +22,6 @@ from gatepost.commands.instance import (
     read_password,
     record,
 )
-from gatepost.commands.lazy import Lazy
 from gatepost.commands.printing import Group, echo
 from models.base import Rows
 from models.engine.errors import AlreadyExists
@@ -36,7 +36,7 @@ PASSWORD_FILE = password_file("--password-file")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-@click.group(cls=Group)
+@click.group(cls=Extensible)
 def user() -> None:
     """Add users, set passwords, disable and enable accounts."""
 
@@ -238,12 +238,3 @@ def _change(instance: Instance, email: str, action: str, change: Callable[[User]
         record(row.tenant_id, "user", action, row.id)
 
     instance.database.transact(work)
-
-
-for _command in (
-    Lazy("export", "blueprints.privacy.commands:export_person", "Write everything about a user to a file."),
-    Lazy("erase", "blueprints.privacy.commands:erase_person", "Erase a user, for good."),
-    Lazy("erasures", "blueprints.privacy.commands:list_erasures",
-         "Write whom was erased to FILE, for a restore into a new instance."),
-):
-    user.add_command(_command)

@@ -1,28 +1,24 @@
 """Finds the collections and routes that there are.
 
-Found, not registered: every module and package of `blueprints`, and every entry point of the group
-`gatepost.collections` (a module, a package, a Collection class, `Routes` or a Flask `Blueprint`). What clashes stops
-the start with a sentence.
+Found, not registered: the shipped blueprints (`shipped`), and every entry point of the group `gatepost.collections` (a
+module, a package, a Collection class, `Routes` or a Flask `Blueprint`). What clashes stops the start with a sentence.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 from collections import Counter, abc
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from flask import Blueprint
 
-import blueprints
 from models import migrate
 from policies.syntax.vocabulary import Condition, Function
 from settings import DECLARED, Setting
@@ -35,8 +31,9 @@ from ...http.protocol import messages
 from ...http.request.endpoint import Endpoint
 from ...jobs.hooks import Hook, hooks_of
 from ..collection import Collection
-from ..registry import LEFT_OUT, Registry
+from ..registry import Registry, why_left_out
 from ..routes import Routes
+from . import shipped
 from .columns import bad_names
 from .contents import (
     Plugin,
@@ -74,23 +71,18 @@ _VARIABLE = re.compile("<[^>]*>")
 
 def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
              points: Iterable[EntryPoint] | None = None) -> Registry:
-    """Everything in `blueprints`, in installed plugins, and in `extra`, but the shipped collections `without`.
+    """Everything in `blueprints`, in installed plugins, and in `extra`, but what is shipped and named by `without`:
+    collections, and features, of which only the declarations are imported.
 
     `points` are entry points of plugins; None: those of all that are installed. Without a plugin, the answer is made
     once per process.
 
     Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
-    for a collection that cannot be left out.
+    for what cannot be left out.
     """
     plugins = points_of(COLLECTIONS) if points is None else tuple(points)
     besides = tuple(extra)
     return _discover(besides, frozenset(without), plugins) if plugins or besides else _shipped(frozenset(without))
-
-
-def _endpoints_of(blueprint: ModuleType) -> ModuleType:
-    """The module that declares what a blueprint serves: `endpoints` of a package that has one, else itself."""
-    inner = f"{blueprint.__name__}.endpoints"
-    return importlib.import_module(inner) if hasattr(blueprint, "__path__") and find_spec(inner) else blueprint
 
 
 @cache
@@ -142,6 +134,9 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             if features.setdefault(feature.name, feature) is not feature:
                 raise PluginError(f"{source}: the name of the feature {feature.name!r} is taken "
                                   f"({place_among(modules, feature)})")
+            if declared := [name for name in ("commands", "permissions", "settings") if getattr(feature, name)]:
+                raise PluginError(f"{source}: the feature {feature.name!r} declares {declared[0]}, which only shipped "
+                                  f"features do ({place_among(modules, feature)})")
             if wrong := [name for name in (*feature.checks, *feature.doctor) if not _CHECK.fullmatch(name)]:
                 raise PluginError(f"{source}: the name of the check {wrong[0]!r} must be small letters, digits and _ "
                                   f"({place_among(modules, feature)})")
@@ -169,7 +164,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
         collection = found()
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
-        ours = found.__module__.startswith(f"{blueprints.__name__}.")
+        ours = shipped.is_shipped(found.__module__)
         if (reason := wrong_with(collection) or (None if ours else bad_null(collection))) is not None:
             raise PluginError(f"{source}: {place(found)}: {reason}")
         return collection
@@ -215,10 +210,33 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             at = f" ({place(plugin)})" if isinstance(plugin, type) else ""
             raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
 
-    for info in pkgutil.iter_modules(blueprints.__path__):
-        package = importlib.import_module(f"blueprints.{info.name}")
-        add_features(info.name, [package])
-        add(info.name, _endpoints_of(package))
+    def add_extension(feature: Feature, name: str) -> None:
+        source = f"the feature {feature.name!r}"
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:
+            at = raised_at(error, name)
+            raise PluginError(f"{source}: {name} cannot be imported: {error}"
+                              f"{'' if at is None else f' ({at})'}") from error
+        if not shipped.is_shipped(name):
+            policies.update(policy_of(source, module))
+        add(source, module)
+
+    def extend(names: Iterable[str]) -> None:
+        for feature in [feature for name, feature in features.items() if name in set(names)]:
+            for other, module in feature.extends.items():
+                if other in features:
+                    add_extension(feature, module)
+
+    for module in shipped.collections():
+        add(module.__name__, module)
+    absent = {name: feature for name, feature in shipped.features().items() if name in without}
+    for name, feature in shipped.features().items():
+        if name not in absent:
+            features[name] = feature
+            if (endpoints := shipped.endpoints_of(name)) is not None:
+                add(name, endpoints)
+    extend(shipped.features())
     # By name, so that documents and clients do not change where a blueprint moves.
     collections, routes = dict(sorted(collections.items())), dict(sorted(routes.items()))
     for point in points:
@@ -231,19 +249,23 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
         add_plugin(f"plugin {point.name} ({point.value})", name_of(point.name), plugin)
     for plugin in extra:
         add_plugin(place_of(plugin), named(plugin), plugin)
+    refuse_unusable(without, collections)
+    for feature in features.values():
+        if needed := [name for name in feature.needs if name not in features]:
+            raise PluginError(f"the feature {feature.name!r} needs the feature {needed[0]!r}, which is not served")
+    extend(features.keys() - shipped.features().keys())
     for collection in collections.values():
         if (reason := leads_nowhere(collection, collections)) is not None:
             raise PluginError(f"{place(collection)}: {reason}")
-    refuse_unusable(without, collections)
-    left_out = {name: collections.pop(name) for name in sorted(without)}
+    left_out = {name: collections.pop(name) for name in sorted(without - absent.keys())}
     for hook in hooks.values():
         if (reason := unknown_event(hook, collections.values())) is not None:
-            absent = next((f"; {LEFT_OUT.format(name)}" for name in left_out
-                           if any(event.startswith(f"{name}.") for event in hook.events)), "")
-            raise PluginError(f"{hook.name}: {reason}{absent} ({place(hook.handle)})")
+            why = next((f"; {why_left_out(name, absent)}" for name in sorted(without)
+                        if any(event.startswith(f"{name}.") for event in hook.events)), "")
+            raise PluginError(f"{hook.name}: {reason}{why} ({place(hook.handle)})")
     registry = Registry(collections, routes, functions, hooks, policies, migrations, tuple(translations),
                         settings, left_out, tuple(map(place_of, extra)), conditions=conditions,
-                        features=Features(features.values()))
+                        features=Features(features.values()), absent=absent)
     operations = Counter(operation_id(group, endpoint)
                          for group, _, endpoints in registry.endpoints() for endpoint in endpoints)
     for name, claims in operations.items():

@@ -1,4 +1,4 @@
-"""The setting `without`: which shipped collections an instance leaves out, and why one cannot be left out."""
+"""The setting `without`: which shipped collections and features an instance leaves out, and why one cannot be."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from policies.wording.suggestions import did_you_mean
 from settings import SettingError
 
 from ..collection import Collection
+from . import shipped
 from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
+REQUIRED = frozenset(("sessions",))  # features without which nothing can be served
 # Collections to show first, the best first: guests may list all but the last, which is always served.
 _TO_BEGIN_WITH = ("articles", "pages", "products", "categories", "comments", "users")
 
@@ -21,21 +23,32 @@ def to_begin_with(left_out: Container[str]) -> str:
 
 
 def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection]) -> None:
-    """Raises SettingError for a name that is no collection which can be left out of these: all, also of plugins."""
+    """Raises SettingError for a name of nothing that is shipped and can be left out, and for what others need.
+
+    `collections` are those that are served otherwise, also of plugins.
+    """
     left = frozenset(names)
-    for name in sorted(left):
-        if name not in OPTIONAL:
-            raise SettingError(f"without: {_cannot(name, collections)}")
+    for name in sorted(left.difference(optional())):
+        raise SettingError(f"without: {_cannot(name, collections)}")
     for one in collections.values():
         if one.name not in left and (needed := next(((field, to.collection) for field, to in references(one.body_schema)
                                                      if to.collection in left), None)):
             field, name = needed
             raise SettingError(f"without: {name} cannot be left out, because {one.name} refer to them ({field})"
                                f"{'; leave out both' if one.name in OPTIONAL else ''}")
+    for feature in shipped.features().values():
+        if feature.name not in left and (missed := left.intersection(feature.needs)):
+            raise SettingError(f"without: {min(missed)} cannot be left out, because {feature.name} needs it; leave out "
+                               "both")
+
+
+def optional() -> tuple[str, ...]:
+    """Returns the names of all that can be left out."""
+    return (*OPTIONAL, *(name for name in shipped.features() if name not in REQUIRED))
 
 
 def _cannot(name: str, collections: Mapping[str, Collection]) -> str:
-    if name not in collections:
-        return f"there is no shipped collection {name!r}{did_you_mean(name, OPTIONAL)}"
-    can = ", ".join(OPTIONAL)
-    return f"{name} cannot be left out, because Gatepost itself needs them or a plugin brings them; what can be: {can}"
+    if name not in collections and name not in shipped.features():
+        return f"there is no shipped collection or feature {name!r}{did_you_mean(name, optional())}"
+    can = ", ".join(sorted(optional()))
+    return f"{name} cannot be left out, because Gatepost itself needs it or a plugin brings it; what can be: {can}"

@@ -6,19 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
-from flask import Flask
+from flask import Flask, Request
 from flask_smorest import Api
 
 from ..protocol.language import PARAMETER
 from ..reading.query import SIZES
-from ..request.call import Discovered
+from ..request.access import Access
+from ..request.call import Discovered, Services
 from ..request.endpoint import Endpoint
+from ..request.environment import RequestEnvironment
+from ..request.identity import guest
 from ..schemas.fields import Id, Time
 from . import headers, problems
 from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED
@@ -52,6 +55,15 @@ class Served:
     open_to_guests: frozenset[str] | None = None
     page_size: int = 20
     largest_page: int = 200
+
+    @classmethod
+    def by(cls, services: Services, request: Request) -> Self:
+        """Returns what it says of this instance, to a guest who sends this request."""
+        settings = services.settings
+        visitor = Access(services.policy.current, guest(services.guest_tenant),
+                         RequestEnvironment(request, settings.zone))
+        return cls(open_to_guests=frozenset(visitor.permissions()), page_size=settings.page_size,
+                   largest_page=max(settings.max_page_size, *settings.page_sizes.values()))
 
 
 def document(registry: Discovered, version: str, served: Served | None = None, url: str = "") -> bytes:
@@ -126,10 +138,11 @@ def _declare_components(api: Api, registry: Discovered) -> None:
         "description": "It is done, and the object is left out, as the client prefers.",
         "headers": {name: name for name in ("ETag", "Preference-Applied", "Idempotency-Replayed", *headers.EVERYWHERE)},
     }, lazy=True)
-    components.response(ACCEPTED, {
-        "description": "It is done as a job, which the answer shows.",
-        "headers": {name: name for name in ("Location", "Preference-Applied", "Idempotency-Replayed")},
-        "content": {"application/json": {"schema": registry.collections["jobs"].answer}}}, lazy=True)
+    if "jobs" in registry.collections:
+        components.response(ACCEPTED, {
+            "description": "It is done as a job, which the answer shows.",
+            "headers": {name: name for name in ("Location", "Preference-Applied", "Idempotency-Replayed")},
+            "content": {"application/json": {"schema": registry.collections["jobs"].answer}}}, lazy=True)
 
 
 def _secured(paths: dict[str, Any], registry: Discovered, open_to_guests: frozenset[str] | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from flask import Flask
+from werkzeug.exceptions import NotFound
 from werkzeug.routing import RequestRedirect
 from werkzeug.test import TestResponse
 
@@ -136,7 +137,7 @@ def pattern(app: Flask, path: str, method: str) -> tuple[str, ...]:
     """The path of the endpoint that answers at an address; nothing where none does."""
     try:
         name, _ = app.url_map.bind("localhost").match(path, method)
-    except (RequestRedirect, LookupError):
+    except (RequestRedirect, NotFound):
         return ()
     endpoint = getattr(app.view_functions[name], "endpoint", None)
     return (endpoint.path,) if isinstance(endpoint, Endpoint) else (name,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprints.console.navigation import PAGES
+from blueprints.console.navigation import entries
 from blueprints.console.wording import readable, shortened, with_short_ids
 from models.engine.errors import Unavailable
 from tests.apps import ROLES
@@ -33,7 +33,7 @@ def test_a_page_is_kept_by_nobody_and_runs_and_shows_nothing_of_others(app):
 def test_the_navigation_has_the_pages_that_a_role_may_see_and_no_other(role, app, as_role):
     visitor = visit(app, role)
     seen = Seen.of(visitor.get("/console", follow_redirects=True))
-    for page in PAGES:
+    for page in entries(app.extensions["gatepost"].registry.paths):
         answer = visitor.get(page.path)
         assert (page.path in seen.links) == (answer.status_code == 200), (page.path, answer.status_code)
         assert answer.status_code in (200, 303, 403)
@@ -42,7 +42,7 @@ def test_the_navigation_has_the_pages_that_a_role_may_see_and_no_other(role, app
 def test_every_page_of_the_navigation_asks_for_the_permission_that_it_names(app):
     views = {rule.rule: app.view_functions[rule.endpoint].endpoint for rule in app.url_map.iter_rules()
              if "GET" in rule.methods}
-    for page in PAGES:
+    for page in entries(views):
         assert page.permission in (views[page.path].permission, None)
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from blueprints.console.changes.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
-from blueprints.console.changes.history import _PAGE
-from blueprints.console.changes.outcome import Changes, Turn, Who
+from blueprints.policy_changes.pages.differing import GAP, GONE, MOST_COMPARED, MOST_SHOWN, NEW, differing, lines
+from blueprints.policy_changes.pages.history import _PAGE
+from blueprints.policy_changes.pages.outcome import Changes, Turn, Who
 from gatepost.collections.plugins.discovery import discover
 from gatepost.rules.ledger import Ledger
 from models.base import new_id

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import pytest
 
-from blueprints.console.rules import MOST_PILLS, Remark
+from blueprints.policy.pages.rules import MOST_PILLS, Remark
 from policies.syntax.roles import MOST_ROLES, declared
 from tests.apps import NO_ROW
 from tests.http.console.pages import Seen, visit

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from blueprints.console.rules import PERSONS
+from blueprints.policy.pages.rules import PERSONS
 from tests.apps import Given
 from tests.http.console.pages import visit
 from tests.http.console.tables import HOSTILE, RULES, SCRIPT, seen, table

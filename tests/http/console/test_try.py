@@ -6,8 +6,8 @@ import fcntl
 
 import pytest
 
-from blueprints.console.changes import drafts, trying
-from blueprints.console.changes.trying import LARGEST_FORM
+from blueprints.policy_changes.pages import drafts, trying
+from blueprints.policy_changes.pages.trying import LARGEST_FORM
 from models.engine.errors import Unavailable
 from models.tables.audit import Audit
 from models.tables.session import Session

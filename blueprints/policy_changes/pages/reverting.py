@@ -8,18 +8,22 @@ from typing import Any
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.rules.change import replacing
 
-from ..forms import typed
-from ..frame import drawn_again, page, routes, see_other, show
+from ...console.forms import typed
+from ...console.frame import drawn_again, page, see_other, served, showing
 from .drafts import FilesSchema, FilesToApplySchema
 from .history import PATH, differences, known_changes
 from .outcome import Changes, called_for, of_trial
 from .trying import LAST_WEEK, besides_lines, errors_of, form_of, own_files, rights, version_of
 
 _PAGE = f"{PATH}/<version>/revert"
+
+
+show = showing(__package__)
+routes = Routes("console_reverting", "Earlier rules put in force.", when=served)
 
 
 @routes.get(_PAGE, **page("policy.update"))

@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.collections.names import USERS
 
-from .frame import page, routes, show, texts
-from .naming import PERSON, collection_of, names_of, people, sentence
+from ...console.frame import page, served, showing, texts
+from ...console.naming import PERSON, collection_of, names_of, people, sentence
+from ...console.navigation import Page, enter
 
 TRAIL = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")
@@ -24,6 +25,11 @@ _ROWS = 50
 _NOBODY = ("guest", "operator", "system", "*")  # principals that are no person
 
 Row = dict[str, Any]
+
+
+show = showing(__package__)
+routes = Routes("console_trail", "The audit trail.", when=served)
+enter(Page("/console/audit", Message("Audit"), "audit.view", place=50))
 
 
 @routes.get(TRAIL, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
@@ -53,7 +59,8 @@ def event(call: Call) -> Response:
     """Show one row of the trail, and why it was answered so."""
     found = ask(call, "audit_get", path={"id": call.path["id"]})
     past, problem = None, ""
-    if "facts" in found and call.access.may_ever("policy.view"):
+    explained = "policy_explain_past" in call.services.registry.by_operation
+    if explained and "facts" in found and call.access.may_ever("policy.view"):
         try:
             past = ask(call, "policy_explain_past", path={"id": call.path["id"]})
         except Problem as refusal:
@@ -107,8 +114,9 @@ def _user(row: Mapping[str, Any]) -> str:
 def _today(call: Call, row: Row, found: Mapping[str, Any]) -> str:
     """The page that asks the rules in force the same; "" where that cannot be asked."""
     who = row["user"] or (found["principal"] if found["principal"] == "guest" else "")
-    if not who or row["permission"] not in call.services.registry.by_permission or not call.access.may_ever(
-            "policy.view"):
+    registry = call.services.registry
+    askable = "/console/why" in registry.paths and row["permission"] in registry.by_permission
+    if not who or not askable or not call.access.may_ever("policy.view"):
         return ""
     asked = {"as": who, "permission": row["permission"], "id": found["resource_id"] or ""}
     return f"/console/why?{urlencode({name: text for name, text in asked.items() if text})}"

@@ -8,11 +8,12 @@ from typing import Any
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 
-from ...policy_changes.versions import LEFT_OUT
-from ..frame import page, routes, show, texts
+from ...console.frame import page, served, showing, texts
+from ...console.navigation import Page, enter
+from ..versions import LEFT_OUT
 from .differing import differing
 from .outcome import Changes, called_for, of_ledger
 from .trying import rights
@@ -21,6 +22,11 @@ PATH = "/console/history"
 _PAGE = 20
 _MOST_LOOKED_AT = 100  # rows of the ledger, to find what came before one of them
 _ASKED = ("from", "to", "after", "before")
+
+
+show = showing(__package__)
+routes = Routes("console_history", "Which rules were in force.", when=served)
+enter(Page("/console/history", Message("History"), "policy.view", place=40))
 
 
 @routes.get(PATH, **page("policy.view", query=texts(*_ASKED)))

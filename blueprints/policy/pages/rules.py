@@ -11,13 +11,14 @@ from urllib.parse import quote, urlencode
 
 from flask import Response
 
-from gatepost import Call, Message, Problem
+from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from models.base import read_id
 from policies.tools.matrix import table_of
 
-from .frame import page, routes, show, texts
-from .naming import sentence
+from ...console.frame import page, served, showing, texts
+from ...console.naming import sentence
+from ...console.navigation import Page, enter
 
 MOST_PILLS = 12  # columns among which a phone chooses by a pill each: the style sheet has a rule for each
 PERSONS = 25  # of a page
@@ -78,6 +79,11 @@ class Remark:
         if found is None:
             return cls("", "", text)
         return cls(found["file"], found["line"] or "", found["text"].removeprefix("warning: "))
+
+
+show = showing(__package__)
+routes = Routes("console_rules", "The rules in force.", when=served)
+enter(Page("/console/rules", Message("Rules"), "policy.view", place=10))
 
 
 @routes.get("/console/rules", **page("policy.view", query=texts(*_ASKED), cost=3))

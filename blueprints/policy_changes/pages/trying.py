@@ -9,17 +9,18 @@ from typing import Any
 
 from flask import Response, g
 
-from gatepost import Call, Message, Problem, StrictSchema
+from gatepost import Call, Message, Problem, Routes, StrictSchema
 from gatepost.collections.asking import ask
 from gatepost.http.request.endpoint import Endpoint
 from models.engine.errors import RowError
 
-from ...policy_changes.changing import routes as policy_changes
-from ...policy_changes.files import fault_of
-from ...policy_changes.versions import LEFT_OUT
-from ..forms import form, typed
-from ..frame import page, refused, routes, see_other, show, texts
-from ..naming import sentence
+from ...console.forms import form, typed
+from ...console.frame import page, refused, see_other, served, showing, texts
+from ...console.naming import sentence
+from ...console.navigation import Page, enter
+from ..changing import routes as policy_changes
+from ..files import fault_of
+from ..versions import LEFT_OUT
 from .differing import lines
 from .drafts import Draft, EditSchema, EditToApplySchema
 from .outcome import Who, called_for, of_trial
@@ -43,6 +44,11 @@ class Told:
     found: Mapping[str, Any] | None = None
     findings: list[Mapping[str, Any]] = field(default_factory=list)
     problem: str = ""
+
+
+show = showing(__package__)
+routes = Routes("console_trying", "Changes of the rules, tried first.", when=served)
+enter(Page("/console/try", Message("Try a change"), "policy.view", place=30))
 
 
 @routes.get(_PATH, **page("policy.view", query=texts("file", "line", "add", "new")))

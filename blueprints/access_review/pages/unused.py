@@ -7,15 +7,19 @@ from typing import Any
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ..frame import page, routes, show, texts
-from ..naming import sentence
-from .listed import PEOPLE, ways
+from ...console.frame import page, served, showing, texts
+from ...console.naming import sentence
+from ...console.people.listed import PEOPLE, ways
 
 DAYS = ("7", "30", "90", "400")
+
+
+show = showing(__package__)
+routes = Routes("console_unused", "What nobody uses.", when=served)
 
 
 @routes.get(f"{PEOPLE}/unused", **page("policy.view", query=texts("days"), cost=5, identify=member))

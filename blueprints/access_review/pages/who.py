@@ -7,17 +7,21 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ..frame import page, routes, show, texts
-from ..naming import collection_of, names_of, sentence
-from ..why import objects_found
-from .listed import PEOPLE, ways
+from ...console.frame import page, served, showing, texts
+from ...console.naming import collection_of, names_of, sentence
+from ...console.people.listed import PEOPLE, ways
+from ...policy.pages.why import objects_found
 
 _ASKED = ("permission", "id", "cursor", "before")
 _ROWS = 50
+
+
+show = showing(__package__)
+routes = Routes("console_who", "Who may do something.", when=served)
 
 
 @routes.get(f"{PEOPLE}/who", **page("policy.view", query=texts(*_ASKED), cost=5, identify=member))

@@ -13,7 +13,7 @@ from werkzeug.datastructures import MultiDict
 
 from gatepost import Int, Line, StrictSchema
 
-from ...policy_changes.changing import ApplySchema, TrySchema
+from ..changing import ApplySchema, TrySchema
 
 _END = "# end"  # the last line of a rule file
 

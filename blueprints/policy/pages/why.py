@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from models.base import read_id
 
-from .frame import page, routes, show, texts
-from .naming import collection_of, found, sentence
+from ...console.frame import page, served, showing, texts
+from ...console.naming import collection_of, found, sentence
+from ...console.navigation import Page, enter
 
 CIRCUMSTANCES = ("at", "ip", "device", "scope")
 _ASKED = ("as", "permission", "id", *CIRCUMSTANCES)
 _DEVICES = ("desktop", "mobile", "tablet", "bot", "other")
+
+
+show = showing(__package__)
+routes = Routes("console_why", "Why something is allowed or refused.", when=served)
+enter(Page("/console/why", Message("Why?"), "policy.view", place=20))
 
 
 @routes.get("/console/why", **page("policy.view", query=texts(*_ASKED), cost=3))

@@ -8,16 +8,20 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ..frame import page, routes, show, texts
-from ..naming import sentence
-from .listed import PEOPLE, ways
+from ...console.frame import page, served, showing, texts
+from ...console.naming import sentence
+from ...console.people.listed import PEOPLE, ways
 
 _FILTERS = ("role", "active")
 _ROWS = 100
+
+
+show = showing(__package__)
+routes = Routes("console_review", "Who has which role.", when=served)
 
 
 @routes.get(f"{PEOPLE}/review", **page("policy.view", query=texts(*_FILTERS, "cursor", "before"), cost=5,

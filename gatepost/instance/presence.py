@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatepost.http.operations import program
-from gatepost.http.operations.background import BackgroundTask
 from gatepost.http.security.keys import Keys, fingerprints, prepared_fingerprint
 from models.base import new_id, now
 from models.engine.database import Database
@@ -17,18 +14,9 @@ from models.tables import node
 from models.tables.node import Node
 from policies.loading.watch import Watcher
 
-if TYPE_CHECKING:
-    from gatepost.http.request.call import Services
-
-EVERY = 5.0  # seconds between two times at which a process writes its row
+EVERY = 5  # seconds between two times at which a process writes its row
 _LONGEST_ERROR = 500  # characters
 _VERSION = program.described()
-
-
-def tasks(services: Services) -> Iterator[BackgroundTask]:
-    """The background task that writes the row."""
-    presence = Presence(services.database, services.settings.instance, services.policy, services.keys)
-    yield BackgroundTask("telling that this process serves", EVERY, presence.report, last=presence.leave, at_once=True)
 
 
 class Presence:

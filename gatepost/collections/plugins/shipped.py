@@ -1,0 +1,40 @@
+"""The blueprints that Gatepost ships, as the package `blueprints` lists them.
+
+The framework knows that package by its name alone. To read which features there are imports their declarations, and
+nothing that they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from ...features import Feature
+
+PACKAGE = "blueprints"
+
+
+def collections() -> tuple[ModuleType, ...]:
+    """Imports the modules of the collections."""
+    return tuple(import_module(f"{PACKAGE}.{name}") for name in import_module(PACKAGE).COLLECTIONS)
+
+
+@cache
+def features() -> Mapping[str, Feature]:
+    """Each feature by its name, in the order in which they are made."""
+    declared = (import_module(f"{PACKAGE}.{name}").feature for name in import_module(PACKAGE).FEATURES)
+    return {feature.name: feature for feature in declared}
+
+
+def endpoints_of(feature: str) -> ModuleType | None:
+    """Imports the module with the endpoints of a feature; None: it has none."""
+    name = f"{PACKAGE}.{feature}.endpoints"
+    return import_module(name) if find_spec(name) is not None else None
+
+
+def is_shipped(module: str) -> bool:
+    """Whether a module is of a shipped blueprint."""
+    return module.startswith(f"{PACKAGE}.")

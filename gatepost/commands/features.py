@@ -1,0 +1,61 @@
+"""Commands that shipped features declare: of `gatepost` itself (`backup`), or of a group (`policy who`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from gatepost.collections.plugins import shipped
+from gatepost.commands.context import load_settings
+from gatepost.commands.lazy import Deferred, Lazy
+from gatepost.commands.printing import Group
+
+
+class Extensible(Group):
+    """A group whose commands are its own and those that features declare for it."""
+
+    @property
+    def of_features(self) -> Mapping[str, click.Command]:
+        """The commands that features declare for the group, by name, but for those that are left out."""
+        return {name: command for name, command in declared(self.words).items()
+                if not (isinstance(command, _Absent) or name in self.commands)}
+
+    @property
+    def words(self) -> str:
+        """How the group is called, after `gatepost`."""
+        return self.name or ""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self.of_features])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or declared(self.words).get(cmd_name)
+
+
+class _Absent(Deferred):
+    """Stands for the command of a feature that is left out, and says so."""
+
+    def __init__(self, words: str, feature: str) -> None:
+        super().__init__(words.rpartition(" ")[2], hidden=True)
+        self._why = f"gatepost {words}: the feature {feature} is left out (setting without)."
+
+    def load(self) -> click.Command:
+        raise click.ClickException(self._why)
+
+
+def declared(group: str) -> Mapping[str, click.Command]:
+    """The commands that features declare for a group, by name; one of a feature that is left out says so."""
+    without = _left_out()
+    return {words.rpartition(" ")[2]: _Absent(words, feature.name) if feature.name in without else
+            Lazy(words.rpartition(" ")[2], command.target, command.help)
+            for feature in shipped.features().values() for words, command in feature.commands.items()
+            if words.rpartition(" ")[0] == group}
+
+
+def _left_out() -> frozenset[str]:
+    """What the setting `without` names; nothing where the settings cannot be read, which the command itself says."""
+    try:
+        return frozenset(load_settings().without)
+    except click.ClickException:
+        return frozenset()

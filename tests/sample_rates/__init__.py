@@ -1,0 +1,46 @@
+"""A plugin without rows: exchange rates that a background task fetches, a check of health, a page of the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from marshmallow import fields
+
+from gatepost import BackgroundTask, Call, Feature, Found, Installation, Routes, Services, State, StrictSchema
+
+routes = Routes("rates", "Exchange rates.")
+
+
+class Rates:
+    """The rates of one process, by currency."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, float] = {}
+
+    def fetch(self) -> None:
+        self.known = {"CHF": 0.93, "<USD>": 1.08}
+
+
+def tasks(services: Services) -> Iterator[BackgroundTask]:
+    yield BackgroundTask("fetching rates", 3600, services.feature("rates").fetch, at_once=True)
+
+
+def check(installation: Installation) -> Found:
+    return Found(State.OK, f"rates are asked for by {installation.settings.default_tenant}")
+
+
+class RatesSchema(StrictSchema):
+    """What one euro is worth, by currency."""
+
+    rates = fields.Dict(keys=fields.String(), values=fields.Float(), required=True)
+
+
+@routes.get("/api/rates", permission="stats.view", answer=RatesSchema())
+def listed(call: Call) -> dict[str, Any]:
+    """List the rates."""
+    return {"rates": call.services.feature("rates").known}
+
+
+feature = Feature(name="rates", make=lambda services: Rates(), background=tasks, checks={"rates": check},
+                  extends={"console": "sample_rates.pages"})
