@@ -14,6 +14,7 @@ from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import Plugin, named
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import not_imported
+from gatepost.collections.plugins.leaving_out import ignored
 from gatepost.collections.routes import answer_options, refuse_strays
 from gatepost.health.gauges import Gauges
 from gatepost.http.auditing.trail import Trail
@@ -92,6 +93,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
                              reads_copies=reads_copies)
+    database.ignored = ignored(settings.without)
     try:
         with database.connected():
             if (said := obstacle(database, registry.migrations)) is not None:

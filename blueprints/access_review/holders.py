@@ -304,8 +304,8 @@ def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment
         known |= {"method": methods[0], "request": REQUESTS[methods[0]]}
         methods = ()
     if shares is None:
-        shares = () if row is None else [
-            (one.grantee, one.right) for one in share.of_object(tenant_id, permission.partition(".")[0], row.id)]
+        resource = permission.partition(".")[0]
+        shares = () if row is None else share.in_effect(tenant_id, resource, [row.id]).get(row.id, ())
     return Asked(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
                  shares=shares, environment=known, methods=methods, each=each)
 

@@ -133,7 +133,7 @@ class Known:
         if id not in known:
             others = [other for other, row in self._rows.get(kind, {}).items() if row is not None]
             wanted = {id, *others}.difference(known)
-            found = share.of_objects(self._call.tenant_id, kind, wanted)
+            found = share.in_effect(self._call.tenant_id, kind, wanted)
             known |= {one: found.get(one, []) for one in wanted}
         return known[id]
 

@@ -18,6 +18,7 @@ from typing import Any
 from blueprints.policy_changes.live_rows import compare_rows
 from blueprints.policy_changes.live_scope import Scope
 from gatepost.collections.plugins.discovery import discover
+from gatepost.collections.plugins.leaving_out import ignored
 from gatepost.collections.registry import Registry
 from gatepost.http.request.access import Access
 from gatepost.rules.change import Changing
@@ -80,6 +81,7 @@ def answer(asked: Question, tell: Tell) -> None:
     settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
     database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
                              statement_timeout=settings.statement_timeout)
+    database.ignored = ignored(settings.without)
     try:
         with database.connected():
             registry = replace(registry, gone=left_over(database, registry))

@@ -160,7 +160,8 @@ class Registry:
         methods = _methods(chain.from_iterable(groups))
         for collection in collections:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
-                permissions[collection.resource] |= {collection.permission(verb) for verb in VERBS}
+                permissions[collection.resource] |= {
+                    collection.permission(verb) for verb in VERBS if verb != "share" or collection.shares}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
         resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
                      for name, verbs in permissions.items()}
@@ -168,7 +169,9 @@ class Registry:
         gone = {permission: why_left_out(one.collection, ())
                 for one in left_out.values() for permission in one.permissions}
         for feature in self.absent.values():
-            for permission in set(feature.permissions).difference(*permissions.values()):
+            declared = {*feature.permissions, *(collection.permission("share") for collection in collections
+                                                if feature.name == "sharing" and type(collection).shares)}
+            for permission in declared.difference(*permissions.values()):
                 gone[permission] = why_left_out(feature.name, self.absent)
                 resource = permission.partition(".")[0]
                 others = left_out[resource].permissions if resource in left_out else ()

@@ -15,6 +15,7 @@ from marshmallow import ValidationError
 
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.contents import PluginError
+from gatepost.collections.plugins.leaving_out import ignored
 from gatepost.commands.context import load_settings, registry
 from gatepost.commands.printing import echo
 from gatepost.features import FeatureError
@@ -103,6 +104,7 @@ def database_of(settings: Settings) -> Iterator[Database]:
         )
     except (ValueError, RuntimeError) as error:
         raise click.ClickException(f"database_url: {error}") from None
+    database.ignored = ignored(settings.without)
     try:
         yield database
     finally:

@@ -71,6 +71,7 @@ class Database(pw.Database):
     sealer: Sealer | None = None  # while migrations run
     # Is told how many rows of a table a long migration has done, and of how many.
     report: Callable[[int, int], object] | None = None
+    ignored: frozenset[str] = frozenset()  # tables whose rows count for nothing where it is decided who may do what
     beside: Database | None = None  # a database of its own for files of exports
     _state: Any  # peewee's note of this thread's connection
     _pool: Pool

@@ -48,9 +48,14 @@ def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> di
     return found
 
 
+def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """The same, of those that count where it is decided who may do what."""
+    return {} if _ignored() else of_objects(tenant_id, resource, object_ids)
+
+
 def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> bool:
     """True if one of these objects is shared with a group."""
-    return bool(Rows(Share, tenant_id).select().where(
+    return not _ignored() and bool(Rows(Share, tenant_id).select().where(
         Share.resource == resource, Share.object_id.in_(object_ids),
         pw.fn.substr(Share.grantee, 1, len(GROUP)) == GROUP).exists())
 
@@ -119,6 +124,8 @@ def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection
 
 def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
     """Whether one of `grantees` has any right on any object."""
+    if _ignored():
+        return False
     named = _named(grantees)
     statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
@@ -130,6 +137,8 @@ _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of g
 
 def any_in(tenant_id: str, resource: str) -> bool:
     """Whether any object of a resource is shared with anybody."""
+    if _ignored():
+        return False
     statement = _ANY_IN.on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource")).limit(1))
     return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource}))
@@ -161,6 +170,10 @@ def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str
 
 
 _RIGHTS: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
+
+
+def _ignored() -> bool:
+    return Share._meta.table_name in current.ignored
 
 
 def _named(grantees: Sequence[str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ from .declarations import (
     wrong_with,
 )
 from .entry_points import COLLECTIONS, points_of
-from .leaving_out import refuse_unusable
+from .leaving_out import SHARING, refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
 from .references import bad_expansion, leads_nowhere
@@ -161,7 +161,10 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
         if (reason := bad_expansion(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {reason}")
-        collection = found()
+        collection = found.__new__(found)
+        if SHARING in without:  # of this instance alone, and before it makes its endpoints
+            collection.shares = False  # type: ignore[misc]
+        collection.__init__()  # type: ignore[misc]
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
         ours = shipped.is_shipped(found.__module__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
+from models.tables.share import Share
 from policies.wording.suggestions import did_you_mean
 from settings import SettingError
 
@@ -13,6 +14,7 @@ from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
 REQUIRED = frozenset(("sessions",))  # features without which nothing can be served
+SHARING = "sharing"  # the feature that collections themselves do without
 # Collections to show first, the best first: guests may list all but the last, which is always served.
 _TO_BEGIN_WITH = ("articles", "pages", "products", "categories", "comments", "users")
 
@@ -40,6 +42,11 @@ def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection])
         if feature.name not in left and (missed := left.intersection(feature.needs)):
             raise SettingError(f"without: {min(missed)} cannot be left out, because {feature.name} needs it; leave out "
                                "both")
+
+
+def ignored(without: Container[str]) -> frozenset[str]:
+    """Returns the tables whose rows count for nothing where it is decided who may do what."""
+    return frozenset((Share._meta.table_name,) if SHARING in without else ())
 
 
 def optional() -> tuple[str, ...]:
