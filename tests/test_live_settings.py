@@ -317,7 +317,7 @@ def test_the_schedule_of_backups(app, says, monkeypatch):
 
 
 def test_how_long_rows_are_kept(app, says, monkeypatch):
-    import app as assembly
+    from gatepost import assembly
 
     kept: list[int] = []
     monkeypatch.setattr(assembly, "end_retention", lambda settings, database: kept.append(settings.audit_days))

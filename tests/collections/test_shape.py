@@ -96,6 +96,8 @@ def without_comments(tmp_path_factory) -> Path:
     copy_project(copy)
     for file in ("blueprints/comments.py", "models/tables/comment.py", "policies/comments.csv"):
         (copy / file).unlink()
+    listed = copy / "blueprints" / "__init__.py"
+    listed.write_text(listed.read_text("utf-8").replace('"comments", ', ""), encoding="utf-8")
     # A project that drops a table keeps the history of migrations and adds to it; what wrote to the table goes first.
     (copy / "models" / "migrations" / "9999_no_comments.py").write_text(textwrap.dedent("""
         def up(migrator, db):
@@ -149,9 +151,11 @@ FOUND = """
 
 
 @pytest.mark.slow
-def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
+def test_a_package_with_collections_or_routes_that_is_listed_is_served_like_a_module(tmp_path):
     copy_project(tmp_path)
     blueprints = tmp_path / "blueprints"
+    listed = blueprints / "__init__.py"
+    listed.write_text(listed.read_text("utf-8").replace('"contact")', '"contact", "clock")'), encoding="utf-8")
     for name, text in (("comments", "from .texts import Comments\n"), ("clock", textwrap.dedent(CLOCK)), ("notes", "")):
         (blueprints / name).mkdir()
         (blueprints / name / "__init__.py").write_text(text, encoding="utf-8")
@@ -163,5 +167,5 @@ def test_a_package_with_collections_or_routes_is_found_like_a_module(tmp_path):
 @pytest.mark.slow
 def test_discovery_does_not_import_pytest():
     """`gatepost.testing` imports it, and pytest need not be installed where Gatepost serves."""
-    script = "import sys; from app import discover; discover(); print('pytest' in sys.modules)"
-    assert run(ROOT, "-c", script).stdout == "False\n"
+    script = "from gatepost.collections.plugins.discovery import discover; discover()"
+    assert run(ROOT, "-c", f"import sys; {script}; print('pytest' in sys.modules)").stdout == "False\n"

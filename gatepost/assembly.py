@@ -1,0 +1,206 @@
+"""What `create_app` makes an app of: its settings and registry, its services, and its background tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from models.engine.connect import open_database
+from models.engine.database import Database
+from models.migrate import obstacle
+from models.tables.load import undo_left
+from models.tables.policy_version import START
+from models.tables.tenant import Tenant
+from models.tables.user import User
+from policies import Policy
+from policies.lint.warnings import find_early
+from policies.loading.lost import LostRoles
+from policies.loading.watch import Watcher
+from settings import LiveSettings, Settings
+from settings.declared import FILES
+
+from .collections.plugins import tables
+from .collections.plugins.contents import Plugin, named
+from .collections.plugins.discovery import discover
+from .collections.plugins.entry_points import not_imported
+from .collections.plugins.leaving_out import ignored
+from .collections.registry import Registry
+from .health.gauges import Gauges
+from .http.auditing.trail import Trail
+from .http.operations import logs
+from .http.operations.addresses import UnreadableAddresses
+from .http.operations.background import Background, BackgroundTask
+from .http.operations.counters import MINUTE
+from .http.operations.deprecation import DeprecatedUses
+from .http.operations.housekeeping import delete_expired, end_retention
+from .http.operations.limits import Limits
+from .http.operations.metrics import Metrics
+from .http.operations.ownership import Ownership
+from .http.operations.pulse import Pulse
+from .http.operations.slots import most_waiting, threads_of
+from .http.pipeline.application import Application, NotReady
+from .http.protocol.messages import Translations
+from .http.request.call import Services
+from .http.security import known_keys
+from .http.security.access_tokens import AccessTokens
+from .http.security.cursors import Cursors
+from .http.security.epoch import Epoch
+from .http.security.keys import Keys
+from .instance import leftovers
+from .instance.journal import settle, settle_meanwhile
+from .instance.presence import EVERY as PRESENT
+from .instance.presence import Presence
+from .jobs import transfers
+from .jobs.hooks import Clock
+from .jobs.runner import Runner
+from .rules.ledger import Ledger
+from .rules.left_over import left_over
+from .rules.line_uses import EVERY, LineUses
+from .rules.stored import source_of
+
+METRICS = "/metrics"
+
+
+def configured(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...]) -> tuple[Registry, LiveSettings]:
+    """Returns what is served, also by these plugins, and the settings; `config` overrides settings by name.
+
+    Raises `SettingError`, `PluginError`.
+    """
+    # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
+    registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(map(named, plugins))).without)
+    settings = Settings.load(overrides=config, plugins=registry.settings)
+    registry = registry.served(settings)
+    return registry, LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
+
+
+def assembled(app: Application, registry: Registry, live: LiveSettings, *, reads_copies: bool) -> Services:
+    """Returns the services of an app, with those that features make; the database is open and migrated.
+
+    `reads_copies`: a database that cannot be written to is opened for reading. Raises `KeyFileError`, `FeatureError`,
+    `PluginError`, `PolicyError`, `UnderWay` and `NotReady`.
+    """
+    settings = live.current
+    settle(settings)
+    leftovers.remove(settings)
+    keys = Keys.load(settings.secret_file)
+    # One connection more, for the tasks; half of the threads for requests that need not wait.
+    database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
+                             synchronous=settings.synchronous, group_commit=settings.group_commit,
+                             statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
+                             reads_copies=reads_copies)
+    database.ignored = ignored(settings.without)
+    try:
+        with database.connected():
+            if (said := obstacle(database, registry.migrations)) is not None:
+                raise NotReady(said)
+            known_keys.check(database, keys)
+            tables.check(database, registry.collections.values())
+            tenant = _default_tenant(settings)
+            if gone := left_over(database, registry):
+                registry = replace(registry, gone=gone)
+        policy = Watcher(source_of(live, registry, database, tenant.id), keep=settings.instance)
+    except BaseException:
+        database.close_all()
+        raise
+    epoch = Epoch(database)
+    cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
+    keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
+    keys.guard = lambda ring: known_keys.guard(database, ring)
+    trail, uses = Trail(database, keys), DeprecatedUses(database)
+    ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
+                    settings.policies)
+    lines = LineUses(database, policy.current)
+    if in_files := settings.policy_source == FILES:
+        ledger.note(policy.current, START)
+
+    def announce(new: Policy) -> None:
+        lines.follow(new)
+        if in_files:
+            ledger.note(new)
+
+    policy.announce = announce
+    services = app.extensions["gatepost"] = Services(
+        settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
+        access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
+        addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail,
+        deprecated_uses=uses, pulse=Pulse(database),
+        translations=Translations(settings.language, registry.translations),
+        background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
+    try:
+        for name, made in registry.features.made(services):
+            services.made[name] = made
+        services.background.add(*registry.features.background_tasks(services))
+        app.departures = [*registry.features.departures(services)]
+    except BaseException:
+        database.close_all()
+        raise
+    live.followers.append(lambda new: _follow(app, services, new))
+    epoch.followers.append(lambda: _drop_what_was_restored(services))
+    hooks = registry.hooks.values()
+    asked_for = transfers.kinds(app, ((one, one.listing, one.served) for one in registry.collections.values()))
+    services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
+    if settings.metrics_token and METRICS in registry.paths:
+        services.metrics = Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
+                                                                   registry.features))
+        services.addresses.metrics = services.metrics
+        database.observe(services.metrics)
+    return services
+
+
+def _default_tenant(settings: Settings) -> Tenant:
+    found = Tenant.by_name(settings.default_tenant)
+    if found is None:
+        raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
+    return found
+
+
+def _follow(app: Application, services: Services, settings: Settings) -> None:
+    """Go on with other values of live settings; who keeps none of them reads `services.settings` or `live.current`."""
+    before, services.settings = services.settings, settings
+    app.mount = settings.mount
+    if settings.time_zone != before.time_zone:
+        services.policy.look_soon()  # the cases of tests.yaml are of another zone
+    services.limits.follow(settings)
+    services.ownership.most = settings.owner_rows
+
+
+def _drop_what_was_restored(services: Services) -> None:
+    """Forget rows that a restore has replaced. Policies and keys are followed as files."""
+    services.cursors.epoch = services.epoch.value
+    services.ownership.forget_all()
+    with services.database.connected():
+        services.guest_tenant = _default_tenant(services.settings).id
+
+
+def _held_roles(database: Database) -> frozenset[str]:
+    with database.connected():
+        return User.held_roles(database)
+
+
+def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
+            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
+    """The background tasks, in the order in which those that are due are done."""
+    lost = LostRoles(policy, lambda: _held_roles(database))
+    presence = Presence(database, live.current.instance, policy, keys)
+    return Background(
+        BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
+        BackgroundTask("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
+        BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
+        BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        BackgroundTask("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        BackgroundTask("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
+        BackgroundTask("telling what the log left out", MINUTE, logs.repetitions.tell),
+        BackgroundTask("following restores", 1, epoch.refresh),
+        BackgroundTask("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
+        BackgroundTask("following the key file", 1, keys.refresh),
+        BackgroundTask("following the policy files", 1, policy.prove_followed),
+        BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
+        BackgroundTask("writing down which policy is in force", 1, ledger.store, last=ledger.store),
+        BackgroundTask("telling of roles that the policy has lost", 1, lost.tell),
+        BackgroundTask("undoing imports that were broken off", 5, lambda: undo_left(database)),
+        BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
+        BackgroundTask("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
+        BackgroundTask("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
+              lambda: end_retention(live.current, database)),
+    )
