@@ -33,6 +33,11 @@ class Extensible(Group):
         return super().get_command(ctx, cmd_name) or declared(self.words).get(cmd_name)
 
 
+def commands_of(group: click.Group) -> Mapping[str, click.Command]:
+    """The commands of a group by name: its own, and those that features declare for it."""
+    return {**group.commands, **(group.of_features if isinstance(group, Extensible) else {})}
+
+
 class _Absent(Deferred):
     """Stands for the command of a feature that is left out, and says so."""
 

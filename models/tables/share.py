@@ -124,12 +124,11 @@ def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection
 
 def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
     """Whether one of `grantees` has any right on any object."""
-    if _ignored():
-        return False
     named = _named(grantees)
     statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
-    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
+    found = bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
+    return found and not _ignored()
 
 
 _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
@@ -137,11 +136,10 @@ _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of g
 
 def any_in(tenant_id: str, resource: str) -> bool:
     """Whether any object of a resource is shared with anybody."""
-    if _ignored():
-        return False
     statement = _ANY_IN.on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource")).limit(1))
-    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource}))
+    # Asked last: mostly nothing is shared.
+    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource})) and not _ignored()
 
 
 _ANY_IN = Statement()

@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from gatepost.commands import features
 from gatepost.commands.lazy import loaded
 from tests.running import Instance, cli
 
@@ -79,7 +80,7 @@ def test_no_option_is_described_in_the_words_of_the_library(helps):
 
 def test_a_command_is_listed_by_the_first_sentence_of_its_help():
     def unlike(group: click.Group, path: str = "gatepost") -> Iterator[str]:
-        for name, deferred in group.commands.items():
+        for name, deferred in features.commands_of(group).items():
             command = loaded(deferred)
             if deferred.get_short_help_str(200) != command.get_short_help_str(200):
                 yield f"{path} {name}"

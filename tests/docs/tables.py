@@ -14,6 +14,7 @@ import click
 from gatepost.collections.collection import Collection
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.registry import Registry
+from gatepost.commands.features import commands_of
 from gatepost.commands.lazy import loaded
 from gatepost.http.pipeline.browsers import REQUEST_HEADERS
 from gatepost.http.protocol.problems import CATALOGUE
@@ -76,7 +77,7 @@ def _settings() -> Table:
 
 def commands(group: click.Group = cli, path: str = "gatepost") -> Iterator[tuple[str, click.Command]]:
     """Every command that does something, with its whole name."""
-    for name, deferred in group.commands.items():
+    for name, deferred in commands_of(group).items():
         command = loaded(deferred)
         if isinstance(command, click.Group):
             yield from commands(command, f"{path} {name}")

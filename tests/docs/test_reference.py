@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import click
 from flask import Flask
 
+from tests.commands.test_help import below
 from tests.docs.reference import FILE, Table, rewritten, written
-from tests.docs.tables import HEADER, headers, tables
+from tests.docs.tables import HEADER, commands, headers, tables
 from tests.http.described import Description
+from tests.running import cli
 
 TEXT = FILE.read_text(encoding="utf-8")
 TABLES = tables()
@@ -39,6 +42,11 @@ def test_every_row_says_what_the_code_says():
 def test_every_row_is_explained():
     assert by_title(lambda table, rows: table.explained and [
         name for name, cells in rows.items() if not cells[-1]]) == {}
+
+
+def test_every_command_that_help_lists_has_a_row():
+    listed = {" ".join(("gatepost", *path)) for path, command in below(cli) if not isinstance(command, click.Group)}
+    assert listed == {name for name, _ in commands()}
 
 
 def test_writing_the_reference_again_changes_nothing():
