@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 import gatepost_start  # noqa: F401 - before the imports that it looks after
-from gatepost.assembly import assembled, configured
+from gatepost.assembly import assemble, load_registry
 from gatepost.collections.plugins.contents import Plugin
 from gatepost.collections.routes import answer_options, refuse_strays
 from gatepost.http.operations import logs
@@ -30,12 +30,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     Raises `SettingError`, `KeyFileError`, `PluginError`, `FeatureError`, `PolicyError`, `UnderWay` and `NotReady`, each
     with a sentence for the operator.
     """
-    registry, live = configured(config, tuple(collections))
+    registry, live = load_registry(config, tuple(collections))
     settings = live.current
     app = Application("gatepost", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.mount = settings.mount
-    services = assembled(app, registry, live, reads_copies=reads_copies)
+    services, departures = assemble(app, registry, live, reads_copies=reads_copies)
 
     for blueprint in services.registry.blueprints():
         app.register_blueprint(blueprint)
@@ -45,7 +45,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
     # What sees each request before its endpoint, and each answer after it, in this order.
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
-    app.departures = [browsers.telling(live), compression.compress, *app.departures, logs.request_lines(live),
+    app.departures = [browsers.telling(live), compression.compress, *departures, logs.request_lines(live),
                       *(() if services.metrics is None else (services.metrics.count,))]
 
     # Around all of it, the innermost first.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatepost.commands.instance import Instance, open_instance
     from gatepost.commands.printing import echo
     from gatepost.features import Feature, Installation, Number
-    from gatepost.health.found import Found, State
+    from gatepost.health.finding import Found, State
     from gatepost.http.operations.background import BackgroundTask
     from gatepost.http.protocol.messages import Message, plural
     from gatepost.http.protocol.problems import Fault, Problem
@@ -151,7 +151,7 @@ _PLACES = {
     "gatepost.commands.instance": "Instance open_instance",
     "gatepost.commands.printing": "echo",
     "gatepost.features": "Feature Installation Number",
-    "gatepost.health.found": "Found State",
+    "gatepost.health.finding": "Found State",
     "gatepost.http.operations.background": "BackgroundTask",
     "gatepost.jobs.hooks": "every on",
     "gatepost.jobs.task": "Task",

@@ -1,4 +1,4 @@
-"""What `create_app` makes an app of: its settings and registry, its services, and its background tasks."""
+"""Assembles an app: settings, registry, services, background tasks."""
 
 from __future__ import annotations
 
@@ -28,18 +28,17 @@ from .collections.plugins.leaving_out import ignored
 from .collections.registry import Registry
 from .health.gauges import Gauges
 from .http.auditing.trail import Trail
-from .http.operations import logs
+from .http.operations import logs, metrics
 from .http.operations.addresses import UnreadableAddresses
 from .http.operations.background import Background, BackgroundTask
 from .http.operations.counters import MINUTE
 from .http.operations.deprecation import DeprecatedUses
 from .http.operations.housekeeping import delete_expired, end_retention
 from .http.operations.limits import Limits
-from .http.operations.metrics import Metrics
 from .http.operations.ownership import Ownership
 from .http.operations.pulse import Pulse
 from .http.operations.slots import most_waiting, threads_of
-from .http.pipeline.application import Application, NotReady
+from .http.pipeline.application import Application, Departure, NotReady
 from .http.protocol.messages import Translations
 from .http.request.call import Services
 from .http.security import known_keys
@@ -59,10 +58,8 @@ from .rules.left_over import left_over
 from .rules.line_uses import EVERY, LineUses
 from .rules.stored import source_of
 
-METRICS = "/metrics"
 
-
-def configured(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...]) -> tuple[Registry, LiveSettings]:
+def load_registry(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...]) -> tuple[Registry, LiveSettings]:
     """Returns what is served, also by these plugins, and the settings; `config` overrides settings by name.
 
     Raises `SettingError`, `PluginError`.
@@ -74,8 +71,9 @@ def configured(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...]) ->
     return registry, LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
 
 
-def assembled(app: Application, registry: Registry, live: LiveSettings, *, reads_copies: bool) -> Services:
-    """Returns the services of an app, with those that features make; the database is open and migrated.
+def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_copies: bool
+             ) -> tuple[Services, list[Departure]]:
+    """Returns the services of an app, with those that features make, and what of features sees each answer.
 
     `reads_copies`: a database that cannot be written to is opened for reading. Raises `KeyFileError`, `FeatureError`,
     `PluginError`, `PolicyError`, `UnderWay` and `NotReady`.
@@ -88,8 +86,7 @@ def assembled(app: Application, registry: Registry, live: LiveSettings, *, reads
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
-                             reads_copies=reads_copies)
-    database.ignored = ignored(settings.without)
+                             reads_copies=reads_copies, ignored=ignored(settings.without))
     try:
         with database.connected():
             if (said := obstacle(database, registry.migrations)) is not None:
@@ -131,7 +128,7 @@ def assembled(app: Application, registry: Registry, live: LiveSettings, *, reads
         for name, made in registry.features.made(services):
             services.made[name] = made
         services.background.add(*registry.features.background_tasks(services))
-        app.departures = [*registry.features.departures(services)]
+        departures = [*registry.features.departures(services)]
     except BaseException:
         database.close_all()
         raise
@@ -140,12 +137,12 @@ def assembled(app: Application, registry: Registry, live: LiveSettings, *, reads
     hooks = registry.hooks.values()
     asked_for = transfers.kinds(app, ((one, one.listing, one.served) for one in registry.collections.values()))
     services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
-    if settings.metrics_token and METRICS in registry.paths:
-        services.metrics = Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
+    if metrics.are_served(settings):
+        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
                                                                    registry.features))
         services.addresses.metrics = services.metrics
         database.observe(services.metrics)
-    return services
+    return services, departures
 
 
 def _default_tenant(settings: Settings) -> Tenant:

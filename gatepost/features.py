@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.engine.errors import RowError
 
-from .health.found import UNKNOWN, Found, State
+from .health.finding import UNKNOWN, Found, State
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,8 +86,8 @@ class Feature:
 
     name        of the feature, unique; a shipped one is called like its folder
     needs       the shipped features without which it cannot be served
-    permissions that its endpoints ask for and no other's: without the feature, rules about them have no effect
-    settings    names of Gatepost's settings that only the feature reads
+    permissions it brings; those that no other endpoint needs have no effect without it
+    settings    names of Gatepost's settings that have no effect without it
     commands    by the words that call it after `gatepost`, such as `backup` or `policy who`
     extends     by the name of another feature: the module with endpoints that are served where both are, such as pages
                 of the console

@@ -182,7 +182,7 @@ def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
 
 def of_blueprints(found: Iterable[Import]) -> list[str]:
     """Imports of a blueprint by the framework, or by what is below it."""
-    return [str(one) for one in found if _blueprint(one.source) is None and one.target != one.source
+    return [str(one) for one in found if _blueprint(one.source) is None
             and (one.target == BLUEPRINTS or one.target.startswith(f"{BLUEPRINTS}/"))]
 
 
@@ -190,6 +190,17 @@ def between(found: Iterable[Import]) -> set[tuple[str, str]]:
     """Which blueprint imports which other."""
     pairs = {(_blueprint(one.source), _blueprint(one.target)) for one in found}
     return {(source, target) for source, target in pairs if source and target and source != target}
+
+
+def beside_extensions(found: Iterable[Import], extensions: Mapping[tuple[str, str], str]) -> list[str]:
+    """Imports of a blueprint that another one extends, by a module of that one which is not below its extension."""
+    wrong = []
+    for one in found:
+        pair = _blueprint(one.source), _blueprint(one.target)
+        extension = extensions.get(pair)  # type: ignore[arg-type] # None is no key of it
+        if extension is not None and one.source != extension and not one.source.startswith(f"{extension}/"):
+            wrong.append(str(one))
+    return wrong
 
 
 def _blueprint(module: str) -> str | None:

@@ -142,7 +142,7 @@ def test_a_process_that_is_forked_before_another_has_read_reads_by_itself(base):
 
 FOLLOWED = {"log_level", "owner_rows"}  # kept, and renewed by a follower
 KEPT = [  # a module in which objects are made that last, and functions in which a value is no longer than a call
-    ("app.py", {"_follow"}), ("gatepost/commands/server.py", {"serve"})]
+    ("app.py", set()), ("gatepost/assembly.py", {"_follow"}), ("gatepost/commands/server.py", {"serve"})]
 
 
 @pytest.mark.parametrize(("file", "free"), KEPT)

@@ -87,6 +87,8 @@ def plugin(**parts: object) -> ModuleType:
 
 @pytest.mark.parametrize(("parts", "sentence"), [
     ({"extends": {"console": "nowhere.pages"}}, "the feature 'rates': nowhere.pages cannot be imported: No module"),
+    ({"extends": {"consle": "nowhere.pages"}},
+     "the feature 'rates' extends 'consle', and there is no such feature; did you mean console?"),
     ({"needs": ("exchange",)}, "the feature 'rates' needs the feature 'exchange', which is not served"),
     ({"permissions": ("rate.view",)}, "the feature 'rates' declares permissions, which only shipped features do"),
     ({"settings": ("port",)}, "the feature 'rates' declares settings, which only shipped features do"),

@@ -13,6 +13,7 @@ from tests.rooms import (
     BETWEEN,
     HOUSES,
     TERMINAL,
+    beside_extensions,
     between,
     circles,
     entered,
@@ -63,6 +64,13 @@ def test_what_a_blueprint_imports_is_there_wherever_it_is_served():
     for source, target in BETWEEN:
         if source in features() and target in features() and target not in REQUIRED:
             assert target in (*features()[source].needs, *features()[source].extends), (source, target)
+
+
+def test_what_extends_another_feature_alone_imports_it():
+    extensions = {(feature.name, other): module.replace(".", "/")
+                  for feature in features().values() for other, module in feature.extends.items()
+                  if other not in feature.needs}
+    assert beside_extensions(PROJECT, extensions) == []
 
 
 def test_the_face_is_for_what_lies_outside_of_it():

@@ -12,7 +12,7 @@ from marshmallow import fields, validate
 
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
 from gatepost.http.schemas.parameters import Number
-from gatepost.rules.untold import told_persons, withheld
+from gatepost.rules.redaction import told_persons, withheld
 from models.base import DAY, now
 from models.tables.policy_use import KEPT, counted_since, used_since
 from policies.syntax.rules import Rule

@@ -19,7 +19,7 @@ from gatepost.http.request.audit import note_look
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import length
 from gatepost.http.schemas.parameters import ListParameter
-from gatepost.rules.untold import refuse_to_tell_fields, told_by
+from gatepost.rules.redaction import refuse_to_tell_fields, told_by
 
 from ..policy.explaining import named_principal
 

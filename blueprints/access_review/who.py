@@ -22,6 +22,7 @@ from gatepost.http.request.access import NOTHING
 from gatepost.http.request.call import Peer
 from gatepost.http.request.meant import meant
 from gatepost.http.request.reasons import hidden_of
+from gatepost.rules.redaction import refuse_to_tell_fields
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.holders.conditions import NotTold
@@ -125,9 +126,7 @@ def _holders(call: Call) -> Holders:
 def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], row: Mapping[str, Any]) -> None:
     """403 where the rules look at a field of the object that the caller may not see: the answer would tell it."""
     read = set(call.access.policy.looks_at(permissions).obj)
-    if secret := read & hidden_of(call, collection, dict(row)):
-        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
-                                           fields=", ".join(sorted(secret))))
+    refuse_to_tell_fields(read & hidden_of(call, collection, dict(row)))
 
 
 def _refusal(untold: NotTold) -> Problem:

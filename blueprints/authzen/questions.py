@@ -22,7 +22,7 @@ from gatepost.http.request.active import is_active
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.meant import Meant, meant
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.untold import told_by
+from gatepost.rules.redaction import told_by
 from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User

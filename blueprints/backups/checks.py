@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gatepost.features import Installation, Number
-from gatepost.health.found import Found, State
+from gatepost.health.finding import Found, State
 from models.base import now
 from models.engine.database import Database
 from models.records.times import elapsed

@@ -29,7 +29,7 @@ from .wording import readable, shortened, with_short_ids, with_short_times
 
 
 def served(settings: Settings) -> bool:
-    """Whether the pages of the console are served: what their `Routes` are given as `when`."""
+    """True if the setting `console` is on. Its `Routes` get this as `when`."""
     return settings.console
 
 

@@ -86,3 +86,12 @@ def sentence(call: Call, problem: Problem, faults: Sequence[Fault] | None = None
     say = call.services.translations.wanted(call.request).say
     told = dict.fromkeys(str(say(fault.detail)) for fault in (problem.faults if faults is None else faults))
     return " ".join(told) or str(say(problem.detail)) or problem.code
+
+
+def objects_found(call: Call, permission: str, text: str) -> list[tuple[str, str]]:
+    """The objects that a text finds which is no id. Raises `Problem` where it finds none."""
+    if not text or read_id(text):
+        return []
+    if several := found(call, collection_of(call, permission), text):
+        return several
+    raise Problem("not_found", "There is no such object, or you may not see it.")

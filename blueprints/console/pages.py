@@ -1,7 +1,9 @@
-"""What the pages of other features, and of plugins, import from the console."""
+"""What a page of the console is made of: for the pages of features, and of plugins."""
 
-from .forms import form
-from .frame import drawn_again, page, see_other, served, showing, texts
+from .forms import form, typed
+from .frame import drawn_again, page, refused, see_other, served, showing, texts
+from .naming import PERSON, collection_of, found, names_of, objects_found, people, sentence
 from .navigation import Page, enter
 
-__all__ = ["Page", "drawn_again", "enter", "form", "page", "see_other", "served", "showing", "texts"]
+__all__ = ["PERSON", "Page", "collection_of", "drawn_again", "enter", "form", "found", "names_of", "objects_found",
+           "page", "people", "refused", "see_other", "sentence", "served", "showing", "texts", "typed"]

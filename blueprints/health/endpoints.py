@@ -13,8 +13,8 @@ from gatepost import Call, Installation, Routes, StrictSchema
 from gatepost.collections.registry import Registry
 from gatepost.health import checks
 from gatepost.health.checks import worst
-from gatepost.health.found import UNKNOWN, Found, State
-from gatepost.rules.untold import trouble
+from gatepost.health.finding import UNKNOWN, Found, State
+from gatepost.rules.redaction import trouble
 from models.base import now
 from models.engine.errors import RowError
 from models.records.times import elapsed

@@ -1,13 +1,13 @@
 """Questions about the rules, over HTTP and by commands: what they say, why something is allowed or refused.
 
-`circumstances` are those of a request that is only asked about, `predicted` is what it would be answered, and `past`
-what one was answered; `persons` and `names` are whom it is about, and `untold` is what the caller may not be told.
+`circumstances` are those of a request that is only asked about, `predicted` is what it would be answered, `past` what
+one was answered, and `persons` are whom a question is about.
 """
 
 from gatepost.features import Command, Feature
 
 feature = Feature(
-    name="policy", permissions=("policy.view",), outdated="gatepost.commands.policy_files:outdated",
+    name="policy", permissions=("policy.view",),
     extends={"console": "blueprints.policy.pages", "audit": "blueprints.policy.recorded"},
     commands={
         "policy": Command("blueprints.policy.commands.group:policy",

@@ -21,7 +21,7 @@ from gatepost.http.request.call import Peer
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.meant import meant
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.untold import refuse_to_tell_fields, told_by, told_persons, trouble, withheld
+from gatepost.rules.redaction import refuse_to_tell_fields, told_by, told_persons, trouble, withheld
 from models.tables.user import User
 from policies import Principal
 from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED

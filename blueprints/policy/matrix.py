@@ -18,7 +18,7 @@ from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSche
 from gatepost.collections.names import USERS
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.parameters import ListParameter, Number
-from gatepost.rules.untold import mentions, told_persons, untold_ids, withheld
+from gatepost.rules.redaction import mentions, refuse_to_tell_fields, told_persons, untold_ids, withheld
 from models.tables.user import User
 from policies import Policy
 from policies.evaluation.grants import ALWAYS_WORD, Grant, Part
@@ -224,8 +224,7 @@ def _lines_of_persons(policy: Policy) -> Counter[str]:
 
 def _column(call: Call, user: User, asked: Iterable[str], own: Counter[str], cells: _Cells) -> dict[str, Any]:
     """What one user may do. 403 where the caller may not see the user's role: the cells would tell it."""
-    if "role" in hidden_of(call, call.services.collections[USERS], user.__data__):
-        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.", fields="role"))
+    refuse_to_tell_fields({"role"} & hidden_of(call, call.services.collections[USERS], user.__data__))
     found = of_person(call.access.policy, user.role, f"user:{user.id}", asked)
     [shown] = shown_persons(call, [user.id])
     return {**_entry(shown, own), "cells": {permission: cells.cell(grant) for permission, grant in found.items()}}

@@ -11,11 +11,11 @@ from typing import Any, cast
 from marshmallow import fields
 
 from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
-from gatepost import Call, Collection, Message, Problem, Routes, StrictSchema, Time
+from gatepost import Call, Collection, Routes, StrictSchema, Time
 from gatepost.collections.names import Names, shown_to
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.request.audit import note_look
-from gatepost.rules.untold import told_persons, withheld
+from gatepost.rules.redaction import refuse_to_tell_fields, told_persons, withheld
 from models.tables.audit import Audit, of_tenant
 from policies import Policy
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN
@@ -89,9 +89,7 @@ def _row(call: Call) -> Audit:
     row: Audit | None = of_tenant(call.tenant_id).where(Audit.id == call.path["id"]).first()
     if row is None or not trail.shows(call, row.__data__):
         raise not_found()
-    if hidden := trail.hidden(call, row.__data__, list(trail.guards)):
-        raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
-                                           fields=", ".join(sorted(hidden))))
+    refuse_to_tell_fields(trail.hidden(call, row.__data__, list(trail.guards)))
     return row
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from gatepost import Call, Message, Problem
-from gatepost.rules.untold import told_persons, untold_ids
+from gatepost.rules.redaction import told_persons, untold_ids
 from policies import Policy
 from policies.loading.files import LARGEST_FILE
 from policies.loading.loader import CASES_FILE

@@ -80,8 +80,7 @@ def answer(asked: Question, tell: Tell) -> None:
     registry = discover([pkgutil.resolve_name(place) for place in asked.extra], asked.settings.without)
     settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
     database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
-                             statement_timeout=settings.statement_timeout)
-    database.ignored = ignored(settings.without)
+                             statement_timeout=settings.statement_timeout, ignored=ignored(settings.without))
     try:
         with database.connected():
             registry = replace(registry, gone=left_over(database, registry))

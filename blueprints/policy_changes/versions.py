@@ -15,7 +15,7 @@ from gatepost.http.protocol.problems import not_found
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import Narrowing
-from gatepost.rules.untold import mentions, untold_ids, withheld
+from gatepost.rules.redaction import mentions, untold_ids, withheld
 from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 

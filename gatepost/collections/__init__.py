@@ -1,5 +1,6 @@
-"""A declaration becomes endpoints: `collection` for rows, `routes` for everything else.
+"""Collections and routes: a declaration becomes endpoints (`collection`, `routes`).
 
-`plugins` finds both, in this project and in plugins, and `registry` holds what was found; `documentation` is `/docs`,
-`front` is the page at `/`; `rendering` fills `templates/`. May import every other room but `servers`.
+`plugins` collects what is served, `registry` holds it. `names` of rows, `asking` of one endpoint by another, `erasing`
+of a person's rows, which a restore repeats (`repeating`), and the pages `/docs` (`documentation`, `rendering`) and `/`
+(`front`). May import every other room but `servers`.
 """

@@ -1,4 +1,4 @@
-"""Names beside ids: what the row is called whose id a fact of an explanation shows."""
+"""Names of the rows whose ids an explanation shows."""
 
 from __future__ import annotations
 

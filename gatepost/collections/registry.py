@@ -1,4 +1,4 @@
-"""Which collections and routes there are, and the words that policies may use of them."""
+"""Everything that is served, and the vocabulary of policies."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 Group = tuple[str, str, Sequence[Endpoint]]
 """The name, the description and the endpoints of what belongs together in the documentation."""
 
+VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
+SHARING = "sharing"  # the feature that collections themselves do without
+
+
 def why_left_out(name: str, features: Container[str]) -> str:
     """Returns a clause about a collection, or one of these features, that the operator has left out."""
     return f"the {'feature' if name in features else 'collection'} {name} is left out (setting without)"
-
-
-VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,20 +170,20 @@ class Registry:
         gone = {permission: why_left_out(one.collection, ())
                 for one in left_out.values() for permission in one.permissions}
         for feature in self.absent.values():
-            declared = {*feature.permissions, *(collection.permission("share") for collection in collections
-                                                if feature.name == "sharing" and type(collection).shares)}
-            for permission in declared.difference(*permissions.values()):
+            declared = feature.permissions if feature.name != SHARING else [
+                collection.permission("share") for collection in collections if type(collection).shares]
+            for permission in set(declared).difference(*permissions.values()):
                 gone[permission] = why_left_out(feature.name, self.absent)
                 resource = permission.partition(".")[0]
-                others = left_out[resource].permissions if resource in left_out else ()
-                left_out[resource] = Resource(resource, frozenset((permission, *others)), collection=resource)
+                known = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
+                left_out[resource] = replace(known, permissions=known.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
                           conditions=self.conditions)
 
     @property
     def required_policies(self) -> list[str]:
         """The shipped policy files that an instance always had: one that lacks one of them does not start."""
-        absent = {f"{name}.csv" for name in (*self.left_out, *self.absent)}
+        absent = {f"{name}.csv" for name in self.left_out}
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 

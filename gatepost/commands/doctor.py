@@ -12,9 +12,8 @@ from functools import partial
 import apsw
 import click
 
-from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.entry_points import COLLECTIONS, points_of
-from gatepost.collections.registry import Registry
+from gatepost.collections.registry import Registry, why_left_out
 from gatepost.commands import doctor_checks as own
 from gatepost.commands.context import load_settings, migrations, registry
 from gatepost.commands.instance import AppFactory, database_of, lacking, services_for, settle_restore
@@ -22,7 +21,7 @@ from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo_lines
 from gatepost.features import Installation
 from gatepost.health import checks
-from gatepost.health.found import Found, State
+from gatepost.health.finding import Found, State
 from gatepost.http.operations import program
 from gatepost.http.operations.pulse import Pulse
 from gatepost.http.security.keys import Keys
@@ -80,6 +79,8 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
         yield from _of_the_database(create_app, settings, database)
         if nodes and _is_current(database):
             found = registry()
+            if "nodes" in found.absent:
+                raise click.ClickException(f"--nodes: {why_left_out('nodes', found.absent)}.")
             section = found.features.section("nodes", Installation(_with_plugins(found, settings), database))
             yield from (("node", partial(Found, *found)) for found in section)
     yield "disk", lambda: checks.disk(settings)
@@ -109,8 +110,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
         yield "mailboxes", lambda: own.mailboxes(database)
         yield "jobs", lambda: checks.jobs(backlog(database))
         yield "erasures", lambda: own.erasures(database)
-        yield "shares", lambda: own.shares(database, discover().collections.values())
-        yield "words", lambda: own.words(settings, discover().collections.values())
+        yield "shares", lambda: own.shares(database, registry(whole=True).collections.values())
+        yield "words", lambda: own.words(settings, registry(whole=True).collections.values())
         yield from _of_features(settings, database)
     if database.files is not database:
         yield "files", lambda: own.files(database)

@@ -12,7 +12,7 @@ from gatepost.collections.collection import Collection
 from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
 from gatepost.health import checks
-from gatepost.health.found import Found, State
+from gatepost.health.finding import Found, State
 from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
 from gatepost.http.security.keys import Keys
 from gatepost.http.writing.sharing import GUESTS

@@ -11,6 +11,8 @@ from gatepost.commands.context import load_settings
 from gatepost.commands.lazy import Deferred, Lazy
 from gatepost.commands.printing import Group
 
+_LEFT_OUT = f"{__name__}.left_out"  # in the notes of click's context
+
 
 class Extensible(Group):
     """A group whose commands are its own and those that features declare for it."""
@@ -42,7 +44,7 @@ class _Absent(Deferred):
     """Stands for the command of a feature that is left out, and says so."""
 
     def __init__(self, words: str, feature: str) -> None:
-        super().__init__(words.rpartition(" ")[2], hidden=True)
+        super().__init__(words.rpartition(" ")[2])
         self._why = f"gatepost {words}: the feature {feature} is left out (setting without)."
 
     def load(self) -> click.Command:
@@ -60,7 +62,12 @@ def declared(group: str) -> Mapping[str, click.Command]:
 
 def _left_out() -> frozenset[str]:
     """What the setting `without` names; nothing where the settings cannot be read, which the command itself says."""
-    try:
-        return frozenset(load_settings().without)
-    except click.ClickException:
-        return frozenset()
+    context = click.get_current_context(silent=True)
+    kept = {} if context is None else context.meta  # which all contexts of a command line share
+    if _LEFT_OUT not in kept:
+        try:
+            kept[_LEFT_OUT] = frozenset(load_settings().without)
+        except click.ClickException:
+            kept[_LEFT_OUT] = frozenset[str]()
+    found: frozenset[str] = kept[_LEFT_OUT]
+    return found

@@ -101,10 +101,10 @@ def database_of(settings: Settings) -> Iterator[Database]:
             group_commit=settings.group_commit,
             statement_timeout=settings.statement_timeout,
             reads_copies=True,
+            ignored=ignored(settings.without),
         )
     except (ValueError, RuntimeError) as error:
         raise click.ClickException(f"database_url: {error}") from None
-    database.ignored = ignored(settings.without)
     try:
         yield database
     finally:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import click
 from playhouse.migrations import MigrationError
 
+from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, migrations, registry, show_path
 from gatepost.commands.instance import database_of, lacking, require_instance, settle_restore
 from gatepost.commands.printing import echo, echo_lines, progress
@@ -48,7 +49,7 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 waiting = pending(database, migrations())
                 beside = rolling(waiting, migrations())
                 said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
-                said += features.outdated(installation)
+                said += [*policy_files.outdated(installation), *features.outdated(installation)]
                 said += [] if waiting else filter(None, [lacking(database)])
                 echo_lines("\n".join(said) or "Nothing to do.")
                 sys.exit(bool(said))
@@ -57,7 +58,8 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 applied = upgrade(database, migrations(), before=lambda: _save(features, installation, saved),
                                   sealer=sealer(keys, lenient=leave_unproved), report=report)
             removed = [file for one in saved for file in one.tidy()]
-            refused, missing = features.outdated(installation), lacking(database)
+            refused = [*policy_files.outdated(installation), *features.outdated(installation)]
+            missing = lacking(database)
         except RowError as error:
             raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
         except (MigrationError, KeyFileError, CannotSave) as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gatepost.commands import context
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import database_of, open_instance
 from gatepost.commands.lazy import importing
@@ -39,7 +40,6 @@ from policies.loading.outdated import UNTIL_CHANGED
 from policies.questions.diff import decide_alike
 from policies.syntax.model import MODEL_FILE
 from policies.wording.suggestions import did_you_mean
-from settings import SettingError
 from settings.declared import DATABASE
 
 if TYPE_CHECKING:
@@ -158,18 +158,9 @@ def named(word: str) -> Path:
 
 @cache
 def registry() -> Registry:
-    """The installed collections: the words that rules may use, and the rules that plugins ship."""
-    # Imported late: a plugin that cannot be imported must not stop the commands that do without.
+    """What is served, looked up once: the words that rules may use, and the rules that plugins ship."""
     with importing("gatepost.collections.plugins.discovery"):
-        try:
-            from gatepost.collections.plugins.contents import PluginError
-            from gatepost.collections.plugins.discovery import discover
-        except ImportError as error:
-            raise click.ClickException(f"The collections cannot be imported: {error}") from error
-        try:
-            found = discover(without=load_settings().without)
-        except (PluginError, SettingError) as error:
-            raise click.ClickException(str(error)) from error
+        found = context.registry()
     return replace(found, gone=_gone(found))
 
 

@@ -214,7 +214,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
     if not settings.trusted_proxies and place.host not in _LOOPBACK:
         echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
-    if settings.metrics_token:
+    if metrics.are_served(settings):
         metrics.share_between_processes(settings.instance / "metrics")
     app = make_app()
     services: Services = app.extensions["gatepost"]

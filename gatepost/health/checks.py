@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gatepost.health.found import Found, State
+from gatepost.health.finding import Found, State
 from gatepost.http.operations.addresses import UnreadableAddresses
 from gatepost.http.operations.pulse import PATIENCE, Beat
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint

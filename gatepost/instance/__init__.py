@@ -1,3 +1,3 @@
-"""The folder of an instance, before it is used: a restore that was broken off is completed (`journal`), and what killed
-processes have left is removed (`leftovers`).
+"""The folder of an instance: a restore that was broken off is completed (`journal`), what killed processes have left is
+removed (`leftovers`), and each process that serves says so (`presence`).
 """

@@ -1,4 +1,4 @@
-"""That this process is alive, and what it runs on: a row of `nodes`, written every few seconds by a task."""
+"""Heartbeat of this process: a row of `nodes`, written every few seconds, with what the process runs on."""
 
 from __future__ import annotations
 

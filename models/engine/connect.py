@@ -9,13 +9,15 @@ POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it i
 
 def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", group_commit: bool = True,
                   statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
-                  waiting: int | None = None, reads_copies: bool = False) -> Database:
+                  waiting: int | None = None, reads_copies: bool = False,
+                  ignored: frozenset[str] = frozenset()) -> Database:
     """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
 
     SQLite's are `synchronous` (`full` or `normal`) and `group_commit` (whether writers may share a transaction),
     Postgres' are `pool_size` (connections) and `pool_wait`. `statement_timeout` and `pool_wait` are seconds. `waiting`:
     how many threads may wait at a time for their turn to write (SQLite) or for a connection (Postgres), beyond a
-    moment; None: all. `reads_copies`: a SQLite file that cannot be written to is opened for reading.
+    moment; None: all. `reads_copies`: a SQLite file that cannot be written to is opened for reading. `ignored`: tables
+    whose rows count for nothing where it is decided who may do what.
     Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
     """
     # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
@@ -29,13 +31,16 @@ def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", g
             raise ValueError("the SQLite URL must name a file: sqlite:///x.db or sqlite:////srv/x.db")
         if synchronous.lower() not in ("full", "normal"):
             raise ValueError("synchronous must be full or normal")
-        database = SqliteDatabase(path, synchronous=synchronous, group_commit=group_commit,
-                                  statement_timeout=statement_timeout, waiting=waiting, reads_copies=reads_copies)
+        database: Database = SqliteDatabase(
+            path, synchronous=synchronous, group_commit=group_commit, statement_timeout=statement_timeout,
+            waiting=waiting, reads_copies=reads_copies)
         database.beside = FilesDatabase(path, synchronous=synchronous, statement_timeout=statement_timeout)
-        return database
-    if separator and scheme in ("postgresql", "postgres"):
+    elif separator and scheme in ("postgresql", "postgres"):
         from models.engine.postgres.database import PostgresDatabase
 
-        return PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
-                                statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
-    raise ValueError("the database URL must start with sqlite:/// or postgresql://")
+        database = PostgresDatabase(f"postgresql://{rest}", pool_size=pool_size,
+                                    statement_timeout=statement_timeout, pool_wait=pool_wait, waiting=waiting)
+    else:
+        raise ValueError("the database URL must start with sqlite:/// or postgresql://")
+    database.ignored = ignored
+    return database

@@ -49,7 +49,7 @@ def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> di
 
 
 def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """The same, of those that count where it is decided who may do what."""
+    """Shares that give rights, as `of_objects` does; none where sharing is left out."""
     return {} if _ignored() else of_objects(tenant_id, resource, object_ids)
 
 
@@ -148,6 +148,8 @@ _ANY_IN = Statement()
 def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
               rights: Collection[str]) -> bool:
     """Whether one of `grantees` has one of `rights` on the object."""
+    if _ignored():
+        return False
     named = _named(grantees)
     statement = _RIGHT[len(named), tuple(rights)].on(current, lambda: shared_ids(
         Bind("tenant"), Bind("resource"), [Bind(name) for name in named], rights).where(
@@ -160,6 +162,8 @@ _RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statem
 
 def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str]) -> list[str]:
     """The rights that `grantees` have on the object, sorted."""
+    if _ignored():
+        return []
     named = _named(grantees)
     statement = _RIGHTS[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(Share.right).where(
         *_object(Bind("resource"), Bind("object")), Share.grantee.in_([Bind(name) for name in named])))

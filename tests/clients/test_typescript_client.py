@@ -26,6 +26,7 @@ from tests.clients.cutting import CuttingProxy, cutting_proxy
 from tests.clients.page_origin import one_origin
 from tests.clients.tools import NODE_MODULES, missing, node
 from tests.running import PASSWORD, ROOT, Instance, Served
+from tests.test_features_left_out import EVERYTHING
 
 PACKAGE, PROGRAMS = ROOT / "clients" / "typescript", ROOT / "tests" / "clients" / "typescript"
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
@@ -189,8 +190,12 @@ def test_a_plugin_s_document_gives_types_that_know_its_collection(extended, tmp_
         ("src/wrong.ts", "Property 'planets' does not exist")], said
 
 
-@pytest.mark.parametrize("without", [("articles", "comments"), OPTIONAL], ids=["two", "all that can be"])
-def test_the_document_of_an_instance_that_leaves_some_out_gives_types_that_fit(without, tmp_path):
+@pytest.mark.parametrize(("without", "call", "sent"), [
+    (("articles", "comments"), 'comments.create({ body: "Hello" })', "{ body: string; }"),
+    (OPTIONAL, 'comments.create({ body: "Hello" })', "{ body: string; }"),
+    (EVERYTHING, 'jobs.get("01930000-0000-7000-8000-000000000000")', "string"),
+], ids=["two", "all collections", "all features"])
+def test_the_document_of_an_instance_that_leaves_some_out_gives_types_that_fit(without, call, sent, tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "package")
     described = tmp_path / "openapi.json"
     described.write_bytes(document(discover(without=without), "3.1.0"))
@@ -198,10 +203,10 @@ def test_the_document_of_an_instance_that_leaves_some_out_gives_types_that_fit(w
     told = ('import { Gatepost } from "./index.ts";\nconst client = new Gatepost("http://x");\n'
             'await client.users.create({ name: "Ann", email: "ann@example.org", password: "a long walk" });\n')
     (source / "right.ts").write_text(told, encoding="utf-8")
-    (source / "wrong.ts").write_text(told + 'await client.comments.create({ body: "Hello" });\n', encoding="utf-8")
+    (source / "wrong.ts").write_text(f"{told}await client.{call};\n", encoding="utf-8")
     said = node("tsc", "--project", "tsconfig.json", "--noEmit", cwd=source.parent).stdout
     assert re.findall(r"^(\S+)\(\d+,\d+\): error TS\d+: (.*)", said, re.MULTILINE) == [
-        ("src/wrong.ts", "Argument of type '{ body: string; }' is not assignable to parameter of type 'never'.")], said
+        ("src/wrong.ts", f"Argument of type '{sent}' is not assignable to parameter of type 'never'.")], said
 
 
 def _generated(document: Path, folder: Path) -> Path:

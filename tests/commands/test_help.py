@@ -90,7 +90,7 @@ def test_a_command_is_listed_by_the_first_sentence_of_its_help():
     assert list(unlike(cli)) == []
 
 
-def test_the_policy_commands_stand_in_the_order_of_their_use():
+def test_the_policy_commands_are_listed_by_feature():
     assert [line.split()[0] for line in listed(("policy",))] == [
         "explain", "matrix", "check", "test", "export", "diff", "apply", "log", "show", "revert", "accept", "adopt",
         "who", "unused", "review"]

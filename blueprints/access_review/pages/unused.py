@@ -11,8 +11,7 @@ from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ...console.frame import page, served, showing, texts
-from ...console.naming import sentence
+from ...console.pages import page, sentence, served, showing, texts
 from ...console.people.listed import PEOPLE, ways
 
 DAYS = ("7", "30", "90", "400")

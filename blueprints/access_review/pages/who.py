@@ -11,10 +11,8 @@ from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 
-from ...console.frame import page, served, showing, texts
-from ...console.naming import collection_of, names_of, sentence
+from ...console.pages import collection_of, names_of, objects_found, page, sentence, served, showing, texts
 from ...console.people.listed import PEOPLE, ways
-from ...policy.pages.why import objects_found
 
 _ASKED = ("permission", "id", "cursor", "before")
 _ROWS = 50

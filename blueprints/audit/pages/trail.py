@@ -13,9 +13,19 @@ from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.collections.names import USERS
 
-from ...console.frame import page, served, showing, texts
-from ...console.naming import PERSON, collection_of, names_of, people, sentence
-from ...console.navigation import Page, enter
+from ...console.pages import (
+    PERSON,
+    Page,
+    collection_of,
+    enter,
+    names_of,
+    page,
+    people,
+    sentence,
+    served,
+    showing,
+    texts,
+)
 
 TRAIL = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")

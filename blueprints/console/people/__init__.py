@@ -1,1 +1,1 @@
-"""People: `listed` with their roles, one `person`, `who` may do something, a `review`, and what is `unused`."""
+"""Pages about people: all of them, also by role (`listed`), and one `person`."""

@@ -16,8 +16,7 @@ from policies.evaluation.compiled import FunctionFailed
 
 
 class Tools(Extensible):
-    """Errors exit with 2, because 1 means findings; with `--json` they are JSON. Commands are listed as they are used:
-    first the questions, then the changes and the reviews."""
+    """Errors exit with 2, because 1 means findings; with `--json` they are JSON. Commands are listed by feature."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.of_features]

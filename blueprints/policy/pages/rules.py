@@ -16,9 +16,7 @@ from gatepost.collections.asking import ask
 from models.base import read_id
 from policies.tools.matrix import table_of
 
-from ...console.frame import page, served, showing, texts
-from ...console.naming import sentence
-from ...console.navigation import Page, enter
+from ...console.pages import Page, enter, page, sentence, served, showing, texts
 
 MOST_PILLS = 12  # columns among which a phone chooses by a pill each: the style sheet has a rule for each
 PERSONS = 25  # of a page

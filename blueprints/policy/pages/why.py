@@ -8,9 +8,7 @@ from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from models.base import read_id
 
-from ...console.frame import page, served, showing, texts
-from ...console.naming import collection_of, found, sentence
-from ...console.navigation import Page, enter
+from ...console.pages import Page, enter, found, objects_found, page, sentence, served, showing, texts
 
 CIRCUMSTANCES = ("at", "ip", "device", "scope")
 _ASKED = ("as", "permission", "id", *CIRCUMSTANCES)
@@ -47,12 +45,3 @@ def _people(call: Call, text: str) -> list[tuple[str, str]]:
     if several := found(call, "users", text):
         return several
     raise Problem("not_found", "There is no such person or role, or you may not see them.")
-
-
-def objects_found(call: Call, permission: str, text: str) -> list[tuple[str, str]]:
-    """The objects that a text finds which is no id. Raises `Problem` where it finds none."""
-    if not text or read_id(text):
-        return []
-    if several := found(call, collection_of(call, permission), text):
-        return several
-    raise Problem("not_found", "There is no such object, or you may not see it.")

@@ -11,8 +11,7 @@ from flask import Response
 from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 
-from ...console.frame import page, served, showing, texts
-from ...console.navigation import Page, enter
+from ...console.pages import Page, enter, page, served, showing, texts
 from ..versions import LEFT_OUT
 from .differing import differing
 from .outcome import Changes, called_for, of_ledger

@@ -12,8 +12,7 @@ from gatepost import Call, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.rules.change import replacing
 
-from ...console.forms import typed
-from ...console.frame import drawn_again, page, see_other, served, showing
+from ...console.pages import drawn_again, page, see_other, served, showing, typed
 from .drafts import FilesSchema, FilesToApplySchema
 from .history import PATH, differences, known_changes
 from .outcome import Changes, called_for, of_trial

@@ -14,10 +14,7 @@ from gatepost.collections.asking import ask
 from gatepost.http.request.endpoint import Endpoint
 from models.engine.errors import RowError
 
-from ...console.forms import form, typed
-from ...console.frame import page, refused, see_other, served, showing, texts
-from ...console.naming import sentence
-from ...console.navigation import Page, enter
+from ...console.pages import Page, enter, form, page, refused, see_other, sentence, served, showing, texts, typed
 from ..changing import routes as policy_changes
 from ..files import fault_of
 from ..versions import LEFT_OUT

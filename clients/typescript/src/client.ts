@@ -87,7 +87,7 @@ export class Gatepost {
   readonly jobs: Jobs;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
-  readonly audit: Listing<KindOf<"audit">>;
+  readonly audit: Listing<Shipped<"audit">>;
   readonly contact: Contact;
   readonly #session: Session;
 

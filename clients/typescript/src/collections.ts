@@ -4,7 +4,7 @@ import type { Job } from "./jobs.ts";
 import { GatepostError, lost, NotFound } from "./problems.ts";
 import { asked, done, idOf, object, precondition, written } from "./requests.ts";
 import type { Keyed, Session } from "./session.ts";
-import type { Choice, Chosen, Filters, Kind, Options, Page, Schemas, Tagged, Target, WriteOptions } from "./types.ts";
+import type { Choice, Chosen, Filters, Kind, Options, Page, SchemaOf, Schemas, Tagged, Target, WriteOptions } from "./types.ts";
 
 /** What can be listed. */
 export class Listing<K extends Kind> {
@@ -84,12 +84,12 @@ export class Collection<K extends Kind> extends Objects<K> {
   }
 
   /** With whom the object is shared. */
-  async *shares(target: Target, options: Options = {}): AsyncGenerator<Schemas["Share"], void> {
-    yield* paged<Schemas["Share"]>(this.session, `${this.at(target)}/shares`, {}, options);
+  async *shares(target: Target, options: Options = {}): AsyncGenerator<SchemaOf<"Share">, void> {
+    yield* paged<SchemaOf<"Share">>(this.session, `${this.at(target)}/shares`, {}, options);
   }
 
   /** `grantee` is `user:<id>`, `group:<name>` or `role:<name>`. */
-  share(target: Target, grantee: string, right: Schemas["ShareRight"], { signal }: Options = {}): Promise<void> {
+  share(target: Target, grantee: string, right: SchemaOf<"ShareRight">, { signal }: Options = {}): Promise<void> {
     return done(this.session, { method: "PUT", path: `${this.at(target)}/shares`, body: { grantee, right }, signal });
   }
 
@@ -152,7 +152,7 @@ async function jobOf(answer: Response): Promise<Job> {
     discard(answer);
     throw new GatepostError({ code: "", status: answer.status, detail: "The service does not do this later." });
   }
-  return answer.json();
+  return (await answer.json()) as Job;
 }
 
 async function* paged<Row>(

@@ -1,7 +1,7 @@
-"""Finds the collections and routes that there are.
+"""Collects what is served: the shipped blueprints, as `blueprints` lists them, and those of plugins.
 
-Found, not registered: the shipped blueprints (`shipped`), and every entry point of the group `gatepost.collections` (a
-module, a package, a Collection class, `Routes` or a Flask `Blueprint`). What clashes stops the start with a sentence.
+A plugin is an entry point of the group `gatepost.collections`: a module, a package, a Collection class, `Routes` or a
+Flask `Blueprint`. What clashes stops the start with a sentence.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter, abc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
@@ -21,6 +21,7 @@ from flask import Blueprint
 
 from models import migrate
 from policies.syntax.vocabulary import Condition, Function
+from policies.wording.suggestions import did_you_mean
 from settings import DECLARED, Setting
 from settings.plugins import clash, name_of
 
@@ -31,7 +32,7 @@ from ...http.protocol import messages
 from ...http.request.endpoint import Endpoint
 from ...jobs.hooks import Hook, hooks_of
 from ..collection import Collection
-from ..registry import Registry, why_left_out
+from ..registry import SHARING, Registry, why_left_out
 from ..routes import Routes
 from . import shipped
 from .columns import bad_names
@@ -59,7 +60,7 @@ from .declarations import (
     wrong_with,
 )
 from .entry_points import COLLECTIONS, points_of
-from .leaving_out import SHARING, refuse_unusable
+from .leaving_out import refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
 from .references import bad_expansion, leads_nowhere
@@ -213,14 +214,16 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             at = f" ({place(plugin)})" if isinstance(plugin, type) else ""
             raise PluginError(f"{source} does not declare a usable collection: {error}{at}") from error
 
+    def imported(source: str, load: Callable[[], Any], module: str) -> Any:
+        try:
+            return load()
+        except Exception as error:
+            at = raised_at(error, module)
+            raise PluginError(f"{source} cannot be imported: {error}{'' if at is None else f' ({at})'}") from error
+
     def add_extension(feature: Feature, name: str) -> None:
         source = f"the feature {feature.name!r}"
-        try:
-            module = importlib.import_module(name)
-        except Exception as error:
-            at = raised_at(error, name)
-            raise PluginError(f"{source}: {name} cannot be imported: {error}"
-                              f"{'' if at is None else f' ({at})'}") from error
+        module = imported(f"{source}: {name}", lambda: importlib.import_module(name), name)
         if not shipped.is_shipped(name):
             policies.update(policy_of(source, module))
         add(source, module)
@@ -230,6 +233,9 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             for other, module in feature.extends.items():
                 if other in features:
                     add_extension(feature, module)
+                elif other not in absent:
+                    raise PluginError(f"the feature {feature.name!r} extends {other!r}, and there is no such feature"
+                                      f"{did_you_mean(other, features)}")
 
     for module in shipped.collections():
         add(module.__name__, module)
@@ -243,13 +249,8 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
     # By name, so that documents and clients do not change where a blueprint moves.
     collections, routes = dict(sorted(collections.items())), dict(sorted(routes.items()))
     for point in points:
-        try:
-            plugin = point.load()
-        except Exception as error:
-            at = raised_at(error, point.module)
-            raise PluginError(f"plugin {point.name} ({point.value}) cannot be imported: {error}"
-                              f"{'' if at is None else f' ({at})'}") from error
-        add_plugin(f"plugin {point.name} ({point.value})", name_of(point.name), plugin)
+        source = f"plugin {point.name} ({point.value})"
+        add_plugin(source, name_of(point.name), imported(source, point.load, point.module))
     for plugin in extra:
         add_plugin(place_of(plugin), named(plugin), plugin)
     refuse_unusable(without, collections)

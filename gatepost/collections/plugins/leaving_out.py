@@ -9,12 +9,12 @@ from policies.wording.suggestions import did_you_mean
 from settings import SettingError
 
 from ..collection import Collection
+from ..registry import SHARING
 from . import shipped
 from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
 REQUIRED = frozenset(("sessions",))  # features without which nothing can be served
-SHARING = "sharing"  # the feature that collections themselves do without
 # Collections to show first, the best first: guests may list all but the last, which is always served.
 _TO_BEGIN_WITH = ("articles", "pages", "products", "categories", "comments", "users")
 
@@ -38,10 +38,10 @@ def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection])
             field, name = needed
             raise SettingError(f"without: {name} cannot be left out, because {one.name} refer to them ({field})"
                                f"{'; leave out both' if one.name in OPTIONAL else ''}")
-    for feature in shipped.features().values():
-        if feature.name not in left and (missed := left.intersection(feature.needs)):
-            raise SettingError(f"without: {min(missed)} cannot be left out, because {feature.name} needs it; leave out "
-                               "both")
+    for name in sorted(left):
+        if needing := [one.name for one in shipped.features().values() if name in one.needs and one.name not in left]:
+            raise SettingError(f"without: {name} cannot be left out, because others need it; leave out these, too: "
+                               f"{' '.join(needing)}")
 
 
 def ignored(without: Container[str]) -> frozenset[str]:

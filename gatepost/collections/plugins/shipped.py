@@ -1,7 +1,6 @@
 """The blueprints that Gatepost ships, as the package `blueprints` lists them.
 
-The framework knows that package by its name alone. To read which features there are imports their declarations, and
-nothing that they are made of.
+The framework knows that package by its name alone. Reading the features imports only their declarations.
 """
 
 from __future__ import annotations
@@ -36,5 +35,5 @@ def endpoints_of(feature: str) -> ModuleType | None:
 
 
 def is_shipped(module: str) -> bool:
-    """Whether a module is of a shipped blueprint."""
+    """True if the module belongs to a shipped blueprint."""
     return module.startswith(f"{PACKAGE}.")

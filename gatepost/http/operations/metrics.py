@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from policies.loading.watch import Watcher
+    from settings import Settings
 
     from .limits import Limits
     from .logs import Answered
@@ -31,6 +32,11 @@ SAMPLE = 64  # one request in so many tells how long its stages took
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 WAITS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 STAGES = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+
+
+def are_served(settings: Settings) -> bool:
+    """True if somebody can ask for the numbers: there is a token for `/metrics`, and `public` is not left out."""
+    return bool(settings.metrics_token) and "public" not in settings.without
 
 
 def share_between_processes(folder: Path) -> None:

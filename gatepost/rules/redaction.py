@@ -1,4 +1,4 @@
-"""Finds what the reasons of a decision would tell of a person or an object that the asker may not see.
+"""Fields and ids that an answer about rules must not tell its caller.
 
 Also the ids of users of other tenants, which no answer about the rules shows. Rules name such users by key
 (`user:<id>`), conditions and parameters by the id alone.
