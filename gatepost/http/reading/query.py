@@ -13,15 +13,14 @@ from urllib.parse import urlencode
 
 from marshmallow import Schema, fields
 
+from gatepost.http.schemas.validation import CURSORS, CursorParameter, LoadedQuery
 from models.lists.keyset import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.access import Sharing
-from ..schemas.cursor_parameter import CURSORS, CursorParameter
 from ..schemas.documented import component_name
 from ..schemas.fields import StrictSchema, Text, one_of
-from ..schemas.loaded_query import LoadedQuery
 from ..schemas.parameters import Count, Switch, name_list
 from ..security.cursors import fingerprint
 from .filters import Filter, operand, parameter

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import peewee as pw
 from marshmallow import Schema, fields
 
+from gatepost.http.schemas.validation import BoundedCache
 from models.base import Record, Rows, last_id, now
 from models.engine.prepared import Bind, Prepared, placeholders, prepare
 from models.records.columns import reader
@@ -20,7 +21,6 @@ from models.records.columns import reader
 from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
-from ..schemas.bounded_cache import BoundedCache
 from ..schemas.documented import Expanded, answered
 from ..schemas.fields import StrictSchema, values_of
 from ..schemas.records import OwnedSchema

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import peewee as pw
 
+from gatepost.http.schemas.validation import BoundedCache
 from models.base import Rows
 from models.engine.prepared import Bind
 from models.lists import paging
@@ -24,7 +25,6 @@ from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem
 from ..request.access import NOTHING, Narrowing
 from ..request.call import Call
-from ..schemas.bounded_cache import BoundedCache
 from .filters import Filter, condition, resolve
 from .query import ListQuery, ListRequest
 from .readable import Readable

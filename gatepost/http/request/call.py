@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from flask import Flask, Request, Response, current_app
 
+from gatepost.http.schemas.validation import NO_PARAMETERS, LoadedQuery
+
 from ..operations.deprecation import DeprecatedUses
 from ..operations.slots import Slots, most_waiting, threads_of
-from ..schemas.loaded_query import NO_PARAMETERS, LoadedQuery
 from .endpoint import Endpoint
 from .process import Jobs, Part, Process
 

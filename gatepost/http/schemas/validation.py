@@ -1,30 +1,136 @@
-"""Schemas applied to what came in; what is wrong becomes faults with a place each."""
+"""Schemas applied to what came in; what is wrong becomes faults with a place each.
+
+A query string is loaded once for all pages of a walk: what it means does not depend on the cursor.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 from flask import Request
-from marshmallow import RAISE, Schema, ValidationError
+from marshmallow import RAISE, Schema, ValidationError, fields
 from marshmallow import missing as not_sent
 from marshmallow.fields import Field
 from webargs.fields import DelimitedList
 from werkzeug.datastructures import MultiDict
 
+from gatepost.http.protocol.json_pointer import below
+from gatepost.http.protocol.language import PARAMETER
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import MOST_FAULTS, Fault, Problem
+from gatepost.http.schemas.fields import with_read_ids
+from gatepost.http.schemas.parameters import ListParameter, Tag
 from policies.wording.suggestions import nearest
 
-from ..protocol.json_pointer import below
-from ..protocol.language import PARAMETER
-from ..protocol.messages import Message
-from ..protocol.problems import MOST_FAULTS, Fault, Problem
-from .bounded_cache import BoundedCache
-from .cursor_parameter import CursorParameter, split
-from .fields import with_read_ids
-from .loaded_query import NO_PARAMETERS, LoadedQuery
-from .parameters import ListParameter, Tag
+T = TypeVar("T")
+
+_LONGEST = 1024  # bytes of a client's text in a key: what is read from it takes many times as much
+
+
+class BoundedCache(Generic[T]):
+    """At most `most` results by key. When there are more it forgets them all: a client that varies its requests
+    without end costs time, never memory."""
+
+    __slots__ = ("_found", "_most")
+
+    def __init__(self, most: int = 512) -> None:
+        self._found: dict[Hashable, T] = {}
+        self._most = most
+
+    def get(self, key: Hashable, make: Callable[[], T], *, text: bytes = b"") -> T:
+        """What is kept under `key`, made first if it is not there; what `make` raises is not kept, and neither is
+        what comes of a long `text` of the client's."""
+        if len(text) > _LONGEST:
+            return make()
+        found = self._found.get(key)
+        if found is None:
+            found = make()
+            if len(self._found) >= self._most:
+                self._found.clear()
+            self._found[key] = found
+        return found
+
+
+CURSORS = ("cursor", "after", "before")
+_PLAIN = re.compile(rb"(?:\A|&)(cursor|after|before)=([\w.-]+)(?![^&])")
+_ANOTHER = re.compile(rb"(?:\A|&)(?:(?:cursor|after|before)(?![^=&])|[^=&]*%)")  # or a name that may be one, escaped
+
+
+class CursorParameter(fields.String):
+    """The parameter that holds a cursor: any text is taken as it is; `security/cursors` judges it.
+
+    So what the rest of a query string means does not depend on it.
+    """
+
+
+def split(query: bytes) -> tuple[bytes, str | None, str]:
+    """The query string without its cursor, the parameter that held the cursor, and the cursor.
+
+    All of it, None and nothing where that is not plain: without a cursor, with two of them, or with an escape in the
+    cursor or in any name. Nothing is refused here.
+    """
+    found = _PLAIN.search(query)
+    if found is None:
+        return query, None, ""
+    rest = query[:found.start()] + query[found.end():]
+    if _ANOTHER.search(rest) is not None:
+        return query, None, ""
+    return rest, found[1].decode(), found[2].decode()
+
+
+_MOST_DERIVED = 64  # by tenant, page size and parameter: few of each ask the same
+
+
+class LoadedQuery(Mapping[str, Any]):
+    """The loaded parameters by name. Requests whose query strings differ in the cursor alone share one: it is
+    never changed.
+
+    sent  (name, text) of each parameter as the client wrote it, without the cursor
+    """
+
+    __slots__ = ("_derived", "_parameter", "_values", "sent")
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({}),
+                 sent: Sequence[tuple[str, str]] = ()) -> None:
+        self._values, self.sent = values, sent
+        self._parameter: str | None = None
+        self._derived: BoundedCache[Any] = BoundedCache(_MOST_DERIVED)
+
+    def with_cursor(self, parameter: str, cursor: str) -> LoadedQuery:
+        """The same with a cursor; whatever is derived from either is kept here."""
+        found = LoadedQuery.__new__(LoadedQuery)
+        found._values, found.sent = {**self._values, parameter: cursor}, self.sent
+        found._parameter, found._derived = parameter, self._derived
+        return found
+
+    def derive(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """What `make` reads in these parameters, made once for each `key`. It may depend on the cursor's
+        parameter, never on its value."""
+        derived: T = self._derived.get((self._parameter, key), make)
+        return derived
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._values.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+NO_PARAMETERS = LoadedQuery()
+
 
 MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."

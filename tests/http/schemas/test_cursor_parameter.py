@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from werkzeug.wrappers import Request
 
-from gatepost.http.schemas.cursor_parameter import CURSORS, split
+from gatepost.http.schemas.validation import CURSORS, split
 
 CURSOR = "W10-_w.Zm9v"
 

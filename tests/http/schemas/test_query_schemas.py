@@ -8,10 +8,9 @@ from werkzeug.wrappers import Request
 
 from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import Problem
-from gatepost.http.schemas.cursor_parameter import CursorParameter
 from gatepost.http.schemas.fields import Line, StrictSchema, Text
 from gatepost.http.schemas.parameters import Number
-from gatepost.http.schemas.validation import load_query
+from gatepost.http.schemas.validation import CursorParameter, load_query
 
 
 class Range(StrictSchema):
