@@ -18,6 +18,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
+from gatepost.http.writing.lines import Entry, Faults, Last, Lines, Sizes, too_many_changes, too_many_lines
 from models.engine.errors import AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced
 from models.indexes import unique
 from models.records import bulk
@@ -30,8 +31,6 @@ from ..request import audit, events
 from ..request.call import Call
 from ..request.decision import Grouped
 from ..schemas import file_formats
-from .batches import Entry, Last, Lines, Sizes, too_many_changes, too_many_lines
-from .faults import Faults
 from .lines import LineWriter, RowsMeant
 from .writable import Writable
 

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from gatepost.http.security import passwords
-from gatepost.http.writing import batches, intake
+from gatepost.http.writing import intake, lines
 from models.base import Rows
 from models.engine.errors import Unavailable
 from models.tables import load
@@ -36,8 +36,8 @@ def database_url(request):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr(intake, "FEW", 4)
-    monkeypatch.setattr(batches, "FEWEST", 1)
-    monkeypatch.setattr(batches, "MOST", 3)
+    monkeypatch.setattr(lines, "FEWEST", 1)
+    monkeypatch.setattr(lines, "MOST", 3)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def between(monkeypatch):
         calls, asked, failed = 0, None, ()
 
         def __call__(self, sizes, batch, seconds):
-            sizes._size = batches.MOST
+            sizes._size = lines.MOST
             if self.asked is not None and self.calls < 3:
                 self.calls += 1
                 thread = threading.Thread(target=self._ask)
@@ -66,7 +66,7 @@ def between(monkeypatch):
                 self.failed = (error,)
 
     found = Between()
-    monkeypatch.setattr(batches.Sizes, "took", lambda sizes, batch, seconds: found(sizes, batch, seconds))
+    monkeypatch.setattr(lines.Sizes, "took", lambda sizes, batch, seconds: found(sizes, batch, seconds))
     yield found
     assert found.failed == ()
 
