@@ -7,8 +7,9 @@ from typing import Any
 from flask import Response
 from marshmallow import fields
 
+from blueprints.sessions import refresh_cookie
 from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, now
-from gatepost.http.credentials import refresh_cookie, sessions, step_up
+from gatepost.http.credentials import sessions, step_up
 from gatepost.http.credentials.guessing import guessing
 from gatepost.http.pipeline.limiting import count_for_the_day
 from gatepost.http.protocol.entity_tags import entity_tag, version_of, view_hash

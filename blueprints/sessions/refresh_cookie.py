@@ -11,16 +11,15 @@ from typing import Any
 
 from flask import Request
 
+from gatepost.http.credentials import cookies, sessions
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.request import identity
+from gatepost.http.request.call import Call, Services
+from gatepost.http.request.urls import path_of
 from models.base import now
 from models.records.times import elapsed
 from policies import Principal
 from settings import Settings
-
-from ..protocol.problems import Problem
-from ..request import identity
-from ..request.call import Call, Services
-from ..request.urls import path_of
-from . import cookies, sessions
 
 _NAME = "gatepost_refresh"  # browsers let nobody set one with the prefix `__Secure-` over plain HTTP
 
