@@ -11,7 +11,7 @@ TESTS = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-
 # A sample for the newest libraries, where a library that changes shows first.
 NEWEST_TESTS ?= tests/http/pipeline/test_flask_private.py tests/http/resources tests/servers/test_servers_private.py \
   tests/http/test_story.py tests/models/engine/test_peewee_private.py tests/models/engine/postgres/test_psycopg.py \
-  tests/models/lists tests/policies/evaluation
+  tests/models/paging tests/policies/evaluation
 SHELL := /bin/sh
 # Tests keep their files in memory where there is room for them; that takes a tenth of their time away.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 { print "/dev/shm" }')

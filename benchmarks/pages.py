@@ -34,7 +34,7 @@ from gatepost.http.security.cursors import Cursor, fingerprint
 from models.base import later, new_id
 from models.engine.database import Database
 from models.engine.prepared import Bind, prepare
-from models.lists.paging import Key, Position, SortOrder, sort_order
+from models.paging import Key, Position, SortOrder, sort_order
 from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant

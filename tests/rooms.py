@@ -24,7 +24,7 @@ HOUSES: Mapping[str, Steps] = {
     "gatepost/collections": ((".",), ("plugins",)),
     "gatepost/servers": ((".",), ("waitress", "granian")),
     "blueprints/console": ((".",), ("data",), ("people", "running"), ("endpoints",)),
-    "models": (("engine",), ("records", "lists"), ("tables",)),
+    "models": (("engine",), ("records", "paging"), ("tables",)),
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
                  ("explaining",),

@@ -8,9 +8,9 @@ from gatepost import Call, Fault, Problem
 from gatepost.collections.collection import Collection
 from gatepost.http.request.access import Narrowing
 from gatepost.http.security.cursors import Cursor, CursorError, fingerprint
+from models import paging
 from models.base import Rows, now
-from models.lists import paging
-from models.lists.keyset import Key, sort_order
+from models.paging import Key, sort_order
 from models.records.columns import reader
 from models.tables.service_token import ServiceToken
 from models.tables.user import User

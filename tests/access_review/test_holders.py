@@ -14,8 +14,8 @@ import pytest
 from blueprints.access_review.holders import Holders, ranks
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import guest, principal_of
-from models.lists import paging
-from models.lists.keyset import Key, sort_order
+from models import paging
+from models.paging import Key, sort_order
 from models.tables.share import Share, of_object
 from models.tables.user import User
 from policies import NEVER, Policy, Principal

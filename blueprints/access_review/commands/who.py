@@ -17,8 +17,8 @@ from gatepost.commands.instance import Instance, open_instance
 from gatepost.commands.policy_output import AS_JSON, print_json
 from gatepost.commands.printing import echo
 from gatepost.http.request.meant import meant
-from models.lists import paging
-from models.lists.keyset import Key, sort_order
+from models import paging
+from models.paging import Key, sort_order
 from models.records.columns import reader
 from models.tables.service_token import ServiceToken
 from models.tables.user import User

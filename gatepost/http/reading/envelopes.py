@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from models.lists import paging
+from models import paging
 
 from ..protocol.preferences import preferences
 from ..protocol.versions import sent_path

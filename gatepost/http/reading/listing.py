@@ -7,8 +7,8 @@ from typing import Any
 
 from marshmallow import Schema
 
+from models import paging
 from models.base import now
-from models.lists import paging
 
 from ..protocol.problems import Fault, Problem
 from ..request.access import Narrowing

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from marshmallow import Schema, fields
 
 from gatepost.http.schemas.validation import CURSORS, CursorParameter, LoadedQuery
-from models.lists.keyset import Key, SortOrder, sort_order
+from models.paging import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem

@@ -13,9 +13,9 @@ from typing import Any, cast
 import peewee as pw
 
 from gatepost.http.schemas.validation import BoundedCache
+from models import paging
 from models.base import Rows
 from models.engine.prepared import Bind
-from models.lists import paging
 from models.records import search
 from models.records.columns import reader
 from policies import ALWAYS, IF, NEVER, Plan

@@ -5,7 +5,7 @@ import pytest
 
 from models.base import now
 from models.engine.prepared import Bind, Statement, prepare
-from tests.models.lists.notes import ME, OTHER, TENANT, TIMES, Note, create_table, fill
+from tests.models.paging.notes import ME, OTHER, TENANT, TIMES, Note, create_table, fill
 
 pytestmark = pytest.mark.both_databases
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.engine.database import Database
-from models.lists.paging import Key, Page, count, estimate, skip, sort_order, walk
-from tests.models.lists.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
+from models.paging import Key, Page, count, estimate, skip, sort_order, walk
+from tests.models.paging.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
 
 pytestmark = pytest.mark.both_databases
 

@@ -19,7 +19,7 @@ from models import ddl
 from models.base import Table
 from models.engine.database import Database
 from models.engine.prepared import Bind
-from models.lists.paging import Key, Shape, sort_order
+from models.paging import Key, Shape, sort_order
 from models.records.columns import IdField, TimeField
 
 TENANT = "01930000-0000-7000-8000-000000000000"

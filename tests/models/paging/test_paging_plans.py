@@ -6,7 +6,7 @@ import pytest
 
 from models.base import Rows, later
 from models.engine.prepared import Bind
-from models.lists.paging import Key, Shape, count, sort_order, walk
+from models.paging import Key, Shape, count, sort_order, walk
 from models.records import bulk
 from models.tables.article import Article
 from models.tables.tenant import Tenant
