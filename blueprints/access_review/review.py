@@ -12,7 +12,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from gatepost import Call, Id, Routes, StrictSchema, Time
-from gatepost.http.reading import envelopes
+from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.query import ListQuery
 from gatepost.http.reading.readable import Readable
@@ -79,7 +79,7 @@ _LISTING = Listing(_Users(), _Query)
 
 
 @routes.get("/api/admin/policy/review", permission="policy.view", query=_LISTING.query.schema,
-            operation="policy_review", answer=envelopes.schema(ReviewedSchema()), cost=5)
+            operation="policy_review", answer=listing.page_schema(ReviewedSchema()), cost=5)
 def review(call: Call) -> dict[str, Any]:
     """List the users with the roles that they hold, how they got each, and when they were last here."""
     for permission, model in _MADE_OF.items():

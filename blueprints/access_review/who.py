@@ -14,7 +14,7 @@ from marshmallow import Schema, fields
 from blueprints.access_review.holders import Holders, Reason, asked_about, ranks
 from blueprints.policy.circumstances import CircumstancesSchema, fixed, named_row, require_known
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
-from gatepost.http.reading import envelopes
+from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.query import ListQuery
 from gatepost.http.reading.readable import Readable
@@ -90,7 +90,7 @@ _LISTING = Listing(_Users(), _Query)
 
 
 @routes.get("/api/admin/policy/who", permission="policy.view", query=_LISTING.query.schema, problems=(404,),
-            operation="policy_who", answer=envelopes.schema(HolderSchema()), cost=5)
+            operation="policy_who", answer=listing.page_schema(HolderSchema()), cost=5)
 def who(call: Call) -> dict[str, Any]:
     """List everybody who may do something: to one object, or to some object."""
     try:

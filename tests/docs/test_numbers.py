@@ -7,7 +7,7 @@ from gatepost.http.credentials import sessions
 from gatepost.http.operations import limits
 from gatepost.http.pipeline import idempotency, uri
 from gatepost.http.protocol import json_body, problems
-from gatepost.http.reading import envelopes, query
+from gatepost.http.reading import listing, query
 from gatepost.http.security import cursors, passwords
 from gatepost.http.writing import sharing
 from settings import Settings
@@ -30,7 +30,7 @@ PHRASES = (
     f"unused session ends after {DEFAULTS.refresh_idle_days} days",
     f"every session after {DEFAULTS.refresh_absolute_days} (settings)",
     f"{passwords.SHORTEST} to {passwords.LONGEST} characters",
-    f"shared caches for {WORDS[envelopes.PUBLIC_FOR]} seconds",
+    f"shared caches for {WORDS[listing.PUBLIC_FOR]} seconds",
     f"more than {idempotency.LARGE // KIB} KiB, or one after {limits.MOST_KEPT // MIB} MiB",
     f"one for each {limits.JSON_PIECE // KIB} KiB of its body",
     f"one for each {limits.IMPORT_PIECE // KIB} KiB; a login or a refresh {limits.SESSION} more",
@@ -47,7 +47,7 @@ PHRASES = (
     f"{DEFAULTS.page_size} unless given, at most {DEFAULTS.max_page_size}",
     f"{DEFAULTS.page_sizes['service']} for staff and service tokens (settings)",
     f"It reaches {thousands(query.MAX_OFFSET)} rows deep",
-    f"exact up to {thousands(envelopes.EXACT_UP_TO)} rows",
+    f"exact up to {thousands(listing.EXACT_UP_TO)} rows",
 )
 
 

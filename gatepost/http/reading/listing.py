@@ -1,23 +1,44 @@
-"""One page of a collection, in the envelope that the client asks for; and all of its rows, for an export."""
+"""One page of a collection, in the envelope that the client asks for; and all of its rows, for an export.
+
+The policy's plan, the client's filters and the table become one statement. A `Shape` (SQL text) is kept for every
+combination of plan, filters, order and columns that was asked for; a repeated query builds no SQL. What the caller may
+not see is not found, not counted and not hinted at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
-from marshmallow import Schema
+import peewee as pw
+from marshmallow import Schema, fields
 
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.preferences import preferences
+from gatepost.http.protocol.problems import Fault, Problem
+from gatepost.http.protocol.versions import sent_path
+from gatepost.http.reading.filters import Filter, condition, resolve
+from gatepost.http.reading.query import MAX_OFFSET, ListQuery, ListRequest
+from gatepost.http.reading.readable import Readable
+from gatepost.http.request.access import NOTHING, Narrowing
+from gatepost.http.request.call import Call
+from gatepost.http.request.urls import url_of
+from gatepost.http.schemas.documented import component_name
+from gatepost.http.schemas.fields import StrictSchema
+from gatepost.http.schemas.validation import BoundedCache
+from gatepost.http.security.cursors import Cursor, CursorError
 from models import paging
-from models.base import now
+from models.base import Rows, now
+from models.engine.prepared import Bind
+from models.records import search
+from models.records.columns import reader
+from policies import ALWAYS, IF, NEVER, Plan
+from policies.evaluation.compiled import Picker, picking
 
-from ..protocol.problems import Fault, Problem
-from ..request.access import Narrowing
-from ..request.call import Call
-from ..security.cursors import Cursor, CursorError
-from . import envelopes
-from .query import ListQuery, ListRequest
-from .readable import Readable
-from .selection import Projection, Selection
+EXACT_UP_TO = 10_000
+PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
+_FILTER = tuple(f"filter {index}" for index in range(200))
 
 
 class Listing:
@@ -36,7 +57,7 @@ class Listing:
         if narrowing is None:
             raise call.access.refusal(self.collection.view)
         if self._is_public(call, asked):
-            call.headers["Cache-Control"] = f"public, max-age={envelopes.PUBLIC_FOR}"
+            call.headers["Cache-Control"] = f"public, max-age={PUBLIC_FOR}"
         return self._page(call, asked, narrowing, self.collection.name)
 
     def within(self, call: Call, narrowing: Narrowing, name: str) -> dict[str, Any]:
@@ -74,7 +95,7 @@ class Listing:
 
     def envelope(self) -> Schema:
         """The schema of both envelopes, for the documentation."""
-        return envelopes.schema(self.collection.answer)
+        return page_schema(self.collection.answer)
 
     def _asked(self, call: Call) -> ListRequest:
         settings = call.services.settings
@@ -106,7 +127,7 @@ class Listing:
 
         after = written(page.last) if page.has_next else None
         before = written(page.first) if page.has_prev else None
-        envelopes.link_by_cursor(call, asked, after, before)
+        link_by_cursor(call, asked, after, before)
         return {"items": self._items(call, asked, projection, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
@@ -125,9 +146,9 @@ class Listing:
         projection = self._selection.projection(call, asked)
         shape, values = self._selection.shape(call, asked, projection, narrowing)
         page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
-        envelopes.link_by_number(call, asked, page.has_next)
+        link_by_number(call, asked, page.has_next)
         return {"items": self._items(call, asked, projection, page), "page": offset // asked.size + 1,
-                "page_size": asked.size, **envelopes.total(call, shape, values), "has_next": page.has_next}
+                "page_size": asked.size, **total(call, shape, values), "has_next": page.has_next}
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
         """Whether every guest is answered this, at any hour and from anywhere, so that shared caches may keep it."""
@@ -151,10 +172,184 @@ class Listing:
             call.access.note_shown(permission, rows)
         if not projection.plain:
             return self.collection.represent(call, rows, asked.names, asked.expand)
-        for picking, names in projection.withheld:
-            shows = picking(call.principal, call.access.environment)
+        for pick, names in projection.withheld:
+            shows = pick(call.principal, call.access.environment)
             for row in rows:
                 if not shows(row):
                     for name in names:
                         del row[name]
         return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """Which columns are read for a set of fields, and how a row becomes its values by name.
+
+    plain     the values are the answer but for what is withheld: no field is expanded, computed or from another table
+    shown_by  the permissions by whose plans rows and, where it is plain, fields are shown
+    withheld  guarded fields that are shown in some rows only, each set with the test of a row that shows it
+    """
+
+    columns: tuple[pw.Field, ...]
+    read: Callable[[tuple[Any, ...]], dict[str, Any]]
+    plain: bool
+    shown_by: tuple[str, ...]
+    withheld: tuple[tuple[Picker, tuple[str, ...]], ...] = ()
+
+
+class Selection:
+    """Which rows and columns a list of one collection reads."""
+
+    def __init__(self, collection: Readable, query: ListQuery) -> None:
+        self._collection, self._model, self._query = collection, collection.model, query
+        self._shapes: BoundedCache[paging.Shape] = BoundedCache()
+        self._projections: BoundedCache[Projection] = BoundedCache()
+
+    def shape(self, call: Call, asked: ListRequest, projection: Projection, narrowing: Narrowing,
+              snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
+        """The SQL of a request, and the values that fill it. `also`: a further narrowing that rows must be in."""
+        filters = [resolve(call, self._collection, found) for found in asked.filters]
+        further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
+        values: dict[str, Any] = {"tenant": call.tenant_id}
+        database, rare = call.services.database, None
+        for one in (narrowing, *further):
+            values |= one.values
+        conditions: list[pw.Expression] = []
+        for name, found in zip(_FILTER, filters, strict=False):
+            expression, bound = condition(self._model._meta.fields[found.column], found, name, database.dialect)
+            conditions.append(expression)
+            values |= bound
+        if asked.q is not None:
+            conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
+            values["q"] = search.words(asked.q, call.tenant_id, database.dialect)
+            rare = search.is_rare(database, self._model, values["q"])
+        if snapshot is not None:
+            column, values["snapshot"] = self._collection.by_snapshot(snapshot)
+            conditions.append(column <= Bind("snapshot"))
+        conditions += self._collection.lasting
+        values |= self._collection.moment()
+        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, projection,
+               snapshot is None, rare,
+               tuple((found.column, found.operator, found.arity) for found in filters))
+        conditions += [one.expression() for one in further]
+        return self._shapes.get(key, lambda: self._build(
+            asked, projection, narrowing, conditions, bool(rare), database.dialect)), values
+
+    def projection(self, call: Call, asked: ListRequest) -> Projection:
+        """How the rows of a request are read, as far as the caller may see them."""
+        plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
+        return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
+
+    def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
+        known, representation = self._collection.columns, self._collection.representation
+        whole = Projection(known, reader(known), False, (self._collection.view,))
+        if asked.expand:
+            return whole
+        guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
+        hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
+        names = tuple(name for name in asked.names if name not in hidden)
+        withheld = [(plan, kept) for plan, fields in guarding
+                    if plan.outcome is IF and (kept := fields.intersection(names))]
+        # The test of a row reads columns of it, which must be among those that are answered.
+        if not representation.direct(names) or any(
+                plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
+            return whole
+        columns = tuple(self._model._meta.fields[name] for name in names)
+        guards = (permission for permission, fields in self._collection.guarding.items() if fields.intersection(names))
+        return Projection(columns, reader(columns), True, (self._collection.view, *guards),
+                          tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
+
+    def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,
+               conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
+        rows = Rows(self._model, Bind("tenant"))
+
+        def mine(sought: bool) -> pw.Expression:
+            return rows.sought(dialect) if sought or rare else rows.mine
+
+        columns, ordered = projection.columns, self._query.orders[asked.sort]
+        if narrowing.branches is None:
+            return paging.Shape(self._model, columns, ordered, (mine(False), *conditions), None, narrowing.denies)
+        # The tenant stands in each branch, because not every branch is read by an index that begins with it.
+        branches = tuple(mine(sought) & branch
+                         for sought, branch in zip(narrowing.sought, narrowing.branches, strict=True))
+        return paging.Shape(self._model, columns, ordered, tuple(conditions), branches, narrowing.denies)
+
+    def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
+        """What keeps a filter by a guarded field from telling of rows whose field is hidden.
+
+        Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
+        """
+        guards = self._collection.guards
+        for key in asked.sort.replace("-", "").split(","):
+            if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
+                fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
+                raise Problem.of([fault], "invalid_parameter")
+        if not filters:
+            return []
+        asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
+        found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
+        return [one for one in found if not one.everything]
+
+
+def page_schema(row: Schema) -> Schema:
+    """The schema of both envelopes around rows as they are answered, for the documentation."""
+    text = fields.String(allow_none=True)
+    return StrictSchema.from_dict({
+        "items": fields.List(fields.Nested(row), required=True),
+        "has_next": fields.Boolean(required=True), "has_prev": fields.Boolean(),
+        "next_cursor": text, "prev_cursor": text,
+        "page": fields.Integer(), "page_size": fields.Integer(),
+        "total": fields.Integer(allow_none=True), "total_estimate": fields.Integer(),
+    }, name=f"{component_name(type(row))}List")()
+
+
+def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The total as `Prefer: count=` asks (RFC 7240): exact, none, or exact up to a bound."""
+    call.headers["Vary"] = "Prefer"
+    database, wish = call.services.database, _preferred_count(call)
+    if wish is not None:
+        call.headers["Preference-Applied"] = f"count={wish}"
+    if wish == "none":
+        return {}
+    found = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
+    if wish == "exact" or found <= EXACT_UP_TO:
+        return {"total": found}
+    return {"total": None, "total_estimate": max(found, paging.estimate(database, shape, values))}
+
+
+def _preferred_count(call: Call) -> str | None:
+    wish = preferences(call.request.headers.get("Prefer")).get("count", "").strip().lower()
+    return wish if wish in ("exact", "none") else None
+
+
+def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:
+    """`Link` (RFC 8288) to the first page and the neighbours, by cursor."""
+    _link(call, asked.repeated, {"first": "", "next": after and f"cursor={after}",
+                                 "prev": before and f"before={before}"})
+
+
+def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
+    """`Link` to the first page and the neighbours, by the parameter that asked for this one."""
+    skipped = asked.offset or 0
+    later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
+    earlier = max(0, skipped - asked.size) if skipped else None
+
+    def written(offset: int | None) -> str | None:
+        if offset is None:
+            return None
+        return f"page={offset // asked.size + 1}" if asked.offset_parameter == "page" else f"offset={offset}"
+
+    _link(call, asked.repeated, {"first": written(0), "next": written(later), "prev": written(earlier)})
+
+
+def _link(call: Call, query: str, parameters: Mapping[str, str | None]) -> None:
+    path, links = url_of(call.services.settings, call.request, sent_path(call.request)), []
+    for relation, parameter in parameters.items():
+        if parameter is not None:
+            both = f"{query}&{parameter}" if query and parameter else query or parameter
+            links.append(f'<{path}{"?" if both else ""}{both}>; rel="{relation}"')
+    # Beside the successor of what is deprecated.
+    call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
+
+
+# Names of the placeholders of a request's filters; the number of declared filters bounds them.

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gatepost.http.reading import envelopes
+from gatepost.http.reading import listing
 from tests.apps import NO_ROW, close, make_app, new_instance
 
 TOTAL = 7
@@ -230,11 +230,11 @@ def test_an_unknown_parameter_is_named(client, name):
 
 @pytest.mark.both_databases
 def test_above_the_bound_the_total_is_an_estimate(client, monkeypatch):
-    monkeypatch.setattr(envelopes, "EXACT_UP_TO", TOTAL - 1)
+    monkeypatch.setattr(listing, "EXACT_UP_TO", TOTAL - 1)
     answer = client.get("/api/articles?page=1").get_json()
     assert answer["total"] is None
     assert answer["total_estimate"] >= TOTAL - 1
-    monkeypatch.setattr(envelopes, "EXACT_UP_TO", TOTAL)
+    monkeypatch.setattr(listing, "EXACT_UP_TO", TOTAL)
     assert client.get("/api/articles?page=1").get_json()["total"] == TOTAL
 
 
@@ -242,7 +242,7 @@ def test_above_the_bound_the_total_is_an_estimate(client, monkeypatch):
 @pytest.mark.parametrize("prefer", ["count=exact", "Count=Exact", 'count="exact"', "respond-async, count=exact",
                                     "count=exact; strict=yes", "count=exact, count=none"])
 def test_a_client_that_prefers_it_gets_the_exact_total(client, monkeypatch, prefer):
-    monkeypatch.setattr(envelopes, "EXACT_UP_TO", 2)
+    monkeypatch.setattr(listing, "EXACT_UP_TO", 2)
     answer = client.get("/api/articles?page=1", headers={"Prefer": prefer})
     assert answer.get_json()["total"] == TOTAL
     assert answer.headers["Preference-Applied"] == "count=exact"
@@ -308,7 +308,7 @@ def test_links_by_offset_go_on_from_where_the_page_ended(client):
 
 
 def test_no_link_leads_beyond_what_may_be_skipped(client, monkeypatch):
-    monkeypatch.setattr(envelopes, "MAX_OFFSET", 3)
+    monkeypatch.setattr(listing, "MAX_OFFSET", 3)
     assert "next" in links(client.get("/api/articles?offset=1&limit=2"))
     assert "next" not in links(client.get("/api/articles?offset=2&limit=2"))
 
