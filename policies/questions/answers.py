@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect
 from dataclasses import dataclass
 
-from ..comparison.compare import SAME, Comparison, Difference
+from policies.comparison.prover import SAME, Comparison, Difference
+
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, condition_of, literals_of, named_in, names_of
 from ..comparison.witness import Witness

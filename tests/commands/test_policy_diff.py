@@ -16,7 +16,7 @@ from blueprints.policy_changes.row_changes import NOTHING as NO_ROW
 from gatepost.commands import printing
 from gatepost.commands.policy_output import compared
 from policies import SHIPPED, load
-from policies.comparison.compare import Comparison
+from policies.comparison.prover import Comparison
 from policies.questions.changes import NOTHING
 from policies.questions.replay import READS
 from tests.policies.editing import add_line, remove_line

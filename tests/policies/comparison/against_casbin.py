@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from policies.comparison.compare import Comparison
+from policies.comparison.prover import Comparison
 from policies.loading.oracle import Oracle
 from tests.policies.comparison.worlds import VOCABULARY, World, subjects, worlds
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import policies
 from policies import Policy, Vocabulary
-from policies.comparison.compare import Comparison, Difference
+from policies.comparison.prover import Comparison, Difference
 from policies.loading.loader import from_files
 from tests.policies.comparison.worlds import subjects
 from tests.policies.generated import FILES

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from policies.comparison import pools
 from policies.comparison.candidates import elsewhere
-from policies.comparison.compare import Comparison
-from policies.comparison.prover import Prover
+from policies.comparison.prover import Comparison, Prover
 from policies.comparison.subjects import Subject, allowed
 from policies.syntax.addresses import normalized, within
 from tests.policies.comparison.edited import edited

@@ -9,8 +9,7 @@ import pytest
 
 import policies
 from policies.comparison import prover
-from policies.comparison.compare import Comparison, Difference
-from policies.comparison.prover import Prover
+from policies.comparison.prover import Comparison, Difference, Prover
 from policies.comparison.search import MOST_NODES, Undecided
 from policies.comparison.subjects import Subject, allowed
 from policies.evaluation import policy as evaluation

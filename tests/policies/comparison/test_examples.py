@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import pytest
 
 from policies.comparison import clock
-from policies.comparison.compare import Comparison
-from policies.comparison.prover import Prover
+from policies.comparison.prover import Comparison, Prover
 from policies.comparison.subjects import Subject
 from policies.syntax.expression import PluginCall, conjunction, negation
 from policies.syntax.vocabulary import Function

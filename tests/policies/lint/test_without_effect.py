@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from policies import Policy
-from policies.comparison.compare import Comparison
+from policies.comparison.prover import Comparison
 from policies.lint.redundant import Redundancy, redundancy
 from policies.lint.standing import Standing
 from policies.loading.loader import from_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from policies import Policy
-from policies.comparison.compare import Comparison
+from policies.comparison.prover import Comparison
 from policies.comparison.witness import Witness
 from policies.questions.answers import Answers
 from policies.questions.changes import LESS, MORE, OTHER, UNDECIDED

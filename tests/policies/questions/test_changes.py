@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from policies import Policy, load
-from policies.comparison.compare import Comparison
+from policies.comparison.prover import Comparison
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.questions.changes import NOTHING, Changes, grouped
 from policies.questions.diff import diff

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies import Policy
-from policies.comparison.compare import Comparison, Difference
+from policies.comparison.prover import Comparison, Difference
 from policies.comparison.subjects import Subject
 from policies.questions.changes import Change, Changes
 from policies.questions.diff import diff
