@@ -17,8 +17,8 @@ from policies import Policy
 from policies.lint.warnings import find_early
 from policies.loading.lost import LostRoles
 from policies.loading.watch import Watcher
-from settings import LiveSettings, Settings
-from settings.declared import FILES
+from settings import LiveSettings, SettingError, Settings
+from settings.declared import DATABASE, FILES
 
 from .collections.plugins import tables
 from .collections.plugins.contents import Plugin, named
@@ -67,6 +67,9 @@ def load_registry(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...])
     # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
     registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(map(named, plugins))).without)
     settings = Settings.load(overrides=config, plugins=registry.settings)
+    if settings.policy_source == DATABASE and "policy_changes" in registry.absent:
+        raise SettingError("without: policy_changes cannot be left out, because the rules are in the database "
+                           "(policy_source), and nobody could change them")
     registry = registry.served(settings)
     return registry, LiveSettings(settings, lambda: Settings.load(settings.instance, config, plugins=registry.settings))
 

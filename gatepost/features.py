@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Check = Callable[["Installation"], Found]
 
 _NUMBER = re.compile(r"gatepost_[a-z0-9_]+", re.ASCII)
+_NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _log = logging.getLogger("gatepost.features")
 
 
@@ -87,6 +88,7 @@ class Feature:
     name        of the feature, unique; a shipped one is called like its folder
     needs       the shipped features without which it cannot be served
     permissions it brings; those that no other endpoint needs have no effect without it
+    rows        by resource: the table of its rows, as `package.module:Table`, whose columns rules may look at
     settings    names of Gatepost's settings that have no effect without it
     commands    by the words that call it after `gatepost`, such as `backup` or `policy who`
     extends     by the name of another feature: the module with endpoints that are served where both are, such as pages
@@ -108,6 +110,7 @@ class Feature:
     name: str
     needs: tuple[str, ...] = ()
     permissions: tuple[str, ...] = ()
+    rows: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     commands: Mapping[str, Command] = field(default_factory=dict)
     extends: Mapping[str, str] = field(default_factory=dict)
@@ -142,6 +145,21 @@ class Feature:
             raise
         except Exception as error:
             raise FeatureError(f"the feature {self.name!r}: {name} fails: {type(error).__name__}: {error}") from error
+
+
+def malformed(feature: Feature) -> str | None:
+    """Why a feature is not declared as it should be, as a clause; None: it is."""
+    if not isinstance(feature.name, str) or not _NAME.fullmatch(feature.name):
+        return "its name must be small letters, digits and _"
+    needs: Any = feature.needs
+    if isinstance(needs, str) or not isinstance(needs, Iterable) or not all(isinstance(name, str) for name in needs):
+        return "needs must be names of features"
+    extends: Any = feature.extends
+    if not isinstance(extends, Mapping) or not all(isinstance(one, str) for pair in extends.items() for one in pair):
+        return "extends must name a module for each feature"
+    if not all(isinstance(part, Mapping) for part in (feature.checks, feature.doctor, feature.sections)):
+        return "checks, doctor and sections must be mappings by name"
+    return None
 
 
 class Features:

@@ -8,19 +8,25 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from blueprints.policy_changes.live_rows import compare_rows
+from blueprints.policy_changes.live_scope import Scope
+from gatepost.assembly import load_registry
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.leaving_out import OPTIONAL, REQUIRED
 from gatepost.collections.plugins.shipped import features
 from gatepost.collections.registry import SHARING
 from gatepost.commands import policy_files
-from policies import SHIPPED, load
+from models.tables.share import Share, of_object
+from policies import SHIPPED, PolicyError, load
 from policies.lint.warnings import warnings
-from settings import DECLARED
+from policies.loading.loader import from_files
+from settings import DECLARED, SettingError
 from tests.apps import Given, close, log_in, make_app, new_instance
 from tests.databases import new_database
 from tests.http.console.pages import visit
@@ -265,6 +271,83 @@ def test_stored_shares_count_for_nothing_without_sharing(shared):
         assert reader.post("/access/v1/evaluation", json=question).json["decision"] is answers
         assert log_in(app, admin).get(f"{path}/shares").status_code == (200 if answers else 404)
     assert log_in(without, admin).get("/api/articles?shared=only").status_code == 400
+
+
+def test_what_a_change_does_to_stored_rows_counts_no_share(shared):
+    start, first, *_ = shared
+    without = start("sharing")
+    for app, answers in ((first, True), (without, False)):
+        services = app.extensions["gatepost"]
+        files = services.policy.current.files
+        fewer = from_files({name: b"\n".join(line for line in text.splitlines() if not re.match(rb"p,.* shared", line))
+                            for name, text in files.items()}, services.registry.vocabulary)
+        with services.database.connected():
+            found = compare_rows(services.database, services.registry.collections.values(), services.policy.current,
+                                 fewer, Scope(services.guest_tenant), datetime.now(UTC))
+        assert bool(found) is answers, found
+
+
+def test_a_deleted_user_takes_the_shares_of_nobody_else_along(shared):
+    start, first, draft, bob, admin = shared
+    with first.extensions["gatepost"].database.connected():
+        given = Given(first, "default")
+        cy, dan = given.user(), given.user()
+        for user, right, granter in ((cy, "manage", bob), (dan, "read", cy)):
+            given.row(Share(resource="article", object_id=draft.id, grantee=f"user:{user.id}", right=right,
+                            granted_by=granter.id))
+    without = start("sharing")
+    assert log_in(without, admin).delete(f"/api/users/{bob.id}").status_code == 204
+    with first.extensions["gatepost"].database.connected():
+        left = {one.grantee for one in of_object(draft.tenant_id, "article", draft.id)}
+    assert left == {f"user:{dan.id}"}, "what was shared with Bob and what he granted is gone, and nothing else"
+
+
+def shipped(**more: str) -> dict[str, bytes]:
+    """The shipped files, some with a line more."""
+    files = {file.name: file.read_bytes() for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf")}
+    return files | {f"{name}.csv": with_line(files[f"{name}.csv"], line) for name, line in more.items()}
+
+
+def with_line(content: bytes, line: str) -> bytes:
+    """A policy file with a line more, before its end."""
+    return content.rstrip().removesuffix(b"# end") + f"{line}\n# end\n".encode()
+
+
+def test_a_line_that_denies_by_shares_is_refused_without_sharing():
+    files = shipped(articles="p, editor, article.update, shared, deny")
+    files["invariants.csv"] = b"# end\n"
+    assert from_files(files, discover().vocabulary)
+    with pytest.raises(PolicyError, match="sharing is left out .setting without., so this line would deny nothing"):
+        from_files(files, discover(without=("sharing",)).vocabulary)
+
+
+@pytest.mark.parametrize(("case", "files"), [
+    (("stats",), shipped(scopes="p2, read:stats, stats.view")),
+    (("authzen", "policy_changes"), shipped(invariants="never, support, policy.*, except policy.view")),
+    (("authzen", "policy_changes"), shipped(admin="p, owner, policy.*, always, allow")),
+    (("comments", "sharing"), shipped()), (("jobs",), shipped()), (("audit", "sharing"), shipped()),
+], ids=["a scope", "exceptions of an invariant", "a pattern", "columns of comments", "jobs", "audit"])
+def test_rules_that_are_also_about_it_have_no_finding_that_they_had_not_before(case, files):
+    whole = {str(one) for one in warnings(from_files(files, discover().vocabulary))}
+    assert {str(one) for one in warnings(from_files(files, discover(without=case).vocabulary))} <= whole
+
+
+@pytest.mark.parametrize(("case", "column"), [(("jobs",), "state"), (("audit",), "result")])
+def test_a_condition_may_ask_for_columns_of_rows_that_are_left_out(case, column):
+    files = shipped()
+    branch = f"(p.when == 'of_another_kind' && r.obj.{column} == 'failed')"
+    files["model.conf"] = files["model.conf"].replace(b"p.when == 'always'", f"p.when == 'always' || {branch}".encode())
+    name, line = {"jobs": ("jobs", "p, support, job.view, of_another_kind, allow"),
+                  "audit": ("admin", "p, owner, audit.view, of_another_kind, allow")}[case[0]]
+    files[f"{name}.csv"] = with_line(files[f"{name}.csv"], line)
+    for vocabulary in (discover().vocabulary, discover(without=case).vocabulary):
+        found = from_files(files, vocabulary)
+        assert [one for one in warnings(found) if column in str(one)] == []
+
+
+def test_rules_in_the_database_can_be_changed():
+    with pytest.raises(SettingError, match="policy_changes cannot be left out, because the rules are in the database"):
+        load_registry({"policy_source": "database", "without": ("policy_changes",)}, ())
 
 
 def test_a_collection_and_a_feature_have_no_name_in_common():

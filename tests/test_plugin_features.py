@@ -78,6 +78,21 @@ def test_without_the_console_the_rest_of_it_is_served(start, settings):
     assert ("sample_rates.pages" in sys.modules) == ("without" not in settings)
 
 
+@pytest.mark.parametrize("name", ["", "Rates", 5])
+def test_a_name_that_is_none_stops_the_start_with_a_sentence(name):
+    module = plugin()
+    module.__dict__["feature"] = Feature(name=name)
+    with pytest.raises(PluginError, match="its name must be small letters, digits and _"):
+        discover((module,))
+
+
+def test_the_name_of_a_shipped_feature_is_taken_also_where_that_is_left_out():
+    module = plugin()
+    module.__dict__["feature"] = Feature(name="audit")
+    with pytest.raises(PluginError, match="the name of the feature 'audit' is taken"):
+        discover((module,), without=("audit",))
+
+
 def plugin(**parts: object) -> ModuleType:
     module = ModuleType("rates")
     module.__file__ = __file__
@@ -89,6 +104,10 @@ def plugin(**parts: object) -> ModuleType:
     ({"extends": {"console": "nowhere.pages"}}, "the feature 'rates': nowhere.pages cannot be imported: No module"),
     ({"extends": {"consle": "nowhere.pages"}},
      "the feature 'rates' extends 'consle', and there is no such feature; did you mean console?"),
+    ({"extends": ["console"]}, "the feature 'rates': extends must name a module for each feature"),
+    ({"extends": {"console": 5}}, "the feature 'rates': extends must name a module for each feature"),
+    ({"needs": None}, "the feature 'rates': needs must be names of features"),
+    ({"checks": ["x"]}, "the feature 'rates': checks, doctor and sections must be mappings by name"),
     ({"needs": ("exchange",)}, "the feature 'rates' needs the feature 'exchange', which is not served"),
     ({"permissions": ("rate.view",)}, "the feature 'rates' declares permissions, which only shipped features do"),
     ({"settings": ("port",)}, "the feature 'rates' declares settings, which only shipped features do"),

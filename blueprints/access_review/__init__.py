@@ -8,7 +8,7 @@ from gatepost.features import Command, Feature
 
 feature = Feature(
     name="access_review", needs=("policy",),
-    extends={"console": "blueprints.access_review.pages"},
+    extends={"console": "blueprints.access_review.pages", "audit": "blueprints.access_review.review"},
     commands={
         "policy who": Command("blueprints.access_review.commands.who:who_command",
                               "Who may do this, to an object or to any, and by which line?"),

@@ -1,8 +1,7 @@
 """What is served: who may do something, the review of roles, what is unused, and what somebody may see."""
 
-from .review import routes as review
 from .unused import routes as unused
 from .visible import routes as visible
 from .who import routes as who
 
-__all__ = ["review", "unused", "visible", "who"]
+__all__ = ["unused", "visible", "who"]

@@ -109,9 +109,10 @@ def health(call: Call) -> dict[str, Any]:
         gone = lost(call.access.policy, User.held_roles(services.database))
         answer["users_without_role"] = User.number_with_roles(gone)
         answer["jobs"] = backlog(services.database)._asdict()
-        made_at, proved_at, *_ = ages()
-        answer["backups"] = {"made_seconds_ago": _seconds_since(made_at),
-                             "proved_seconds_ago": _seconds_since(proved_at)}
+        if "backups" in found:
+            made_at, proved_at, *_ = ages()
+            answer["backups"] = {"made_seconds_ago": _seconds_since(made_at),
+                                 "proved_seconds_ago": _seconds_since(proved_at)}
     return answer
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import peewee as pw
@@ -170,6 +171,11 @@ class Registry:
         gone = {permission: why_left_out(one.collection, ())
                 for one in left_out.values() for permission in one.permissions}
         for feature in self.absent.values():
+            for name, table in feature.rows.items():
+                columns = {column.name: column_of(column) for column in resolve_name(table)._meta.sorted_fields}
+                if name in resources:  # a plugin asks for a permission on its rows
+                    resources[name] = replace(resources[name], columns=columns)
+                left_out[name] = Resource(name, frozenset(), columns, collection=name)
             declared = feature.permissions if feature.name != SHARING else [
                 collection.permission("share") for collection in collections if type(collection).shares]
             for permission in set(declared).difference(*permissions.values()):
@@ -178,7 +184,7 @@ class Registry:
                 known = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
                 left_out[resource] = replace(known, permissions=known.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
-                          conditions=self.conditions)
+                          conditions=self.conditions, shares=SHARING not in self.absent)
 
     @property
     def required_policies(self) -> list[str]:

@@ -87,12 +87,12 @@ def _report(settings: Settings, outcome: Outcome) -> None:
         return
     url, first = settings.url, to_begin_with(settings.without)
     shown = outcome.password or "the one that you gave"
+    pages = "".join(f"  {name:13}  {url}{path}\n" for feature, name, path in (
+        ("public", "Documentation", "/docs"), ("health", "Health", "/api/health")) if feature not in settings.without)
     body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
     echo_lines(f"""
   API            {url}/api/{first}
-  Documentation  {url}/docs
-  Health         {url}/api/health
-
+{pages}
   Administrator  {outcome.email}
   Password       {shown}{"   (shown only now)" if outcome.password else ""}
 

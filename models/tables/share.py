@@ -50,12 +50,12 @@ def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> di
 
 def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
     """Shares that give rights, as `of_objects` does; none where sharing is left out."""
-    return {} if _ignored() else of_objects(tenant_id, resource, object_ids)
+    return {} if are_ignored() else of_objects(tenant_id, resource, object_ids)
 
 
 def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> bool:
     """True if one of these objects is shared with a group."""
-    return not _ignored() and bool(Rows(Share, tenant_id).select().where(
+    return not are_ignored() and bool(Rows(Share, tenant_id).select().where(
         Share.resource == resource, Share.object_id.in_(object_ids),
         pw.fn.substr(Share.grantee, 1, len(GROUP)) == GROUP).exists())
 
@@ -128,7 +128,7 @@ def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
     statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
     found = bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
-    return found and not _ignored()
+    return found and not are_ignored()
 
 
 _ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
@@ -139,7 +139,7 @@ def any_in(tenant_id: str, resource: str) -> bool:
     statement = _ANY_IN.on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource")).limit(1))
     # Asked last: mostly nothing is shared.
-    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource})) and not _ignored()
+    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource})) and not are_ignored()
 
 
 _ANY_IN = Statement()
@@ -148,7 +148,7 @@ _ANY_IN = Statement()
 def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
               rights: Collection[str]) -> bool:
     """Whether one of `grantees` has one of `rights` on the object."""
-    if _ignored():
+    if are_ignored():
         return False
     named = _named(grantees)
     statement = _RIGHT[len(named), tuple(rights)].on(current, lambda: shared_ids(
@@ -162,7 +162,7 @@ _RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statem
 
 def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str]) -> list[str]:
     """The rights that `grantees` have on the object, sorted."""
-    if _ignored():
+    if are_ignored():
         return []
     named = _named(grantees)
     statement = _RIGHTS[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(Share.right).where(
@@ -174,7 +174,8 @@ def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str
 _RIGHTS: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
 
 
-def _ignored() -> bool:
+def are_ignored() -> bool:
+    """Whether shares count for nothing: sharing is left out."""
     return Share._meta.table_name in current.ignored
 
 

@@ -77,6 +77,8 @@ class _Remarks:
             if not patterns.covered(act) and not patterns.left_out(act):
                 yield f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
         spoken = patterns.covered(one.act)
+        if any(map(patterns.awaits, (one.act, *one.exceptions))):
+            return  # what is left out is a part of what it says
         if spoken and not self._covered[one]:
             yield f"the exceptions leave nothing of {quoted(one.act)}, so this line says nothing; take it out, or an " \
                   f"exception"
@@ -102,6 +104,8 @@ class _Remarks:
         kept = list(self._speaking)
         undone: dict[Invariant, list[Invariant]] = {}
         for one in reversed(self._speaking):
+            if self._policy.patterns.awaits(one.act):
+                continue
             others = [other for other in kept if other is not one]
             if not (by := self._by(one, others)):
                 continue

@@ -62,7 +62,8 @@ def redundancy(standing: Standing) -> Redundancy:
     never: list[Rule] = []
     idle: list[Rule] = []
     undecided: list[Rule] = []
-    left = [rule for rule in reversed(rules) if rule not in copies]
+    # A line that is also about what the operator left out has an effect once that is back.
+    left = [rule for rule in reversed(rules) if rule not in copies and not standing.policy.patterns.awaits(rule.act)]
     for rule in sorted(left, key=lambda one: one.eft == ALLOW):
         try:
             if not _can_hold(standing, rule):

@@ -111,7 +111,8 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
                     if atom not in judged:
                         judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
                 anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
-                seen[key] = taken or anywhere or _wrong_condition(left, resource, roles)
+                seen[key] = (taken or anywhere or _wrong_condition(left, resource, roles)
+                             or (None if vocabulary.shares else _denies_nothing(rule, left)))
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -119,6 +120,13 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
                 message = f"`{rule.act}` with `{rule.when}`: {wrong}"
                 findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub)))
     return findings
+
+
+def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
+    """Why a line denies nothing where shares do not count."""
+    if rule.eft == "deny" and any(isinstance(atom, Shared) for atom in atoms(expression)):
+        return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
+    return None
 
 
 def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: frozenset[str]) -> Finding | None:

@@ -210,7 +210,8 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
     """What a scope can be of: a collection, which has a file, or a resource without rows, such as profile."""
-    rowless = (resource.name for resource in vocabulary.resources.values() if not resource.columns)
+    known = (*vocabulary.resources.values(), *vocabulary.left_out.values())
+    rowless = (resource.name for resource in known if not resource.columns)
     return frozenset((*rowless, *(Path(name).stem for name in files if name != INVARIANTS_FILE)))
 
 

@@ -169,6 +169,7 @@ class Vocabulary:
     gone      permission → why it is no word any more, as a clause: a line about it has no effect
     left_out  the resources of such permissions that the operator left out, with these permissions alone: lines about
               them are no findings, and conditions may be written for their columns
+    shares    whether shares count: a line that denies by them would deny nothing otherwise
     """
 
     resources: Mapping[str, Resource]
@@ -176,6 +177,7 @@ class Vocabulary:
     gone: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, Resource] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+    shares: bool = True
 
     @cached_property
     def by_permission(self) -> Mapping[str, Resource]:
@@ -228,6 +230,10 @@ class Patterns:
             return resource in self._vocabulary.left_out
         matching = self._matching_gone(pattern)
         return bool(matching) and self._left_out.issuperset(matching)
+
+    def awaits(self, pattern: str) -> bool:
+        """True if a pattern covers a permission that the operator left out, also beside others."""
+        return bool(_matching(pattern, self._left_out))
 
     def _matching_gone(self, pattern: str) -> list[str]:
         return sorted(_matching(pattern, frozenset(self._vocabulary.gone)))

@@ -61,7 +61,8 @@ def _left_out(policy: Policy) -> list[str]:
     """The number of lines about collections that the operator left out, as a part of the summary."""
     if not policy.left_out:
         return []
-    named = ", ".join(sorted(one.collection or one.name for one in policy.vocabulary.left_out.values()))
+    found = policy_files.registry()
+    named = ", ".join(sorted((*found.left_out, *found.absent)))
     return [f"{counted(len(policy.left_out), 'line')} without effect about what is left out ({named})"]
 
 

@@ -25,7 +25,7 @@ from policies.wording.suggestions import did_you_mean
 from settings import DECLARED, Setting
 from settings.plugins import clash, name_of
 
-from ...features import Feature, Features
+from ...features import Feature, Features, malformed
 from ...health.checks import OWN as OWN_CHECKS
 from ...http.openapi.operations import operation_id
 from ...http.protocol import messages
@@ -131,11 +131,14 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
 
     def add_features(source: str, modules: list[ModuleType]) -> None:
         for feature in features_of(modules):
+            if (wrong_parts := malformed(feature)) is not None:
+                raise PluginError(f"{source}: the feature {feature.name!r}: {wrong_parts} "
+                                  f"({place_among(modules, feature)})")
             taken = {name for one in features.values() if one is not feature for name in one.checks}
-            if features.setdefault(feature.name, feature) is not feature:
+            if feature.name in shipped.features() or features.setdefault(feature.name, feature) is not feature:
                 raise PluginError(f"{source}: the name of the feature {feature.name!r} is taken "
                                   f"({place_among(modules, feature)})")
-            if declared := [name for name in ("commands", "permissions", "settings") if getattr(feature, name)]:
+            if declared := [name for name in ("commands", "permissions", "rows", "settings") if getattr(feature, name)]:
                 raise PluginError(f"{source}: the feature {feature.name!r} declares {declared[0]}, which only shipped "
                                   f"features do ({place_among(modules, feature)})")
             if wrong := [name for name in (*feature.checks, *feature.doctor) if not _CHECK.fullmatch(name)]:

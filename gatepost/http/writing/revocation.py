@@ -51,8 +51,10 @@ def retract_user(call: Call, user: User) -> None:
     for resource, id in share.granted_on(user.tenant_id, user.id):
         # The lock before the look: another grant on the object is committed by then, or waits.
         row = Rows(models[resource], user.tenant_id).find(id, lock=True) if resource in models else None
-        lost = [one.grantee for one in share.of_object(user.tenant_id, resource, id)
-                if one.granted_by == user.id and one.right in SHARING]
+        # Where sharing is left out, nobody may share, and whom others have invited stays.
+        lost = [] if share.are_ignored() else [
+            one.grantee for one in share.of_object(user.tenant_id, resource, id)
+            if one.granted_by == user.id and one.right in SHARING]
         share.withdraw_granted(user.tenant_id, resource, id, user.id)
         if row is not None and lost:
             retract(call, resource, row, lost)

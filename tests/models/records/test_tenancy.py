@@ -62,7 +62,7 @@ CROSSING = {
     "tenant.Tenant.oldest",  # as old as the instance
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
-    "shape.Shape.rows",  # its filters hold the tenant
+    "paging.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session.Session.user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
