@@ -164,7 +164,7 @@ def test_half_of_the_threads_is_one_number(dialect, few, tmp_path, request, monk
         opened.update(options)
         return open_database(*arguments, **options)
 
-    monkeypatch.setattr("app.open_database", open_and_note)
+    monkeypatch.setattr("gatepost.assembly.open_database", open_and_note)
     app = create_app({"instance": made.folder, "database_url": url, "pool_size": 8, "threads": 20})
     services = app.extensions["gatepost"]
     services.stop()

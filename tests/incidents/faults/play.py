@@ -136,7 +136,9 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
     row.health = "" if not told else f"{told[-1].said} ({', '.join(sorted(told[-1].checks)) or 'all is well'})"
     row.red += _judge_told(fault, told, row.doctor)
     if not (fault.unserved or row.start or fault.stopped or fault.killed):
-        bad = [one for one in clients.between(began, ended, "live") if one.status != 200]
+        # What was under way when the service was stopped has no answer.
+        bad = [one for one in clients.between(began, ended, "live")
+               if one.status != 200 and (one.status != 0 or one.ended < ended)]
         if bad:
             row.red.append(f"liveness fails {len(bad)} times: {bad[0].status} {bad[0].said}")
     if row.back is None:
