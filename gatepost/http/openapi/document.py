@@ -1,32 +1,143 @@
-"""The OpenAPI document: flask-smorest assembles it (3.1, and 3.0 for tools that lag behind)."""
+"""The OpenAPI document: flask-smorest assembles it (3.1, and 3.0 for tools that lag behind).
+
+Here is also how fields of marshmallow become JSON Schema, and which parameters stand once for several operations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Self
 
 import orjson
+from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask, Request
 from flask_smorest import Api
+from marshmallow import Schema, fields
 
-from ..protocol.language import PARAMETER
-from ..reading.query import SIZES
-from ..request.access import Access
-from ..request.call import Discovered, Services
-from ..request.endpoint import Endpoint
-from ..request.environment import RequestEnvironment
-from ..request.identity import guest
-from ..schemas.fields import Id, Time
-from . import headers, problems
-from .operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED
-from .shared_parameters import parameter_lists, share_parameters
-from .types import Types, schema_name
+from gatepost.http.openapi import headers, problems
+from gatepost.http.openapi.operations import ACCEPTED, LEFT_OUT, NOT_MODIFIED
+from gatepost.http.protocol.language import PARAMETER
+from gatepost.http.reading.query import SIZES
+from gatepost.http.request.access import Access
+from gatepost.http.request.call import Discovered, Peer, Services
+from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.request.environment import RequestEnvironment
+from gatepost.http.request.identity import guest
+from gatepost.http.schemas.documented import Expanded, component_name
+from gatepost.http.schemas.fields import Id, Time
+
+
+def share_parameters(described: dict[str, Any]) -> None:
+    """Put a reference in the place of each parameter that another operation has, too.
+
+    A component is called like the parameter, and where operations of one group alone have it, like the group as well:
+    `articles.title`.
+    """
+    places: dict[bytes, list[tuple[str, list[Any], int]]] = defaultdict(list)
+    for group, parameters in parameter_lists(described):
+        for index, parameter in enumerate(parameters):
+            if "$ref" not in parameter:
+                places[orjson.dumps(parameter)].append((group, parameters, index))
+    shared = described["components"]["parameters"]
+    for content, found in places.items():
+        if len(found) > 1:
+            parameter = orjson.loads(content)
+            groups = {group for group, _, _ in found}
+            name = parameter["name"] if len(groups) > 1 else f"{groups.pop()}.{parameter['name']}"
+            if name in shared:
+                name = f"{found[0][0]}.{parameter['name']}"
+            if name in shared:
+                continue
+            shared[name] = parameter
+            for _, parameters, index in found:
+                parameters[index] = {"$ref": f"#/components/parameters/{name}"}
+
+
+def parameter_lists(described: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """(group, parameters) of every path and operation."""
+    for item in described["paths"].values():
+        operations = [operation for name, operation in item.items() if name != "parameters"]
+        group = operations[0]["tags"][0]
+        for holder in (item, *operations):
+            if "parameters" in holder:
+                yield group, holder["parameters"]
+
+
+def schema_name(schema: type[Schema] | Schema) -> str:
+    """What the component of a schema is called."""
+    return component_name(schema if isinstance(schema, type) else type(schema))
+
+
+class Types:
+    """What apispec does not know of our fields: asked after its own functions, with what they have made of a field."""
+
+    def __init__(self, spec: APISpec, converter: OpenAPIConverter, collections: Mapping[str, Peer]) -> None:
+        self._components = spec.components
+        self._null = {"type": "null"} if spec.openapi_version.minor else {
+            "type": "object", "enum": [None], "nullable": True}
+        self._converter = converter
+        self._collections = collections
+        for function in (self._portable, self._expanded, self._untyped, self._unless_given, self._named):
+            # As a closure, since apispec makes a method of the converter of it.
+            converter.add_attribute_function(  # type: ignore[no-untyped-call]
+                lambda _, field, *, ret, asked=function, **__: asked(field, ret))
+
+    def _portable(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """Patterns in the dialect of JSON Schema (ECMA-262), which has other anchors than Python."""
+        pattern: str | None = made.get("pattern")
+        return {} if pattern is None else {"pattern": pattern.replace(r"\A", "^").replace(r"\Z", "$")}
+
+    def _expanded(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """An object that is expanded is one of its collection."""
+        if not isinstance(field, Expanded) or (target := self._collections.get(field.collection)) is None:
+            return {}
+        shown = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
+        made.pop("nullable", None)
+        return {"anyOf": [shown, self._null]}
+
+    def _untyped(self, _: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """OpenAPI 3.0 takes `nullable` only beside a type; what may be anything may be null."""
+        if not made.keys() & {"type", "allOf", "anyOf", "$ref"}:
+            made.pop("nullable", None)
+        return {}
+
+    def _unless_given(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """What holds where a body leaves a field out is told in words: generators of clients take a field with a
+        `default` for one that is always there."""
+        if "default" in field.metadata or "default" not in made:
+            return {}
+        value = made.pop("default")
+        told = f"{orjson.dumps(value).decode()} unless given."
+        return {"description": f"{made.get('description', '')} {told}".strip()}
+
+    def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+        """Values that several fields have are a component of their own; beside it null, where a field may be that."""
+        if (wanted := field.metadata.get("component")) is None:
+            return {}
+        name = self._component(wanted, {"type": "string", "enum": [one for one in made["enum"] if one is not None]})
+        for key in ("type", "enum", "minLength", "maxLength", "nullable"):
+            made.pop(key, None)
+        reference: dict[str, Any] = self._components.get_ref("schema", name)
+        return {"anyOf": [reference, self._null]} if field.allow_none else reference
+
+    def _component(self, wanted: str, values: dict[str, Any]) -> str:
+        """The name of the component with these values: with a number, as apispec does it, where a schema of a plugin
+        is called like another one."""
+        name, number = wanted, 0
+        while (known := self._components.schemas.get(name)) and set(known.get("enum", ())) != set(values["enum"]):
+            number += 1
+            name = f"{wanted}{number}"
+        if known is None:
+            self._components.schema(name, values)
+        return name
+
 
 _ABOUT = """What a caller may do is what the policy's lines say: each operation names the permission that it needs.
 Rows that the caller may not view are not found, not listed and not counted.

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gatepost import Bool, Id, Int, Text, Time
-from gatepost.http.reading.filter_texts import meaning
+from gatepost.http.reading.filters import meaning
 
 
 @pytest.mark.parametrize(("name", "operator", "declared", "sentence"), [
