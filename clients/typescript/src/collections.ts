@@ -152,7 +152,7 @@ async function jobOf(answer: Response): Promise<Job> {
     discard(answer);
     throw new GatepostError({ code: "", status: answer.status, detail: "The service does not do this later." });
   }
-  return (await answer.json()) as Job;
+  return answer.json();
 }
 
 async function* paged<Row>(

@@ -3,11 +3,11 @@ import { Objects } from "./collections.ts";
 import { rows, streamed } from "./lines.ts";
 import { GatepostError, lost, type Problem } from "./problems.ts";
 import { backOff, pause, type Request } from "./transport.ts";
-import type { Options, SchemaOf, Shipped } from "./types.ts";
+import type { Options, SchemaOf, ShippedOr } from "./types.ts";
 
-export type Job = SchemaOf<"Job">;
+export type Job = SchemaOf<"Job", Seen>;
 
-/** What is read of a job; the document of an instance that leaves jobs out describes none. */
+/** What is read here of a job; the document of an instance that leaves jobs out describes none. */
 interface Seen {
   readonly id: string;
   readonly state: string;
@@ -20,7 +20,7 @@ export class JobFailed extends GatepostError {}
 const FRUITLESS = 5; // attempts to read a file, one after the other, that bring no further row
 const HOUR = 3_600_000; // milliseconds
 
-export class Jobs extends Objects<Shipped<"jobs">> {
+export class Jobs extends Objects<ShippedOr<"jobs", Seen>> {
   readonly retry = this.action("retry");
 
   /**
@@ -32,9 +32,8 @@ export class Jobs extends Objects<Shipped<"jobs">> {
     const { signal, timeout = HOUR } = options;
     const end = Date.now() + timeout;
     for (let looks = 1; ; looks += 1) {
-      const found = await this.get(idOf(job), {}, { signal });
-      const now = found as unknown as Seen;
-      if (now.state === "done") return found as Job;
+      const now = await this.get(idOf(job), {}, { signal });
+      if (now.state === "done") return now;
       if (now.state === "failed" || now.state === "cancelled") throw failure(now);
       if (Date.now() > end) throw new DOMException(`The job ${now.id} is still ${now.state}.`, "TimeoutError");
       await pause(backOff(looks, 200), signal);
@@ -73,11 +72,11 @@ export class Jobs extends Objects<Shipped<"jobs">> {
   }
 }
 
-function idOf(job: Seen | string): string {
+function idOf(job: Job | string): string {
   return typeof job === "string" ? job : job.id;
 }
 
-function failure({ id, state, result }: Seen): JobFailed {
+function failure({ id, state, result }: Job): JobFailed {
   return new JobFailed(isProblem(result) ? result : { code: "", detail: `The job ${id} was ${state}.` });
 }
 

@@ -50,8 +50,12 @@ export interface KindOf<C extends CollectionName> extends Kind {
 /** The same of a collection that comes with Gatepost. The document of an instance may lack it: then there is none. */
 export type Shipped<C extends string> = C extends CollectionName ? KindOf<C> : { [Part in keyof Kind]: never };
 
-/** A schema of such a collection. */
-export type SchemaOf<S extends string> = S extends keyof Schemas ? Schemas[S] : never;
+/** The same, with rows of this kind where there is none: for code of the client that reads some of their fields. */
+export type ShippedOr<C extends string, Row> = C extends CollectionName ? KindOf<C>
+  : { [Part in keyof Kind]: Part extends "row" ? Row : Part extends "field" ? keyof Row & string : never };
+
+/** A schema of such a collection; `Otherwise` where the document lacks it. */
+export type SchemaOf<S extends string, Otherwise = never> = S extends keyof Schemas ? Schemas[S] : Otherwise;
 
 /** Parameters of a list that is read to its end. */
 export type Filters<K extends Kind> = Omit<K["filters"], Paging>;
