@@ -1,11 +1,12 @@
 """`gatepost policy explain`: what a person or a role would be answered, and why.
 
-About a role it needs the policy files only; about a person or an object it asks the instance's database.
+About a role it needs the policy files only; about a person or an object it asks the instance's database, and about a
+row of the audit trail also the rules of then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,13 +17,13 @@ from flask import Flask, Request
 from marshmallow import ValidationError
 
 from blueprints.policy.circumstances import CircumstancesSchema, environment
-from blueprints.policy.commands.past import any_row, past
+from blueprints.policy.past import NotKept, Past, explained, gone, recorded, rules_of
 from blueprints.policy.predicted import EXPECTED, Prediction, Question, predict
 from gatepost.collections.collection import Collection
 from gatepost.collections.names import Names
 from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings
-from gatepost.commands.instance import AppFactory, app_for
+from gatepost.commands.instance import AppFactory, app_for, open_instance
 from gatepost.commands.policy_output import AS_JSON
 from gatepost.commands.printing import echo, echo_json
 from gatepost.http.request.access import Access
@@ -31,6 +32,7 @@ from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.meant import meant
 from models.base import Rows, read_id
+from models.tables.audit import Audit, of_all
 from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import Policy, Principal
@@ -39,7 +41,6 @@ from policies.wording.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gatepost.http.request.call import Services
-
 
 _NO_ENDPOINT = Endpoint(name="none", method="GET", path="/", handler=lambda call: None,
                         public="no request asks for the permission alone")
@@ -241,3 +242,45 @@ def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) ->
             yield Ground(policy, app)
     finally:
         services.database.close_all()
+
+
+def past(id: str) -> list[Past]:
+    """The decisions of the audit row with that id: of an import one for each group of its rows.
+
+    Raises ClickException where there is no such row, where it tells no decision, or where the rules of then are gone.
+    """
+    with open_instance():
+        known = read_id(id)
+        row = None if known is None else of_all().where(Audit.id == known).first()
+        if row is None:
+            raise click.ClickException(f"The audit trail has no row {id}.")
+        told = recorded(row, policy_files.registry().vocabulary)
+        if not told:
+            raise click.ClickException(f"Row {id} ({row.resource}.{row.action}, {row.result}"
+                                       f"{f', {row.reason}' if row.reason else ''}) was no decision of the policy.")
+        try:
+            policy = _of_then(row.policy_version)
+        except NotKept as reason:
+            raise click.ClickException(str(reason)) from None
+        names, collection = Names(any_row(row.tenant_id)), policy_files.registry().by_resource.get(row.resource)
+        return [explained(policy, decision, row.rule, names, collection) for decision in told]
+
+
+def _of_then(version: str | None) -> Policy:
+    """The policy of that version, from the ledger, or that of the instance if it is still the same. Raises `NotKept`.
+    """
+    found = rules_of(version, policy_files.registry().vocabulary)
+    if found is None:
+        found = policy_files.served(whole=True)
+        if version != found.version:
+            raise gone(version)
+    return found
+
+
+def any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
+    """What finds a row of that tenant by the plural name of its collection and its id, whoever may view it."""
+    def find(name: str, id: str) -> Mapping[str, Any] | None:
+        row = Rows(policy_files.registry().collections[name].model, tenant_id).find(id)
+        return None if row is None else cast(Mapping[str, Any], row.__data__)
+
+    return find
