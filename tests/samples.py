@@ -20,3 +20,9 @@ def sampled(values: Iterable[Any], every: int) -> list[Any]:
     """A parameter for each value; of those whose number `every` does not divide, marked slow."""
     return [value if number % every == 0 else pytest.param(value, marks=pytest.mark.slow)
             for number, value in enumerate(values)]
+
+
+def sampled_rows(rows: Iterable[tuple[Any, ...]], every: int) -> list[Any]:
+    """The same for parameters that are several values each."""
+    return [row if number % every == 0 else pytest.param(*row, marks=pytest.mark.slow)
+            for number, row in enumerate(rows)]

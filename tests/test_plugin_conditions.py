@@ -32,6 +32,7 @@ from tests.databases import new_database
 from tests.plugin_apps import SAMPLE, installed, write_sample
 from tests.policies.editing import add_line
 from tests.running import ROOT, Instance
+from tests.samples import sampled_rows
 
 BRANCH = "    p.when == 'for_all' && begins(r.sub, r.obj, r.env, 'For all') || \\"
 LINE = "p, user, note.view, for_all, allow"
@@ -349,7 +350,7 @@ def test_the_contract_serves_a_plugin_whose_own_rules_use_its_word(site, tmp_pat
 # Declarations that stop the start.
 
 
-@pytest.mark.parametrize(("change", "sentence"), [
+@pytest.mark.parametrize(("change", "sentence"), sampled_rows([
     ({"name": "begins_with"}, "letters and digits, with a small letter first"),
     ({"name": "Begins"}, "letters and digits, with a small letter first"),
     *(({"name": name}, "has a meaning of its own in a matcher") for name in (
@@ -363,7 +364,7 @@ def test_the_contract_serves_a_plugin_whose_own_rules_use_its_word(site, tmp_pat
     ({"where": None}, "it reads a column and lacks `where`"),
     ({"words": {"for_all": (5,)}}, "`words` must have words of the condition column, each with its literals"),
     ({"words": {"For all": ("x",)}}, "`words` must have words of the condition column"),
-])
+], 3))
 def test_a_function_that_cannot_be_called_stops_the_start_with_a_sentence(notes, monkeypatch, change, sentence):
     monkeypatch.setattr(notes, "begins", replace(notes.begins, **change))
     with pytest.raises(PluginError, match="^plugin notes .*") as error:

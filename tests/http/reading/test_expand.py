@@ -7,6 +7,7 @@ from models.tables.order import OrderItem
 from models.tables.product import Product
 from tests.apps import close, make_app, new_instance
 from tests.databases import Statements
+from tests.samples import sampled
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +106,8 @@ def test_fields_do_not_keep_an_expansion_out(client, filed):
 
 
 @pytest.mark.parametrize("collection", ["articles", "comments", "categories", "orders", "pages"])
-@pytest.mark.parametrize("expand", ["", "nothing", "password_hash", "category.parent", "owner,", "owner;drop", "*",
-                                    "items"])
+@pytest.mark.parametrize("expand", sampled([
+    "", "nothing", "password_hash", "category.parent", "owner,", "owner;drop", "*", "items"], 2))
 def test_what_is_not_declared_cannot_be_expanded(as_role, collection, expand):
     for path in (f"/api/{collection}", f"/api/{collection}/01930000-0000-7000-8000-000000000000"):
         answer = as_role("admin").get(path, query_string={"expand": expand})

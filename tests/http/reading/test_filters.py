@@ -7,7 +7,7 @@ import pytest
 from gatepost.http.reading.filters import operand
 from models.tables.product import Product
 from tests.apps import NO_ROW
-from tests.samples import sampled
+from tests.samples import sampled, sampled_rows
 
 NAMES = ["Lamp", "lamp shade", "Oak table", "100% wool_rug", "100 wool rug", "back\\slash", "O'Brien \"chair\"",
          "Äpfel"]
@@ -38,7 +38,7 @@ def names(client, shop):
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize(("query", "found"), [
+@pytest.mark.parametrize(("query", "found"), sampled_rows([
     ({"price": "100"}, [1]),
     ({"price__lt": "200"}, [0, 1]),
     ({"price__lte": "200"}, [0, 1, 2]),
@@ -64,7 +64,7 @@ def names(client, shop):
     ({"category_id__isnull": "false"}, [1, 3, 5, 7]),
     ({"created_at__gte": "2020-01-01T00:00:00Z"}, range(8)),
     ({"created_at__lt": "2020-01-01T00:00:00+02:00"}, []),
-])
+], 2))
 def test_each_operator_means_what_it_says(names, query, found):
     assert names(**query) == [NAMES[number] for number in found]
 
@@ -171,7 +171,7 @@ def test_whatever_stands_in_a_text_is_meant_literally(names, text):
     assert names(name=text) == []
 
 
-@pytest.mark.parametrize("query", [
+@pytest.mark.parametrize("query", sampled([
     {"price": ""}, {"price": "1.0"}, {"price": "1e3"}, {"price": "9223372036854775808"}, {"price": "9" * 5000},
     {"price": "-9223372036854775808"}, {"price__gte": "ten"}, {"price__lt": "0x10"}, {"price": "1 OR 1=1"},
     {"category_id": "1"}, {"category_id": ""}, {"category_id": NO_ROW[:-1] + "G"}, {"category_id": f"{NO_ROW}'"},
@@ -186,7 +186,7 @@ def test_whatever_stands_in_a_text_is_meant_literally(names, text):
     {"sku__in": '"TEA-1'}, {"sku__in": 'TEA-1,"'}, {"sku__in": '"TEA"-1'}, {"sku__in": '"TEA-1" ,TEA-2'},
     {"sku__in": 'TEA-1,""'}, {"category_id__in": f'"{NO_ROW}'},
     {"status": "no such status"}, {"status__in": "draft,no such status"}, {"status__ne": "activ"},
-])
+], 2))
 def test_a_value_of_another_type_is_refused(client, query):
     answer = client.get("/api/products", query_string=query)
     assert (answer.status_code, answer.get_json()["code"]) == (400, "invalid_parameter")

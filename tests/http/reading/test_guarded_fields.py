@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.samples import sampled_rows
+
 PUBLIC = {"id", "name", "role"}
 STRANGERS = ("user", "support", "editor", "moderator", "manager", "developer")
 GUARDED = ("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department", "groups", "active")
@@ -73,7 +75,7 @@ def test_asking_for_a_guarded_field_by_name_answers_nothing_of_it(as_role, eve, 
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("role", STRANGERS)
-@pytest.mark.parametrize(("right", "wrong"), [
+@pytest.mark.parametrize(("right", "wrong"), sampled_rows([
     ("email=eve.guarded@example.org", "email=eve.guarded@example.com"),
     ("email__startswith=eve.guarded@", "email__startswith=eve.guarded%25"),
     ("department=secret+service", "department=another+service"),
@@ -81,7 +83,7 @@ def test_asking_for_a_guarded_field_by_name_answers_nothing_of_it(as_role, eve, 
     ("name=Eve+Guarded&department__isnull=false", "name=Eve+Guarded&department__isnull=true"),
     ("name=Eve+Guarded&active=true", "name=Eve+Guarded&active=false"),
     ("name=Eve+Guarded&created_at__lt=2999-01-01T00:00:00Z", "name=Eve+Guarded&created_at__lt=1999-01-01T00:00:00Z"),
-])
+], 3))
 def test_a_filter_by_a_guarded_field_finds_as_little_with_the_right_value_as_with_a_wrong_one(
         as_role, eve, role, right, wrong):
     stranger = as_role(role)

@@ -6,6 +6,7 @@ import pytest
 
 from gatepost.http.reading import listing
 from tests.apps import NO_ROW, close, make_app, new_instance
+from tests.samples import sampled
 
 TOTAL = 7
 
@@ -137,7 +138,8 @@ def test_no_page_skips_more_than_ten_thousand_rows(client, query, name, least, m
     assert answer.json["detail"] == f"{name} must be from {least} to {most}. Use cursors to read on."
 
 
-@pytest.mark.parametrize("value", ["", "x", "1.5", "1e2", "+1", " 1", "0x1", "%D9%A3", "1_0", "null", "true", "--1"])
+@pytest.mark.parametrize("value", sampled([
+    "", "x", "1.5", "1e2", "+1", " 1", "0x1", "%D9%A3", "1_0", "null", "true", "--1"], 3))
 @pytest.mark.parametrize("name", ["limit", "page", "offset"])
 def test_what_is_no_number_is_refused(client, name, value):
     refused(client.get("/api/articles", query_string=f"{name}={value}"), "invalid_parameter", name)

@@ -1,17 +1,19 @@
 """Full-text search: `q` finds rows by their words, alike on both databases, and has no query syntax."""
 
+from unicodedata import normalize
 from urllib.parse import quote
 
 import orjson
 import pytest
+from hypothesis import example, settings
 from hypothesis import given as for_all
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from models.base import Rows, new_id, now
 from models.engine.words import split
 from models.records import bulk, search
 from models.tables.article import Article
+from tests.samples import sampled, sampled_rows
 
 pytestmark = pytest.mark.both_databases
 
@@ -42,7 +44,7 @@ def found(client):
     return ask
 
 
-@pytest.mark.parametrize(("q", "slugs"), [
+@pytest.mark.parametrize(("q", "slugs"), sampled_rows([
     ("harbour", ["harbour"]),
     ("HARBOUR night", ["harbour"]),
     ("night harbour boats", ["harbour"]),
@@ -109,13 +111,13 @@ def found(client):
     ("l’e\u0301te\u0301", ["scripts"]),
     ("𝒳𐐀z", ["scripts"]),
     ("\ue000", ["scripts"]),
-])
+], 2))
 def test_rows_are_found_by_their_words(found, q, slugs):
     assert found(q) == slugs
 
 
-@pytest.mark.parametrize("q", ["", " ", "...", "'", '"', '""', '"""', "*", "%", "_", "-", "()", "\u2028", "🪑",
-                               "❤\ufe0f", "²", '" "', "&|!"])
+@pytest.mark.parametrize("q", sampled(["", " ", "...", "'", '"', '""', '"""', "*", "%", "_", "-", "()", "\u2028", "🪑",
+                               "❤\ufe0f", "²", '" "', "&|!"], 2))
 def test_without_a_word_nothing_is_found(found, q):
     assert found(q) == []
 
@@ -152,9 +154,11 @@ def test_no_text_is_an_error(app, q):
 
 
 @for_all(q=st.text())
+@example(q="\u0328")
 def test_a_query_is_always_quoted_words(q):
+    """A word that begins with a combining mark is one letter with the end of the tenant's mark."""
     written = search.words(q, "0192a000-0000-7000-8000-000000abc012", "sqlite")
-    assert written == '""' or all(word.startswith("abcghi") and split(word) == [word]
+    assert written == '""' or all(word.startswith("abcghi") and split(word) == [normalize("NFC", word)]
                                   for part in written.strip('"').split('" "') for word in part.split(" "))
 
 

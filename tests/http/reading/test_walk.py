@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from models.base import Rows, later, new_id
 from models.tables.article import Article
 from models.tables.share import Share
+from tests.samples import sampled
 
 pytestmark = pytest.mark.both_databases
 
@@ -127,7 +128,7 @@ def ids(found):
     return [row["id"] for row in found["items"]]
 
 
-@pytest.mark.parametrize("who", REASONS)
+@pytest.mark.parametrize("who", sampled(REASONS, 2))
 @few
 @for_all(rows=tables, case=cases)
 def test_a_walk_to_the_end_and_back_is_the_reference(fill, callers, who, rows, case):

@@ -21,6 +21,7 @@ from models.tables import seals
 from models.tables.audit import Audit, Retention, Seal, append, of_tenant
 from tests.apps import NO_ROW, PASSWORD, Caller, close, make_app, new_instance
 from tests.databases import new_database
+from tests.samples import sampled
 from tests.tampering import disarmed, query
 
 
@@ -477,7 +478,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("damage", sampled(DAMAGE.values(), 2), ids=DAMAGE)
 def test_verifying_finds_damage_and_each_row_says_whether_its_seal_proves_it(damage, database_url, tmp_path, request):
     url = new_database("postgres" if database_url.startswith("postgres") else "sqlite", request)
     app = make_app(new_instance(tmp_path / "instance", url, "default"), url)

