@@ -1,4 +1,4 @@
-"""What the service does: the collections, one a module, and the features, one a folder.
+"""Blueprints of the service: collections, one a module, and features, one a folder.
 
 A folder declares its feature in its `__init__`, and its endpoints in the module `endpoints`. The framework serves what
 is listed here, in this order, but for what the setting `without` names. All of it imports from `gatepost`, as plugins

@@ -1,4 +1,4 @@
-"""What a page of the console is made of: for the pages of features, and of plugins."""
+"""Parts of a page of the console, for the pages of features and of plugins."""
 
 from .forms import form, typed
 from .frame import drawn_again, page, refused, see_other, served, showing, texts

@@ -1,4 +1,4 @@
-"""Whether the service can do its work: `/api/health` for people and monitors, `/api/health/live` for supervisors."""
+"""Health of the service: `/api/health` for people and monitors, `/api/health/live` for supervisors."""
 
 from gatepost import Feature
 

@@ -1,4 +1,4 @@
-"""What is served: the rules and explanations of them, and the matrix."""
+"""Endpoints of the rules: explanations and the matrix."""
 
 from .explaining import routes as explaining
 from .matrix import routes as matrix

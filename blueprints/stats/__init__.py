@@ -1,4 +1,4 @@
-"""How many rows, logins and refusals there are: `/api/admin/stats`."""
+"""Numbers of rows, logins and refusals: `/api/admin/stats`."""
 
 from gatepost import Feature
 

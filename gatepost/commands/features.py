@@ -25,7 +25,7 @@ class Extensible(Group):
 
     @property
     def words(self) -> str:
-        """How the group is called, after `gatepost`."""
+        """Words that call the group after `gatepost`."""
         return self.name or ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -34,7 +34,7 @@ _AWAY = Message("The database did not answer that. Look again in a moment; the l
 
 @dataclass(frozen=True)
 class Asked:
-    """What an endpoint has answered, or why it did not; neither where it is left out."""
+    """The answer of an endpoint, or why there is none; neither where the endpoint is left out."""
 
     answer: Mapping[str, Any] | None
     problem: str = ""
