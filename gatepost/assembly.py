@@ -202,5 +202,5 @@ def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Wa
         BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         BackgroundTask("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
         BackgroundTask("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
-              lambda: end_retention(live.current, database)),
+                       lambda: end_retention(live.current, database)),
     )

@@ -1,4 +1,4 @@
-"""What a feature is besides its endpoints: commands, background tasks, checks of health, numbers for Prometheus.
+"""Parts of a feature besides its endpoints: commands, background tasks, checks of health, numbers for Prometheus.
 
 A blueprint, or a plugin, declares one `Feature` at the level of its module:
 
@@ -148,7 +148,7 @@ class Feature:
 
 
 def malformed(feature: Feature) -> str | None:
-    """Why a feature is not declared as it should be, as a clause; None: it is."""
+    """Returns what is wrong with a declaration, as a clause; None: nothing."""
     if not isinstance(feature.name, str) or not _NAME.fullmatch(feature.name):
         return "its name must be small letters, digits and _"
     needs: Any = feature.needs
@@ -189,7 +189,7 @@ class Features:
                 yield task
 
     def departures(self, services: Services) -> Iterator[Departure]:
-        """What sees each answer before it is sent. Raises FeatureError."""
+        """Functions that see each answer before it is sent. Raises FeatureError."""
         for one in self._found:
             if one.departure is not None:
                 function = one.begin("departure", services)
@@ -281,13 +281,13 @@ def _asked(feature: Feature, check: Check | str, installation: Installation) -> 
 
 
 def _found(given: Any) -> Found:
-    """What a check returns. Raises TypeError or ValueError for anything else."""
+    """Returns the finding of a check. Raises TypeError or ValueError for anything else."""
     state, detail = given
     return Found(State(state), str(detail))
 
 
 def _lines(feature: Feature, part: Callable[..., Any] | str, installation: Installation) -> list[str]:
-    """What a part says; what it raises is a line, since what came before it is done."""
+    """Returns the lines of a part. An exception becomes a line, since the step before it is done."""
     try:
         return [str(line) for line in feature.call(part, installation)]
     except Exception as error:

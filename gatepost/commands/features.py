@@ -61,7 +61,7 @@ def declared(group: str) -> Mapping[str, click.Command]:
 
 
 def _left_out() -> frozenset[str]:
-    """What the setting `without` names; nothing where the settings cannot be read, which the command itself says."""
+    """Returns the names in the setting `without`; none if the settings cannot be read: the command itself says that."""
     context = click.get_current_context(silent=True)
     kept = {} if context is None else context.meta  # which all contexts of a command line share
     if _LEFT_OUT not in kept:

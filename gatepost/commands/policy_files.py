@@ -158,7 +158,7 @@ def named(word: str) -> Path:
 
 @cache
 def registry() -> Registry:
-    """What is served, looked up once: the words that rules may use, and the rules that plugins ship."""
+    """Returns the registry, looked up once: the words that rules may use, and the rules that plugins ship."""
     with importing("gatepost.collections.plugins.discovery"):
         found = context.registry()
     return replace(found, gone=_gone(found))

@@ -16,7 +16,7 @@ import peewee as pw
 from models.engine.database import Database
 from models.engine.prepared import prepare
 from models.records.table import Table
-from models.tables.share import Share
+from models.tables.share import Share, are_ignored
 from models.tables.user import User
 
 Conditions = tuple[pw.Node, ...]
@@ -105,7 +105,7 @@ class Audience:
 
     def shared(self, resource: str, rights: Collection[str], roles: Collection[str]) -> pw.Node:
         """A condition: a share gives one of `rights` to the user, to a group of theirs, or to one of `roles`."""
-        if Share._meta.table_name in self._database.ignored:
+        if are_ignored(self._database):
             return pw.SQL("1 = 0")
         share = self._share
         group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
@@ -116,7 +116,7 @@ class Audience:
 
     def shared_at_all(self, resource: str) -> pw.Node:
         """That somebody has a right on the row."""
-        if Share._meta.table_name in self._database.ignored:
+        if are_ignored(self._database):
             return pw.SQL("1 = 0")
         share = self._share
         return self.row.id.in_(share.select(share.object_id).where(share.resource == resource))

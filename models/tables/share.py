@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import peewee as pw
 
-from models.engine.database import current
+from models.engine.database import Database, current
 from models.engine.prepared import Bind, Statement
 from models.records.columns import IdField
 from models.records.rows import Rows
@@ -174,9 +174,9 @@ def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str
 _RIGHTS: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
 
 
-def are_ignored() -> bool:
-    """Whether shares count for nothing: sharing is left out."""
-    return Share._meta.table_name in current.ignored
+def are_ignored(database: Database = current) -> bool:
+    """Whether shares count for nothing in a database: sharing is left out."""
+    return Share._meta.table_name in database.ignored
 
 
 def _named(grantees: Sequence[str]) -> dict[str, str]:
