@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -27,6 +29,12 @@ def edit(instance, name: str, line: str) -> None:
 
 def edit_in(file, line: str) -> None:
     file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
+
+
+def versions_of_processes(instance) -> set[str]:
+    """Returns the policy versions that the serving processes reported with their last heartbeat."""
+    with closing(sqlite3.connect(instance.folder / "gatepost.db")) as database:
+        return {version for version, in database.execute("SELECT policy_version FROM nodes")}
 
 
 class Health:
@@ -61,6 +69,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
         second = settled(health, "files")
         (policies / "mine.csv").write_text("p, support, order.approve, always, allow\n# end\n")
         third = settled(health, "files")
+        wait_until(lambda: versions_of_processes(instance) == {third})  # a worker that never read it misses nothing
         (policies / "mine.csv").unlink()
         wait_until(lambda: health["status"] == "degraded")
         assert health["policy_version"] == third, "the last good one stays"
