@@ -1,4 +1,5 @@
-"""What an honest client notices while others attack: `make attacks`.
+"""What an honest client notices while others attack: `make attacks`. Attacked are waitress, and both servers behind
+nginx and Caddy, each with its sample from deploy/.
 
 `--before COMMIT` attacks that commit, too, and shows both. Each attack has a server of its own, with the limits on as
 they are shipped; the attacker comes from another address of the loopback interface than the honest client.
@@ -16,7 +17,7 @@ from time import sleep
 
 from benchmarks.hostile.attacks import ATTACKS, Attack
 from benchmarks.hostile.honest import Honest, asking
-from benchmarks.hostile.server import ROOT, SERVERS, Checkout, checked_out
+from benchmarks.hostile.server import GUARDED, ROOT, Checkout, checked_out
 
 LIMIT = 0.1  # seconds that 99 % of the honest client's requests may take
 SETTLED = 1.0  # seconds that an attack is under way before the honest client is looked at
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="of each attack")
     parser.add_argument("--articles", type=int, default=20_000)
     parser.add_argument("--only", nargs="*", default=list(ATTACKS), help="attacks by the beginning of their names")
-    parser.add_argument("--servers", nargs="*", choices=SERVERS, default=list(SERVERS))
+    parser.add_argument("--servers", nargs="*", choices=GUARDED, default=GUARDED)
     options = parser.parse_args()
     chosen = [attack for name, attack in ATTACKS.items() if any(name.startswith(begin) for begin in options.only)]
     sys.exit(not run(chosen, options.servers, options.before, options.seconds, options.articles))
@@ -77,7 +78,7 @@ def run(attacks: Sequence[Attack], servers: Sequence[str], before: str | None, s
         checkouts["now"] = Checkout(ROOT, Path(folder) / "now")
         for checkout in checkouts.values():
             checkout.make(articles)
-        print(f"{'':34} {'':8} {'':6} {'page':>8} {'live':>8} {'longest':>8} {'no answer':>10} {'CPU s':>5}")
+        print(f"{'':34} {'':21} {'':6} {'page':>8} {'live':>8} {'longest':>8} {'no answer':>10} {'CPU s':>5}")
         for attack in attacks:
             for server in servers:
                 if server not in attack.servers:
@@ -86,7 +87,7 @@ def run(attacks: Sequence[Attack], servers: Sequence[str], before: str | None, s
                     seen = observe(checkout, server, attack, seconds)
                     verdict = "" if name == "before" or seen.good else "  <- not good"
                     good = good and not verdict
-                    print(f"{attack.name:34} {server:8} {name:6} {seen}{verdict}", flush=True)
+                    print(f"{attack.name:34} {server:21} {name:6} {seen}{verdict}", flush=True)
     print(f"page, live: 99 % of the answers to a page and to the liveness probe; good: under {LIMIT * 1000:.0f} ms, "
           "and none without an answer")
     return good

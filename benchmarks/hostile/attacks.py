@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from threading import Thread
 from time import monotonic, sleep
 
-from .server import ADMIN, EDITORS, Served
+from .server import ADMIN, EDITORS, GUARDED, Served
 
 ATTACKER = "127.0.0.2"  # another address than the honest client's
 Tokens = Sequence[str]
@@ -27,7 +27,7 @@ class Attack:
     send: Send
     needs: int = 0
     admin: bool = False
-    servers: Sequence[str] = ("waitress", "granian")
+    servers: Sequence[str] = GUARDED
     descriptors: int | None = None
 
     def tokens(self, served: Served) -> list[str]:

@@ -10,18 +10,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
 from benchmarks.contenders import json_text
 from benchmarks.load import Request, ask
+from tests.incidents.proxies import behind
 
 ROOT = Path(__file__).parents[2]
 ADMIN, PASSWORD = "admin@example.org", "a long walk along the shore"
 EDITORS = tuple(f"editor{number}@example.org" for number in range(10))
 SERVERS: Mapping[str, Sequence[str]] = {"waitress": (), "granian": ("--workers", "2")}
+PROXIES = {"nginx": "nginx", "Caddy": "Debian's Caddy"}
+# Servers that promise to hold off hostile clients: granian does so behind a proxy alone.
+GUARDED = ("waitress", *(f"{server} behind {proxy}" for proxy in PROXIES for server in SERVERS))
 JSON = {"Content-Type": "application/json"}
 # `gatepost user add` for each of them in one process: to start one takes longer than the command.
 ADD = """
@@ -107,8 +111,11 @@ class Checkout:
 
     @contextmanager
     def served(self, server: str, *, descriptors: int | None = None) -> Iterator[Served]:
-        """`server` (a key of `SERVERS`) on a free port; with at most so many open `descriptors` a process."""
+        """A server on a free port, `waitress` or `granian behind nginx`; at most so many open `descriptors` a process.
+        """
+        server, _, proxy = server.partition(" behind ")
         log = self.instance / f"{server}.log"
+        environment = self.environ() | ({"GATEPOST_TRUSTED_PROXIES": "1"} if proxy else {})
 
         def limit() -> None:
             if descriptors is not None:
@@ -118,14 +125,19 @@ class Checkout:
             # A session of its own: the workers' time is counted, and they go with the server.
             process = subprocess.Popen(
                 self.command("serve", "--host", "127.0.0.1", "--port", "0", *SERVERS[server]), cwd=self.folder,
-                env=self.environ(), stdout=subprocess.PIPE, stderr=errors, preexec_fn=limit, start_new_session=True)
+                env=environment, stdout=subprocess.PIPE, stderr=errors, preexec_fn=limit, start_new_session=True)
         assert process.stdout is not None
         try:
             line = process.stdout.readline().decode()
             found = re.search(r"http://[^\s/]+", line)
             if found is None:
                 sys.exit(f"{server} did not start: {line}{log.read_text()}")
-            yield Served(found.group(), process, log)
+            with ExitStack() as stack:
+                url = found.group()
+                if proxy:
+                    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"gatepost-{proxy}-")))
+                    url = f"http://127.0.0.1:{stack.enter_context(behind(PROXIES[proxy], url, folder, tls=False))}"
+                yield Served(url, process, log)
         finally:
             end(process)
             process.stdout.close()

@@ -42,16 +42,17 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def behind(proxy: str, urls: str | Sequence[str], folder: Path,
-           changes: Mapping[str, str] | None = None) -> Iterator[int]:
-    """The HTTPS port of 127.0.0.1 on which one of `PROXIES` serves what is at that URL, or at each of them, with its
-    files in `folder`.
+def behind(proxy: str, urls: str | Sequence[str], folder: Path, changes: Mapping[str, str] | None = None, *,
+           tls: bool = True) -> Iterator[int]:
+    """The port of 127.0.0.1 on which one of `PROXIES` serves what is at that URL, or at each of them, with its files in
+    `folder`.
 
-    `changes` are made in its sample: text that stands there, and what replaces it.
+    changes  made in its sample: text that stands there, and what replaces it
+    tls      True for HTTPS, False for plain HTTP and any `Host`
     """
     port = free_port()
     upstreams = [url.removeprefix("http://") for url in ([urls] if isinstance(urls, str) else urls)]
-    command = (_nginx if proxy == "nginx" else _caddy(proxy))(port, upstreams, folder, changes or {})
+    command = (_nginx if proxy == "nginx" else _caddy(proxy))(port, upstreams, folder, changes or {}, tls)
     _certify(folder)
     environment = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with (folder / "output").open("wb") as output:
@@ -64,7 +65,7 @@ def behind(proxy: str, urls: str | Sequence[str], folder: Path,
         process.wait(timeout=60)
 
 
-def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str]) -> list[str]:
+def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str], tls: bool) -> list[str]:
     # What a folder of the system would hold. Workers of root's nginx run as `nobody`, which may not enter ours.
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -72,7 +73,8 @@ def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[s
         "server 127.0.0.1:8000;": "\n    ".join(f"server {each}{_OF_SEVERAL if upstreams[1:] else ''};"
                                                 for each in upstreams),
         "/etc/ssl/gatepost": str(folder), "listen [::]": "# listen [::]",
-        "listen 443": f"listen 127.0.0.1:{port}", "listen 80": f"listen 127.0.0.1:{free_port()}"})
+        "listen 443 ssl": f"listen 127.0.0.1:{port}{' ssl' if tls else ''}",
+        "listen 80": f"listen 127.0.0.1:{free_port()}"})
     file = folder / "nginx.conf"
     file.write_text(f"user {getuser()}; daemon off; pid {folder}/pid; events {{}}\n"
                     f"http {{ access_log off; {temporary} {sample} }}\n", "utf-8")
@@ -80,20 +82,20 @@ def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[s
 
 
 class _Start(Protocol):
-    def __call__(self, port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str],
+    def __call__(self, port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str], tls: bool,
                  /) -> list[str]: ...
 
 
 def _caddy(proxy: str) -> _Start:
     sample, caddy = _CADDYS[proxy]()
 
-    def start(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str]) -> list[str]:
+    def start(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str], tls: bool) -> list[str]:
+        site = f"{HOST}:{port} {{\n\ttls {folder}/fullchain.pem {folder}/privkey.pem" if tls else f"http://:{port} {{"
         file = folder / "Caddyfile"
         file.write_text(_changed(_changed((DEPLOY / sample).read_text("utf-8"), changes), {
             "127.0.0.1:8000": " ".join(upstreams),
             "{\n\tservers": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers",
-            f"\n{{$SITE:{HOST}}} {{": (f"\n{HOST}:{port} {{\n\tbind 127.0.0.1\n"
-                            f"\ttls {folder}/fullchain.pem {folder}/privkey.pem"),
+            f"\n{{$SITE:{HOST}}} {{": f"\n{site}\n\tbind 127.0.0.1\n",
         }), "utf-8")
         return [caddy, "run", "--adapter", "caddyfile", "--config", str(file)]
 

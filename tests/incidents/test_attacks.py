@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from benchmarks.hostile.attacks import ATTACKS, Attack
-from benchmarks.hostile.server import ROOT, SERVERS, Checkout, Served
+from benchmarks.hostile.server import GUARDED, ROOT, Checkout, Served
 from tests.running import wait_until
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return made
 
 
-@pytest.fixture(scope="module", params=SERVERS)
+@pytest.fixture(scope="module", params=GUARDED)
 def served(request: pytest.FixtureRequest, checkout: Checkout) -> Iterator[Served]:
     with checkout.served(request.param) as found:
         yield found
