@@ -83,6 +83,7 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
                 raise click.ClickException(f"--nodes: {why_left_out('nodes', found.absent)}.")
             section = found.features.section("nodes", Installation(_with_plugins(found, settings), database))
             yield from (("node", partial(Found, *found)) for found in section)
+    yield "clients", lambda: checks.clients(settings, settings.host)
     yield "disk", lambda: checks.disk(settings)
 
 

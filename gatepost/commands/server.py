@@ -21,6 +21,8 @@ from gatepost.commands.instance import AppFactory, app_for, database_of, open_in
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo, echo_json, echo_lines
 from gatepost.features import FeatureError
+from gatepost.health import checks
+from gatepost.health.finding import State
 from gatepost.http.operations import affinity, logs, metrics
 from gatepost.http.request.call import Services
 from gatepost.http.request.urls import url_of
@@ -35,7 +37,6 @@ from settings import SettingError, Settings
 from settings.supervisor import take_supervisor
 
 _OPENAPI = {"3.1": "3.1.0", "3.0": "3.0.3"}
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
@@ -126,7 +127,7 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
     with open_instance() as instance:
         instance.tenant()
     logs.configure(settings.log_level)
-    if settings.trusted_proxies and place.host not in _LOOPBACK:
+    if settings.trusted_proxies and place.host not in checks.LOOPBACK:
         echo(f"The setting trusted_proxies is {settings.trusted_proxies}: a client that reaches {place.host} "
              "past the proxies can claim any address.", err=True)
     serve_with = _several_processes if settings.workers else _one_process
@@ -212,8 +213,8 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
         from gatepost.servers.granian.server import serve as serve_granian
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
-    if not settings.trusted_proxies and place.host not in _LOOPBACK:
-        echo("No proxy in front: clients that send slowly can keep others from sending. See deploy/.", err=True)
+    if (found := checks.clients(settings, place.host)).state is not State.OK:
+        echo(f"Warning: {found.detail}.", err=True)
     if metrics.are_served(settings):
         metrics.share_between_processes(settings.instance / "metrics")
     app = make_app()
@@ -235,7 +236,7 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
 
     serve_granian(app, begin=begin, end=services.stop, host=place.host, port=place.port,
                   workers=settings.workers, threads=services.threads, drain_timeout=settings.drain_timeout,
-                  one_core=settings.one_core, trusted_proxies=settings.trusted_proxies, ready=ready,
+                  one_core=settings.one_core, ready=ready,
                   reload=lambda: _look_soon(services), held=place.held, notifier=place.notifier)
 
 

@@ -26,6 +26,7 @@ OWN = frozenset(("database", "policy", "limits", "addresses", "disk", "migration
 NO_DISK = 2**20  # bytes below which a row of a common size cannot be written
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # addresses that only this machine reaches
 BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
 LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
 REFUSED = 10.0  # seconds for which a write that has failed a client is told
@@ -88,6 +89,15 @@ def addresses(found: UnreadableAddresses) -> Found:
                                  f"last one {age:.0f} s ago. No rule about addresses allows them. The log quotes the "
                                  "address. Let the proxy write IP addresses into X-Forwarded-For, and set "
                                  "trusted_proxies to the number of proxies")
+
+
+def clients(settings: Settings, host: str) -> Found:
+    """Checks that slow clients are bounded where the service listens on this address."""
+    if settings.workers and not settings.trusted_proxies and host not in LOOPBACK:
+        return Found(State.DEGRADED, f"slow clients are not bounded: without a proxy in front of {host}, each of them "
+                                     "holds a thread of a worker. Put nginx or Caddy in front (deploy/) and set "
+                                     "trusted_proxies, or serve without workers")
+    return Found(State.OK, "slow clients hold no thread")
 
 
 def disk(settings: Settings) -> Found:

@@ -1,7 +1,7 @@
-"""The two servers: `waitress` serves in one process, `granian` in several. Beside them lies what both have in common:
-which requests find no thread, how slowly a client may send and read, by which network a body is counted, how signals
-arrive, which requests HTTP does not allow (`grammar`), which sockets a supervisor holds (`activation`) and what it is
-told (`notify`).
+"""The two servers: `waitress` serves in one process and holds off slow and malformed requests by itself, `granian`
+serves in several processes behind a proxy. Both share the refusal of requests that find no thread (`admission`), the
+requests that HTTP does not allow (`grammar`), the sockets that a supervisor holds (`activation`), its notices
+(`notify`), and the first request (`answering`).
 
 It imports `operations` and `protocol`; only the commands import it. It knows two paths of the application: the liveness
 probe, which `admission` answers first, and that of an import, whose body may be larger.

@@ -1,8 +1,8 @@
-"""A request for which no thread is free waits, and gets 503 after `PATIENCE`.
+"""Answer to a request for which no thread becomes free: 503 after `PATIENCE`.
 
 Each server has more threads than requests are handled at a time (the setting `threads`), one of them for what must be
-answered when all others are stuck: `/api/health/live`, and the refusals. `granian/calls` and `waitress/dispatcher` do
-it.
+answered when all others are stuck: `/api/health/live`, and the refusals. `granian/application` and
+`waitress/dispatcher` do it.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ LIVE = frozenset(("/api/health/live", "/api/v1/health/live"))
 
 
 def overloaded() -> Problem:
-    """The answer to a request that has waited for `PATIENCE`."""
+    """Returns the answer to a request that has waited for `PATIENCE`."""
     return Problem("overloaded", "Too many requests are under way. Try again.")

@@ -1,5 +1,6 @@
-"""The granian server: `server` are its processes, `calls` is what granian calls for each request, `bodies` is what
-clients send, `transfers` what they read, `listeners` where they come in; `board` is what the processes share.
+"""The granian server: `server` starts its processes, `application` is what each of them calls for a request, `board` is
+what they tell each other, `listeners` ends the acceptance of connections.
 
-What is replaced of granian is private there: tests/servers/test_servers_private.py names it.
+granian is used through its public interface, but for one function and one class that hand a supervisor's socket to a
+worker: tests/servers/test_servers_private.py names them.
 """

@@ -1,14 +1,13 @@
-"""The granian server: several processes that listen on one port.
+"""The granian server: several processes that listen on one port, behind a proxy.
 
-The first process serves nothing. It makes the app, but holds no connection and no thread when it forks the workers. It
-starts another when one of them ends unasked, and hands on the signals: SIGTERM to finish, SIGHUP to look at settings
-and policy. When it is killed itself, the workers finish. In each of these processes a thread takes the signals
-(`signals`).
+The first process serves nothing. It makes the app, but holds no connection when it forks the workers. granian starts
+another when one of them ends unasked. SIGTERM finishes, SIGHUP looks at settings and policy in every process. When the
+first process is killed, the workers finish. In each of these processes a thread takes the signals (`signals`).
 """
 
 from __future__ import annotations
 
-import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -19,139 +18,48 @@ from time import monotonic, sleep
 from typing import Any
 
 from flask import Flask
+from granian import Granian
 from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server import mp
-from granian.server.mp import MPServer
 
 from ...http.operations.affinity import OneCore
-from ...http.operations.slots import most_waiting
-from .. import signals
 from ..activation import GRACE
+from ..admission import LOOK
 from ..answering import answers
 from ..notify import Notifier
+from . import signals
+from .application import Application, threads_for
 from .board import Board
-from .bodies import BodyPlaces
-from .calls import Calls, threads_for
 from .listeners import connected, stop_accepting
-from .transfers import Transfers
-
-log = logging.getLogger("gatepost.serving")
 
 CONNECTIONS = 1024  # that one worker holds; more wait in the kernel's queue
 HEADERS = 65_536  # bytes of a request before its body
 HEADERS_TIMEOUT = 10_000  # milliseconds in which they have to come
 ORPHANS = 2.0  # seconds that the workers of a server that was killed may need to let go of the port
 LATE = 2.0  # seconds after its last sign of life that a worker is taken for dead by the watchdog
-LOOK = 0.02  # seconds between two looks at workers that start, and at connections that end
-
-
-class Worker:
-    """How one worker stands to the others (`calls.Standing`)."""
-
-    def __init__(self, board: Board, number: int, port: int) -> None:
-        self._board, self._number, self._port = board, number, port
-        self._accepts = True
-
-    @property
-    def stopping(self) -> bool:
-        return self._board.stopping
-
-    def look(self) -> None:
-        if self._accepts and self.stopping:
-            stop_accepting(self._port)
-            self._accepts = False
-        self._board.sign(self._number, self._accepts)
-
-
-class Server(MPServer):
-    """Says when it accepts connections, and tells its workers to `reload` instead of replacing them.
-
-    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
-    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
-
-    reload    called in every process that gets SIGHUP, the first one too; it must not block
-    board     what the workers say
-    held      a listening socket for each worker; none where each binds one of its own
-    notifier  is told when the service stops, and that every worker is alive: its threads turn. A database that is away
-              does not count.
-    """
-
-    pid: Any  # of the first process, once it serves
-    _shd: Any  # what the next worker listens on
-
-    def __init__(self, ready: Callable[[str, int], None], reload: Callable[[], None], board: Board,
-                 held: Sequence[socket.socket], notifier: Notifier, **options: Any) -> None:
-        super().__init__("gatepost", interface=Interfaces.WSGI, **options)
-        self._ready, self._look_anew, self._board, self._held, self._notifier = ready, reload, board, held, notifier
-
-    # A worker inherits both handlers. `signals` calls them.
-
-    def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
-        if os.getpid() != self.pid:
-            os._exit(0)
-        if not self._board.stopping:
-            self._board.stop()
-            self._notifier.stopping()
-            end = monotonic() + GRACE
-            while (self._board.accepts() or connected(self.bind_port)) and monotonic() < end:
-                sleep(LOOK)
-        super().signal_handler_interrupt()  # type: ignore[no-untyped-call]
-
-    def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
-        self._look_anew()
-        if os.getpid() == self.pid:
-            for worker in self.wrks:
-                with suppress(ProcessLookupError):
-                    os.kill(worker.inner.pid, signal.SIGHUP)
-
-    def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
-        super()._spawn_workers(spawn_target, target_loader)  # type: ignore[no-untyped-call]
-        signals.handle()
-        while any(worker.is_alive() for worker in self.wrks) and not self.interrupt_signal:
-            if self._board.began() and answers(self.bind_addr, self.bind_port):
-                self._ready(self.bind_addr, self.bind_port)
-                if self._notifier.interval:
-                    Thread(target=self._watch, name="watchdog", daemon=True).start()
-                return
-            sleep(LOOK)
-
-    def _watch(self) -> None:
-        while True:
-            if self._board.alive(within=LATE):
-                self._notifier.alive()
-            sleep(min(LATE, self._notifier.interval) / 4)
-
-    def _init_shared_socket(self) -> None:
-        if not self._held:
-            super()._init_shared_socket()  # type: ignore[no-untyped-call]
-            return
-        self._ssp = self._sso = None
-
-    def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
-        if self._held:
-            self._shd = SocketHolder(self._held[idx].fileno(), False, self.backlog)  # type: ignore[call-arg]
-        return super()._spawn_worker(idx, target, callback_loader)
+NEXT = 0.02  # seconds between two looks at workers that start, and at connections that end
 
 
 def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
-          threads: int, drain_timeout: float, one_core: bool, trusted_proxies: int,
-          ready: Callable[[str, int], None], reload: Callable[[], None], held: Sequence[socket.socket] = (),
-          notifier: Notifier) -> None:
+          threads: int, drain_timeout: float, one_core: bool, ready: Callable[[str, int], None],
+          reload: Callable[[], None], held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
     """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
+
+    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
+    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
 
     app              stopped: each worker goes on with a copy of it
     begin            called in the main thread of each worker before it serves; `end`, after it has served
     threads          requests that one worker handles at a time
     drain_timeout    seconds after which a worker that does not finish is killed
     one_core         each worker runs its requests on a core of its own
-    trusted_proxies  how many proxies deep the client's address is looked for
     ready            called with host and port once requests are answered
     reload           called in every process that gets SIGHUP; it must not block
     held             a listening socket for each worker, to serve instead of `host` and `port`
-    notifier         is told when the service stops, and that every worker is alive
+    notifier         is told when the service stops, and that every worker is alive; a database that is away does not
+                     count
 
     Raises OSError when the address cannot be listened on, SystemExit when the workers cannot be kept alive.
     """
@@ -159,35 +67,36 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
     first = os.getpid()
     board = Board(workers)
 
-    def load() -> Flask:
-        # Only the first process holds this end now: reading the other one ends when that process does.
-        os.close(owned)
-        signals.handle()
-        Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
-        begin()
-        return app
-
     with nullcontext(port) if held else _reserved(host, port) as free:
-        def work(number: int, *arguments: Any) -> None:
-            if one_core:
-                app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
-            bodies = BodyPlaces(most_waiting(threads), trusted_proxies)
-            worker = Worker(board, number - 1, free)
-            calls = Calls(app, threads, bodies, Transfers(free), worker)
-            calls.watch()
-            # What granian makes of an application is not an option. This process is a worker's own.
-            mp._wsgi_call_wrap = lambda *_: calls  # type: ignore[attr-defined]
-            worker.look()
+        def work(number: int, name: str, loader: object, listener: object, *options: Any) -> None:
+            """Serves in a worker, the first of which has the number 1."""
+            def load() -> Application:
+                # Only the first process holds this end now: reading the other one ends when that process does.
+                os.close(owned)
+                signal.signal(signal.SIGHUP, lambda *_: reload())
+                signals.handle()
+                Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
+                begin()
+                if one_core:
+                    app.wsgi_app = OneCore(app.wsgi_app, first + number)  # type: ignore[method-assign]
+                Thread(target=_sign, args=(board, number - 1, free), name="board", daemon=True).start()
+                return Application(app, threads, lambda: board.stopping)
+
+            if held:
+                # What is handed over to a worker is not an option: this and the call below are private to granian.
+                mine = SocketHolder(held[number - 1].fileno(), False, CONNECTIONS)  # type: ignore[call-arg]
+                listener = (None, mine), None
             try:
-                MPServer._spawn_wsgi_worker(number, *arguments)
+                Granian._spawn_wsgi_worker(number, name, load, listener, *options)
             finally:
                 end()
 
         signals.hold()
-        Server(
-            ready, reload, board, held, notifier,
+        server = Granian(
+            "gatepost",
+            interface=Interfaces.WSGI,
             address=host,
-            port=free,
+            port=0 if held else free,
             workers=workers,
             blocking_threads=threads_for(threads),
             backlog=CONNECTIONS,
@@ -198,7 +107,59 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             log_level=LogLevels.error,
             respawn_failed_workers=True,
             workers_kill_timeout=max(1, int(drain_timeout)),
-        ).serve(spawn_target=work, target_loader=load, wrap_loader=False)
+        )
+
+        @server.on_startup
+        def start() -> None:
+            """Replaces the handlers of signals, which granian has set by now and every worker inherits."""
+            finish: Any = signal.getsignal(signal.SIGTERM)
+
+            def stop(*_: object) -> None:
+                if os.getpid() != first:
+                    os._exit(0)  # a worker that does not serve yet
+                if not board.stopping:
+                    board.stop()
+                    notifier.stopping()
+                    last = monotonic() + GRACE
+                    while (board.accepts() or connected(free)) and monotonic() < last:
+                        sleep(NEXT)
+                finish()
+
+            def look(*_: object) -> None:
+                reload()
+                for worker in multiprocessing.active_children():
+                    with suppress(ProcessLookupError):
+                        os.kill(worker.pid or first, signal.SIGHUP)
+
+            for each in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(each, stop)
+            signal.signal(signal.SIGHUP, look)
+            signals.handle()
+            Thread(target=_watch, args=(board, notifier, host, free, ready), name="watch", daemon=True).start()
+
+        server.serve(spawn_target=work, target_loader=lambda: app, wrap_loader=False)
+
+
+def _sign(board: Board, worker: int, port: int) -> None:
+    """Says that this worker is alive, and accepts no more connections once the service stops."""
+    accepts = True
+    while True:
+        if accepts and board.stopping:
+            stop_accepting(port)
+            accepts = False
+        board.sign(worker, accepts)
+        sleep(LOOK)
+
+
+def _watch(board: Board, notifier: Notifier, host: str, port: int, ready: Callable[[str, int], None]) -> None:
+    """Says once that requests are answered, and from then on that every worker is alive."""
+    while not (board.began() and answers(host, port)):
+        sleep(NEXT)
+    ready(host, port)
+    while notifier.interval:
+        if board.alive(within=LATE):
+            notifier.alive()
+        sleep(min(LATE, notifier.interval) / 4)
 
 
 def _finish_with(pipe: int) -> None:

@@ -15,12 +15,13 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 from waitress.adjustments import Adjustments
+from werkzeug.http import parse_list_header
 
+from ...http.operations.limits import network_of
 from ...http.operations.slots import RETRY_AFTER
 from ...http.protocol.expectation import ASK
 from ...http.protocol.problems import REFUSED_BY_SERVER, Problem
-from ..forwarded import client_network
-from .parser import Parser
+from .parser import Chunks, Parser
 
 TOTAL = 112 * 2**20  # bytes of all bodies beyond `FREE`: with a thousand connections' share, 128 MiB
 SHARE = 64 * 2**20  # bytes of one address: two imports of the usual limit
@@ -48,7 +49,8 @@ class BodyBudget:
 
     def address(self, headers: dict[str, str], peer: str) -> str:
         """The network of the client who speaks to us as `peer`, or through proxies, as `ProxyFix` reads it."""
-        return client_network(peer, headers.get("X_FORWARDED_FOR", ""), self._trusted)
+        through = parse_list_header(headers.get("X_FORWARDED_FOR", "")) if self._trusted else []
+        return network_of(through[-self._trusted] if len(through) >= self._trusted > 0 else peer)
 
     def acquire(self, address: str, size: int) -> bool:
         """Count so many bytes more; False when there is no room for them."""
@@ -165,13 +167,15 @@ class WaitressRequest(Parser):
 
     def _look_ahead(self) -> None:
         bodies = self._bodies
-        if bodies is None or not (self.chunked or self.content_length > bodies.limit):
+        length = int(self.headers.get("CONTENT_LENGTH", 0))
+        in_chunks = isinstance(self.body_rcv, Chunks)
+        if bodies is None or not (in_chunks or length > bodies.limit):
             return
-        large = self.command == "POST" and _LARGER.fullmatch(self.path) is not None
-        if large and self.content_length <= bodies.import_limit:
+        large = self.method == "POST" and _LARGER.fullmatch(self.path) is not None
+        if large and length <= bodies.import_limit:
             self.asks = self.unread = self.completed = True
             self.extra_environ = ASK
-        elif not self.chunked:
+        elif not in_chunks:
             self._stop_reading()
 
     def _weigh(self) -> None:

@@ -19,9 +19,9 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from ...http.protocol import expectation
-from .. import pace
-from ..pace import Pace, unacknowledged
+from . import pace
 from .bodies import BodyBudget, WaitressRequest
+from .pace import Pace, unacknowledged
 
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
@@ -63,13 +63,13 @@ class Task(WSGITask):
     @property
     def has_body(self) -> bool:
         """False for the answer to a HEAD that has no length, too: waitress would end it like a body in chunks."""
-        stream_of_head = self.request.command == "HEAD" and self.content_length is None
+        stream_of_head = self.request.method == "HEAD" and self.content_length is None
         return bool(super().has_body) and not stream_of_head
 
     def get_environment(self) -> WSGIEnvironment:
         environ: WSGIEnvironment = super().get_environment()
-        if self.request.extra_environ:
-            environ.update(self.request.extra_environ)
+        environ.update(self.request.extra_environ)
+        self._environ = environ
         if self.request.unread:
             self.set_close_on_finish()
         return environ
@@ -96,7 +96,7 @@ class Task(WSGITask):
     def finish(self) -> None:
         if not (self.request.asks and self.status.startswith("100")):
             super().finish()
-        elif self.channel.go_on(self.request, expectation.resumed(self.environ)):
+        elif self.channel.go_on(self.request, expectation.resumed(self._environ)):
             self.close_on_finish = False
         else:
             Task(self.channel, self.request).service()

@@ -1,44 +1,81 @@
-"""Which thread of waitress answers which request, and when one has waited too long."""
+"""Threads that answer the requests of waitress, and the one that refuses what has waited too long."""
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Condition, Thread
 from time import monotonic
-from typing import Any
-
-from waitress.task import ThreadedTaskDispatcher
+from typing import TYPE_CHECKING
 
 from ..admission import LIVE, LOOK, PATIENCE, overloaded
 
+if TYPE_CHECKING:
+    from .channel import Channel
 
-class Dispatcher(ThreadedTaskDispatcher):
-    """The threads that handle requests, and one that answers `LIVE` and refuses what has waited for `PATIENCE`.
+log = logging.getLogger("gatepost.serving")
 
-    A task is a channel whose first request is whole.
+
+class Dispatcher:
+    """So many threads that answer requests in their order, and one that answers `LIVE` while all others are busy.
+
+    A channel in the queue has one request, which is whole. One that has waited for `PATIENCE` is refused.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._urgent: SimpleQueue[Any] = SimpleQueue()
-        self._turned = monotonic()
-        Thread(target=self._spare, name="waitress-spare", daemon=True).start()
+    def __init__(self, threads: int) -> None:
+        self._queue: deque[tuple[Channel, float]] = deque()  # each with the time since which it waits (monotonic)
+        self._urgent: SimpleQueue[Channel | None] = SimpleQueue()
+        self._changed = Condition()  # and the lock of what is above and below
+        self._idle, self._stopping = 0, False
+        self._turned = monotonic()  # when the spare thread was last free
+        self._threads = [Thread(target=self._work, name=f"waitress-{number}", daemon=True) for number in range(threads)]
+        for each in (*self._threads, Thread(target=self._spare, name="waitress-spare", daemon=True)):
+            each.start()
 
-    def add_task(self, task: Any) -> None:
-        if self.active_count >= len(self.threads) and task.requests and task.requests[0].path in LIVE:
-            self._urgent.put(task)
-            return
-        task.queued = monotonic()
-        super().add_task(task)
+    def __len__(self) -> int:
+        """Returns how many requests wait for a thread."""
+        return len(self._queue)
 
-    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+    @property
+    def is_idle(self) -> bool:
+        return self._idle == len(self._threads)
+
+    def add_task(self, task: Channel) -> None:
+        """Lets a thread answer the request of a channel. waitress calls it."""
+        with self._changed:
+            if self._idle > len(self._queue) or task.requests[0].path not in LIVE:
+                self._queue.append((task, monotonic()))
+                self._changed.notify()
+                return
+        self._urgent.put(task)
+
+    def shutdown(self, timeout: float) -> None:
+        """Ends the threads, and waits for so many seconds at most for the requests that they answer now."""
         self._urgent.put(None)
-        done: bool = super().shutdown(cancel_pending, timeout)
-        return done
+        with self._changed:
+            self._stopping = True
+            self._queue.clear()
+            self._changed.notify_all()
+        end = monotonic() + timeout
+        for each in self._threads:
+            each.join(max(0.0, end - monotonic()))
 
     def turns(self) -> bool:
-        """Whether the thread that answers when all others are busy has been free in the last `PATIENCE`."""
+        """Returns whether the spare thread was free in the last `PATIENCE`."""
         return monotonic() - self._turned < PATIENCE
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._idle += 1
+                while not (self._queue or self._stopping):
+                    self._changed.wait()
+                self._idle -= 1
+                if self._stopping:
+                    return
+                task, _ = self._queue.popleft()
+            _serve(task)
 
     def _spare(self) -> None:
         look = monotonic() + LOOK
@@ -51,27 +88,24 @@ class Dispatcher(ThreadedTaskDispatcher):
             else:
                 if task is None:
                     return
-                self._serve(task)
+                _serve(task)
             if monotonic() >= look:
-                self._refuse_overdue()
+                for task in self._overdue():
+                    task.requests[0].turn_away(overloaded())
+                    _serve(task)
                 look = monotonic() + LOOK
 
-    def _refuse_overdue(self) -> None:
-        for task in self._overdue():
-            if task.requests:
-                task.requests[0].turn_away(overloaded())
-            self._serve(task)
+    def _overdue(self) -> list[Channel]:
+        """Takes out of the queue what has waited too long: its first requests have waited longest."""
+        late, overdue = monotonic() - PATIENCE, []
+        with self._changed:
+            while self._queue and self._queue[0][1] < late:
+                overdue.append(self._queue.popleft()[0])
+        return overdue
 
-    def _overdue(self) -> list[Any]:
-        """Take out of the queue what has waited too long: its first tasks have waited longest."""
-        late, found = monotonic() - PATIENCE, []
-        with self.lock:
-            while self.queue and self.queue[0].queued < late:
-                found.append(self.queue.popleft())
-        return found
 
-    def _serve(self, task: Any) -> None:
-        try:
-            task.service()
-        except BaseException:
-            self.logger.exception("Exception when servicing %r", task)
+def _serve(task: Channel) -> None:
+    try:
+        task.service()
+    except BaseException:
+        log.exception("Exception when servicing %r", task)

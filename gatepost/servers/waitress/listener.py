@@ -8,6 +8,7 @@ import resource
 import socket
 from time import monotonic
 from typing import Any
+from wsgiref.types import WSGIApplication
 
 from waitress.server import TcpWSGIServer
 
@@ -40,18 +41,31 @@ def connections_allowed(threads: int) -> int:
     return max(FEWEST, min(CONNECTIONS, max(soft, allowed) - others))
 
 
+def channels(sockets: dict[int, Any]) -> list[Channel]:
+    """Returns the connections among the sockets of a loop."""
+    return [each for each in sockets.values() if isinstance(each, Channel)]
+
+
 class Listener(TcpWSGIServer):
     """Makes room for a new connection by closing the one that has been idle longest; looks for slow clients."""
 
     channel_class = Channel
     stopping = False  # whether each connection ends with its next answer
 
-    def __init__(self, *arguments: Any, bodies: BodyBudget, connections: int, **options: Any) -> None:
-        self.bodies = bodies
+    def __init__(self, app: WSGIApplication, sockets: dict[int, Any], *arguments: Any, bodies: BodyBudget,
+                 connections: int, **options: Any) -> None:
+        """`sockets` are by descriptor, those of all connections among them; the others are for waitress."""
+        self.bodies, self._sockets = bodies, sockets
         self._connections = connections
         self._next_sweep = self._paused_until = 0.0  # monotonic
         self._exhausted = False
-        super().__init__(*arguments, **options)
+        super().__init__(app, sockets, *arguments, **options)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, port, *_ = self.socket.getsockname()
+        return host, port
 
     def readable(self) -> bool:
         now = monotonic()
@@ -61,7 +75,7 @@ class Listener(TcpWSGIServer):
         return bool(self.accepting) and now >= self._paused_until
 
     def handle_accept(self) -> None:
-        if len(self._map) < self._connections or self._make_room():
+        if len(self._sockets) < self._connections or self._make_room():
             super().handle_accept()
         else:
             self._pause("All connections are in use.")
@@ -80,19 +94,18 @@ class Listener(TcpWSGIServer):
 
     def sweep(self, now: float) -> None:
         """Close the connections whose clients are too slow, and those that keep too much unread."""
-        channels = list(self.active_channels.values())
-        for channel in channels:
+        connections = channels(self._sockets)
+        for channel in connections:
             channel.watch(now)
-        unread = sum(channel.total_outbufs_len for channel in channels)
-        for channel in sorted(channels, key=lambda each: each.precedence) if unread > UNREAD else ():
+        unread = sum(channel.total_outbufs_len for channel in connections)
+        for channel in sorted(connections, key=lambda each: each.precedence) if unread > UNREAD else ():
             if unread > UNREAD and channel.total_outbufs_len:
                 unread -= channel.total_outbufs_len
                 channel.handle_close()
 
     def _make_room(self) -> bool:
         """Close the connection that has had no request under way for longest, if there is one."""
-        channels = (each for each in self._map.values() if isinstance(each, Channel))
-        first = min(channels, key=lambda each: each.precedence, default=None)
+        first = min(channels(self._sockets), key=lambda each: each.precedence, default=None)
         if first is None or first.precedence[0] > Doing.SENDING_BODY:
             return False
         first.handle_close()

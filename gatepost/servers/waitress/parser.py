@@ -19,23 +19,22 @@ from ..grammar import refusal
 
 HEADERS = 65_536  # bytes of a request's line and headers; as many for its trailers
 MOST_HEADERS = 100  # as many as granian takes
-VERSIONS = ("1.1", "1.0")
 CHUNK_LINE = 256  # bytes that say how long a chunk is
 LARGEST_CHUNK = 2**64  # bytes, which no other server counts beyond
 FRAMING = 32_768  # bytes around the chunks of a body, beside a quarter of what the body has: chunks of 24 bytes pass
 
-# The languages of waitress's own patterns, without their backtracking: blanks before a value took quadratic time
-# (63 kB: 21 s), and so did a request line that ends wrongly after `a://` (16 kB: 18 s).
+REQUEST_LINE = re.compile(rf"({TCHAR}++) ([!-~]++) HTTP/1\.([01])\r\n".encode())
+_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+# The language of waitress's own pattern, without its backtracking: blanks before a value took quadratic time (63 kB:
+# 21 s). So did a request line that ends wrongly after `a://` (16 kB: 18 s), which `REQUEST_LINE` refuses before.
 _BLANKS, _VISIBLE = r"[ \t]", FIELD_VCHAR
 _VALUE = rf"(?:{_VISIBLE}++(?:{_BLANKS}++{_VISIBLE}++)*+)?+"
 HEADER_FIELD = re.compile(rf"^(?P<name>{TCHAR}++):{_BLANKS}*+(?P<value>{_VALUE}){_BLANKS}*+$".encode("latin-1"))
-REQUEST_LINE = re.compile(rf"(?P<method>{TCHAR}++) (?P<uri>[^ ]++)(?: HTTP/(?P<version>[0-9]\.[0-9]))?".encode())
 PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 # Patterns, because they are searched from line to line: `in` takes several times as long.
 _FOLDED = re.compile(rb"\n(?<=\r\n)[ \t]")
 _CODING = re.compile(rb"\ntransfer-encoding:", re.IGNORECASE)
 parser.HEADER_FIELD_RE = HEADER_FIELD
-parser.first_line_re = REQUEST_LINE
 
 
 class ExpectationFailed(BadRequest):
@@ -49,7 +48,7 @@ _ERRORS = {400: BadRequest, 417: ExpectationFailed}
 class Parser(HTTPRequestParser):
     """Refuses what two servers in a row could cut in two places (RFC 9112, sections 5.2 and 6.3)."""
 
-    path = ""  # of a head that cannot be read
+    path = method = ""  # of a head that cannot be read
     body_rcv: Any  # of waitress, or `Chunks`
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -59,45 +58,29 @@ class Parser(HTTPRequestParser):
         if header_plus.count(b"\r\n") > MOST_HEADERS + 2:  # the request line's, and the empty line's
             self.error = RequestHeaderFieldsTooLarge(f"more than {MOST_HEADERS} headers")
             header_plus = b"GET / HTTP/1.0\r\n"  # as waitress does it when they are too long
+        if (line := REQUEST_LINE.match(header_plus)) is None:
+            raise ParsingError("The request line is not one of HTTP/1.1 or HTTP/1.0")
+        self.method, target = line[1].decode(), line[2].decode()
         try:
             super().parse_header(header_plus)
         except ValueError as error:  # of a number too long for `int`, or a host that is none
             raise ParsingError("The target or the length of the message is not valid") from error
         except TransferEncodingNotImplemented as error:
             raise ParsingError("Of the transfer codings, only chunked is understood, once") from error
-        self._check_line(header_plus)
         if self.path.startswith("//"):  # as the environment has it, and all who look at the path sooner
             self.path = "/" + self.path.lstrip("/")
-        # Waitress takes this header away where it understands it: what is left came with HTTP/1.0.
-        ambiguous = "TRANSFER_ENCODING" in self.headers
-        if self.chunked:
-            ambiguous |= "CONTENT_LENGTH" in self.headers or header_plus.lower().count(b"chunked") > 1
-            self.body_rcv = Chunks(self.body_rcv.getbuf())
-        else:
-            # One without a value, which waitress takes for none, and another server may not.
-            ambiguous |= _CODING.search(header_plus) is not None
-        if ambiguous:
-            raise ParsingError("The length of the message is ambiguous")
         headers = self.headers
-        wrong = refusal(method=self.command, path=self._target_path(), host=headers.get("HOST", ""),
-                        old=self.version == "1.0", expect=headers.get("EXPECT", ""))
+        if _CODING.search(header_plus):
+            # Waitress takes this header away where it understands it: what is left came with HTTP/1.0. It takes one
+            # without a value for none, and another server may not.
+            if (not headers.keys().isdisjoint(("TRANSFER_ENCODING", "CONTENT_LENGTH")) or self.body_rcv is None
+                    or header_plus.lower().count(b"chunked") > 1):
+                raise ParsingError("The length of the message is ambiguous")
+            self.body_rcv = Chunks(self.body_rcv.getbuf())
+        wrong = refusal(method=self.method, path="/" if _URL.match(target) else target, host=headers.get("HOST", ""),
+                        old=line[3] == b"0", expect=headers.get("EXPECT", ""))
         if wrong is not None:
             self.error, self.completed = _ERRORS[wrong.status](wrong.reason), True
-
-    def _check_line(self, header_plus: bytes) -> None:
-        """Raises ParsingError for what waitress's own pattern of a request's line lets through."""
-        if self.version not in VERSIONS:
-            raise ParsingError("HTTP/1.1 and HTTP/1.0 are spoken here")
-        target = self.request_uri
-        if not (target.isascii() and target.isprintable() and header_plus.startswith(b"\r\n", len(self.first_line))):
-            raise ParsingError("Start line is invalid")
-
-    def _target_path(self) -> str:
-        """The path of the target; empty for a target that is neither a path nor a URL of HTTP."""
-        target: str = self.request_uri
-        if target.startswith("/") or target == "*":
-            return target
-        return "/" if self.proxy_scheme in ("http", "https") and self.proxy_netloc else ""
 
 
 class Chunks:

@@ -24,9 +24,8 @@ from ..activation import GRACE
 from ..answering import answers
 from ..notify import Notifier
 from .bodies import BodyBudget
-from .channel import Channel
 from .dispatcher import Dispatcher
-from .listener import Listener, connections_allowed
+from .listener import Listener, channels, connections_allowed
 from .parser import HEADERS
 from .turns import turn
 
@@ -56,15 +55,15 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     """
     sockets: dict[int, Any] = {}
     bodies = BodyBudget(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
-    listeners = listen(app, sockets, host=host, port=port, threads=threads, connections=connections_allowed(threads),
+    dispatcher = Dispatcher(threads)
+    listeners = listen(app, sockets, dispatcher, host=host, port=port, connections=connections_allowed(threads),
                        bodies=bodies, held=held)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signals = _Signals(wake=listeners[0].pull_trigger)
 
-    address = listeners[0].effective_host, int(listeners[0].effective_port)
+    address = listeners[0].address
     answered, announced = Event(), False
     Thread(target=_ask, args=(address, answered, signals), name="first request", daemon=True).start()
-    dispatcher: Dispatcher = listeners[0].task_dispatcher
     while not signals.count:
         turn(sockets, TURN)
         if not announced and answered.is_set():
@@ -80,13 +79,13 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
         wasyncore.dispatcher.close(listener)
         listener.stopping = True
     grace = monotonic() + GRACE
-    while _channels(sockets) and monotonic() < grace and signals.count < 2:
+    while channels(sockets) and monotonic() < grace and signals.count < 2:
         turn(sockets, GRACE / 10)
     deadline = monotonic() + drain_timeout
     while _drain(sockets) and monotonic() < deadline and signals.count < 2:
         turn(sockets, TURN)
         notifier.alive()
-    listeners[0].task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+    dispatcher.shutdown(timeout=1)
     wasyncore.close_all(sockets)
     signals.restore()
 
@@ -101,11 +100,12 @@ def _ask(address: tuple[str, int], answered: Event, signals: _Signals) -> None:
         sleep(TURN / 10)
 
 
-def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: int, threads: int, connections: int,
-           bodies: BodyBudget, held: Sequence[socket.socket] = ()) -> list[Listener]:
-    """The listeners of an address, or of sockets that are held, with the threads that they share.
+def listen(app: WSGIApplication, sockets: dict[int, Any], dispatcher: Dispatcher, *, host: str, port: int,
+           connections: int, bodies: BodyBudget, held: Sequence[socket.socket] = ()) -> list[Listener]:
+    """The listeners of an address, or of sockets that are held.
 
-    sockets  the map for `turn`
+    sockets     the map for `turn`
+    dispatcher  the threads that answer
 
     Raises OSError when the address cannot be listened on.
     """
@@ -121,17 +121,14 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], *, host: str, port: in
         # the application reads these headers, and only as many proxies deep as the settings say
         clear_untrusted_proxy_headers=False,
     )
-    dispatcher = Dispatcher()
     try:
         # Its own `bind` is left out for a socket that is bound.
-        listeners = [Listener(app, sockets, True, own, dispatcher=dispatcher, adj=adjustments, sockinfo=address,
-                              bind_socket=own is None, bodies=bodies, connections=connections)
-                     for own, address in _addresses(held, adjustments)]
+        return [Listener(app, sockets, True, own, dispatcher=dispatcher, adj=adjustments, sockinfo=address,
+                         bind_socket=own is None, bodies=bodies, connections=connections)
+                for own, address in _addresses(held, adjustments)]
     except OSError:
         wasyncore.close_all(sockets)
         raise
-    dispatcher.set_thread_count(threads)
-    return listeners
 
 
 def _addresses(held: Sequence[socket.socket], adjustments: Adjustments) -> list[tuple[socket.socket | None, Any]]:
@@ -141,18 +138,14 @@ def _addresses(held: Sequence[socket.socket], adjustments: Adjustments) -> list[
     return [(None, address) for address in adjustments.listen]
 
 
-def _channels(sockets: dict[int, Any]) -> list[Channel]:
-    return [each for each in sockets.values() if isinstance(each, Channel)]
-
-
 def _drain(sockets: dict[int, Any]) -> int:
     """Tell idle connections to close, and slow clients to go; how many connections are left."""
-    channels = _channels(sockets)
-    for channel in channels:
+    connections = channels(sockets)
+    for channel in connections:
         channel.watch(monotonic())
         if channel.idle:
             channel.close_when_flushed = True
-    return len(channels)
+    return len(connections)
 
 
 class _Signals:

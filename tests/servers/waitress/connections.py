@@ -12,10 +12,12 @@ from wsgiref.types import WSGIApplication
 import pytest
 from waitress import wasyncore
 
-from gatepost.servers.waitress import channel, dispatcher
+from gatepost.servers.waitress import channel
+from gatepost.servers.waitress import dispatcher as waitress_dispatcher
 from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.bodies import BodyBudget
-from gatepost.servers.waitress.listener import Listener
+from gatepost.servers.waitress.dispatcher import Dispatcher
+from gatepost.servers.waitress.listener import Listener, channels
 from gatepost.servers.waitress.server import listen
 from gatepost.servers.waitress.turns import turn
 from tests.running import wait_until
@@ -58,7 +60,7 @@ def standing_clock() -> Iterator[Clock]:
     """The clock by which connections, listener and threads measure how long they have waited."""
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (channel, dispatcher, waitress_listener):
+        for module in (channel, waitress_dispatcher, waitress_listener):
             patch.setattr(module, "monotonic", clock)
         yield clock
 
@@ -67,7 +69,8 @@ def standing_clock() -> Iterator[Clock]:
 def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100, **bodies: Any) -> Iterator[Listener]:
     """`bodies` are the arguments of `BodyBudget` that differ from the limits above."""
     sockets: dict[int, Any] = {}
-    [listener] = listen(app, sockets, host="127.0.0.1", port=0, threads=threads, connections=connections + 2,
+    dispatcher = Dispatcher(threads)
+    [listener] = listen(app, sockets, dispatcher, host="127.0.0.1", port=0, connections=connections + 2,
                         bodies=BodyBudget(**{"limit": LIMIT, "import_limit": IMPORT_LIMIT, **bodies}))
     stop = threading.Event()
 
@@ -82,14 +85,14 @@ def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100,
     finally:
         stop.set()
         thread.join()
-        for each in list(listener.active_channels.values()):
+        for each in channels(sockets):
             each.handle_close()  # lets a thread go that waits for a client
-        listener.task_dispatcher.shutdown(timeout=PATIENCE)
+        dispatcher.shutdown(timeout=PATIENCE)
         wasyncore.close_all(sockets)
 
 
 def address_of(listener: Listener) -> Address:
-    return listener.effective_host, int(listener.effective_port)
+    return listener.address
 
 
 def connect(address: Address, sent: bytes = b"", *, receive_buffer: int = 0) -> socket.socket:

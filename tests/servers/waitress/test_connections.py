@@ -13,12 +13,11 @@ from itertools import pairwise
 
 import pytest
 
-from gatepost.servers import pace
-from gatepost.servers.pace import CREDIT, RATE, WINDOW, unacknowledged
-from gatepost.servers.waitress import dispatcher
+from gatepost.servers.waitress import dispatcher, pace
 from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
 from gatepost.servers.waitress.listener import PAUSE, Listener
+from gatepost.servers.waitress.pace import CREDIT, RATE, WINDOW, unacknowledged
 from tests.running import wait_until
 from tests.servers.waitress.connections import (
     PATIENCE,
@@ -135,7 +134,7 @@ def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_wheth
             probes = [pool.submit(answered_live, address, enough) for _ in range(3)]
             with connect(address, get("/late")) as late:
                 try:
-                    wait_until(lambda: listener.task_dispatcher.queue)
+                    wait_until(lambda: len(listener.task_dispatcher))
                     assert "/late" not in service.asked
                     clock.forward(listener, dispatcher.PATIENCE + 1)
                     wait_until(lambda: "/late" in service.asked)  # `Service` knows no refusals
@@ -151,7 +150,7 @@ def test_what_waits_for_a_moment_is_answered(service, clock):
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/wait")) as busy:
         wait_until(lambda: service.asked)
         with connect(address_of(listener), get("/soon")) as waiting:
-            wait_until(lambda: listener.task_dispatcher.queue)
+            wait_until(lambda: len(listener.task_dispatcher))
             clock.forward(listener, dispatcher.PATIENCE - 1, steps=1)
             service.released.set()
             assert read_all(busy).endswith(b"read 0")
@@ -163,7 +162,7 @@ def test_a_head_that_cannot_be_read_is_400_also_while_every_thread_is_busy(servi
         wait_until(lambda: service.asked)
         for head in (b"GET / HTTP/1.1\r\nBad Header: x\r\n\r\n", b"nonsense\r\n\r\n"):
             with connect(address_of(listener), head) as wrong:
-                wait_until(lambda: listener.task_dispatcher.queue)
+                wait_until(lambda: len(listener.task_dispatcher))
                 clock.forward(listener, dispatcher.PATIENCE + 1)
                 assert read_all(wrong).split()[1] == b"400"
         service.released.set()

@@ -20,6 +20,7 @@ from waitress import wasyncore
 from gatepost.http.protocol.expectation import ASKED, ENVIRON_KEY
 from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.bodies import BodyBudget
+from gatepost.servers.waitress.dispatcher import Dispatcher
 from gatepost.servers.waitress.listener import Listener
 from gatepost.servers.waitress.server import listen
 from gatepost.servers.waitress.turns import turn
@@ -38,12 +39,12 @@ def application(environ: Any, start_response: Any) -> list[bytes]:
 def by_hand(app: WSGIApplication, connections: int) -> Iterator[tuple[Listener, dict[int, Any]]]:
     """A listener whose turns the test takes itself."""
     sockets: dict[int, Any] = {}
-    [listener] = listen(app, sockets, host="127.0.0.1", port=0, threads=1, connections=connections + 2,
+    [listener] = listen(app, sockets, Dispatcher(1), host="127.0.0.1", port=0, connections=connections + 2,
                         bodies=BodyBudget(limit=LIMIT, import_limit=IMPORT_LIMIT))
     try:
         yield listener, sockets
     finally:
-        listener.task_dispatcher.shutdown()
+        listener.task_dispatcher.shutdown(0)
         wasyncore.close_all(sockets)
 
 
@@ -117,7 +118,7 @@ def test_a_thread_that_asks_a_lost_client_for_its_body_leaves_the_closing_to_the
             [(descriptor, channel)] = listener.active_channels.items()
             gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the kernel tells the server
         lost.set()
-        wait_until(lambda: channel.sent_continue and listener.task_dispatcher.active_count == 0)
+        wait_until(lambda: channel.sent_continue and listener.task_dispatcher.is_idle)
         assert listener.active_channels == {descriptor: channel} and sockets[descriptor] is channel
         with connect(address_of(listener), get("/new")) as new:
             wait_until(lambda: turn(sockets, 0.01) or channel not in sockets.values())

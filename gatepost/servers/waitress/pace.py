@@ -1,23 +1,19 @@
-"""How slowly a client may send or read, behind either server, and what the kernel still keeps for it."""
+"""Least speed of a client that sends or reads, and the bytes that the kernel still keeps for it."""
 
 from __future__ import annotations
 
 import fcntl
+import socket
 import sys
 import termios
-from typing import Protocol
 
 RATE = 1000  # bytes a second that a client sends or reads at least
 WINDOW = 30.0  # seconds for which it may move nothing
 CREDIT = 300.0  # most seconds that a fast reader can save up: a receive window that has grown to 32 MB opens that late
 
 
-class _HasFileno(Protocol):
-    def fileno(self) -> int: ...
-
-
-def unacknowledged(connection: int | _HasFileno) -> int:
-    """Bytes that were sent on a connection and have not arrived; 0 for what is no connection, or no longer.
+def unacknowledged(connection: socket.socket) -> int:
+    """Returns the bytes that were sent on a connection and have not arrived; 0 where there is no connection.
 
     The kernel takes megabytes at once, which says nothing of who reads them.
     """
@@ -28,7 +24,7 @@ def unacknowledged(connection: int | _HasFileno) -> int:
 
 
 class Pace:
-    """Whether one transfer goes on at `RATE`, from `since` (monotonic) on.
+    """Pace of one transfer that has to go on at `RATE`, from `since` (monotonic) on.
 
     What moves faster earns seconds in which nothing has to move, `most` of them.
 
@@ -40,7 +36,7 @@ class Pace:
         self.left = WINDOW
 
     def too_slow(self, now: float, moved: int) -> bool:
-        """Take into account that so many bytes were moved until `now`; whether they are too few."""
+        """Notes that so many bytes were moved until `now`, and returns True if they are too few."""
         earned, passed = (moved - self._moved) / RATE, now - self._since
         self._since, self._moved = now, moved
         self.left = min(self.left + earned, self._most) - passed
