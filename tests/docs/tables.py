@@ -29,7 +29,7 @@ HEADER = re.compile(
     r"[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z0-9]*)+|Accept|Allow|Deprecation|ETag|Link|Location|RateLimit|Sunset|Vary")
 # In the code where a request's header is read: as WSGI calls it, or as it is written.
 _READ = (re.compile(r'"HTTP_([A-Z_]+)"'), re.compile(r'request\.headers\.get\("([\w-]+)"'),
-         re.compile(r'"([\w-]+)" (?:not )?in (?:call\.)?request\.headers'))
+         re.compile(r'"([\w-]+)" (?:not )?in (?:call\.)?request\.headers'), re.compile(r'"(X_FORWARDED_FOR)"'))
 
 
 @cache
