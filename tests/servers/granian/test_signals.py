@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 PREPARED = """
 import os, signal, threading
-from gatepost.servers import signals
+from gatepost.servers.granian import signals
 
 def say(number, frame):
     with lock:
