@@ -38,7 +38,7 @@ test: lint types ## five minutes: all that needs neither waiting nor foreign pro
 	$(TESTS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
-	$(TESTS) -m slow $(PYTEST_ARGS)
+	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
 
 test-all: ## everything, in about twenty-five minutes: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
