@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8, BOM_UTF16_LE
-from io import BytesIO
 
 import pytest
-from flask import Request
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from gatepost.http.protocol.json_body import MAX_DEPTH, parse_object
 from gatepost.http.protocol.problems import Problem
-from gatepost.servers.granian.bodies import BodyPlaces
 from tests.http.described import check_problem
 
 SCALARS = (st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
@@ -101,23 +98,6 @@ def test_a_string_that_cannot_be_stored_is_pointed_at():
     with pytest.raises(Problem) as caught:
         parse_object(b'{"a/b":{"c~d":[1,"\\u0000"]}}')
     assert caught.value.faults[0].pointer == "/a~1b/c~0d/1"
-
-
-@pytest.mark.parametrize("sent, reads", [({"CONTENT_LENGTH": "6"}, 1), ({}, 2)])
-def test_behind_granian_a_body_is_read_to_its_length_or_else_to_its_end(sent, reads):
-    asked = []
-
-    class Sent(BytesIO):
-        def read(self, size=-1):
-            asked.append(size)
-            return super().read(size)
-
-    environ = {"wsgi.input": Sent(b"a body"), "REQUEST_METHOD": "POST", **sent}
-    BodyPlaces(1).of(environ, None)
-    request = Request(environ)
-    request.max_content_length = 1000
-    assert request.get_data() == b"a body"
-    assert len(asked) == reads
 
 
 def test_the_place_of_an_unstorable_text_is_told_however_deep_it_is():
