@@ -6,25 +6,75 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic
+from types import TracebackType
 
+from blueprints.backups.archive import DATABASE, Manifest, digest_of, pack, parts_of
+from blueprints.backups.encryption import SUFFIX, encrypt
 from gatepost.instance.leftovers import noted
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
 from models.engine.disk import sync
+from models.engine.errors import RowError
+from models.engine.waiting import uncounted
 from models.tables import backup as backups
+from models.tables.instance import beat
 from policies.loading.files import Unreadable, give_name, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
 from settings import Settings
 
-from .archive import DATABASE, Manifest, digest_of, pack, parts_of
-from .encryption import SUFFIX, encrypt
-from .probe import Probe
+PAUSE = 0.05  # seconds between two writes
+
+
+class Probe:
+    """Writes again and again until it is left as a context.
+
+    waits  seconds of the longest write; it failed where it is infinite
+    log    bytes of SQLite's log: at the beginning, and the most since; None on Postgres
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._file = Path(f"{database.database}-wal") if database.dialect == "sqlite" else None
+        self._left = Event()
+        self._thread = Thread(target=self._run, name="probe", daemon=True)
+        self.waits = 0.0
+        self.log = None if self._file is None else (self._length(), self._length())
+
+    def __enter__(self) -> Probe:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._left.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._left.is_set():
+            began = monotonic()
+            try:
+                with uncounted():
+                    self._database.transact(beat)
+            except RowError:
+                self.waits = float("inf")
+            self.waits = max(self.waits, monotonic() - began)
+            if self.log is not None:
+                self.log = self.log[0], max(self.log[1], self._length())
+            self._left.wait(PAUSE)
+
+    def _length(self) -> int:
+        with suppress(OSError):
+            if self._file is not None:
+                return self._file.stat().st_size
+        return 0
+
 
 _OLD = ".gatepost-backup-"  # the first characters of the folder's name in versions that wrote no note about it
 _LEFT = 24 * 3600  # seconds after which such a folder counts as left

@@ -8,26 +8,63 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from flask import Request, Response, g
 from marshmallow import Schema, fields
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
+from blueprints.console.frame import refused
 from gatepost import Call, Problem
 from gatepost.collections.asking import sent_instead
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.limiting import allow_body
 from gatepost.http.protocol import expectation
-from gatepost.http.protocol.form_body import read_form
+from gatepost.http.protocol.json_pointer import below
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import MOST_FAULTS, Fault, unsupported_media_type
 from gatepost.http.request.endpoint import Endpoint
 
-from .frame import refused
+FORM = "application/x-www-form-urlencoded"
+MOST_FIELDS = 1000
+_LONGEST_NAME = 500  # bytes as sent
+
+
+def read_form(request: Request, known: Collection[str], sent: MultiDict[str, str]) -> None:
+    """Adds the fields of the request's form to `sent`, those of these names alone.
+
+    Bytes that are not UTF-8 become U+FFFD.
+    Raises `Problem`: `unsupported_media_type`, `invalid_body` for too many fields, `unknown_field` once the others are
+    read: the page that refuses the form can then show them.
+    """
+    if request.mimetype not in ("", FORM):
+        raise unsupported_media_type((FORM,), "Accept")
+    raw = request.get_data()
+    if raw.count(b"&") >= MOST_FIELDS:
+        raise Problem("invalid_body", Message("A form has at most {most} fields.", most=MOST_FIELDS))
+    unknown: dict[str, None] = {}
+    for part in raw.split(b"&"):
+        if part:
+            raw_name, _, raw_value = part.partition(b"=")
+            name = _text(raw_name[:_LONGEST_NAME])
+            if name in known and len(raw_name) <= _LONGEST_NAME:
+                sent.add(name, _text(raw_value))
+            else:
+                unknown[name[:80]] = None
+    if unknown:
+        faults = [Fault("unknown_field", "Unknown field.", pointer=below("", name)) for name in unknown]
+        raise Problem.of(faults[:MOST_FAULTS], "invalid_body")
+
+
+def _text(raw: bytes) -> str:
+    return unquote_to_bytes(raw.replace(b"+", b" ")).decode(errors="replace")
+
 
 _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}

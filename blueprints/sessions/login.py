@@ -4,27 +4,105 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response
+from flask import Request, Response
 from marshmallow import fields
 
-from blueprints.sessions import refresh_cookie
+from blueprints.users import UserSchema
 from gatepost import Bool, Call, Email, Fault, Name, NewPassword, Problem, Routes, Rows, StrictSchema, Text, now
-from gatepost.http.credentials import sessions, step_up
+from gatepost.http.credentials import cookies, sessions, step_up
 from gatepost.http.credentials.guessing import guessing
 from gatepost.http.pipeline.limiting import count_for_the_day
 from gatepost.http.protocol.entity_tags import entity_tag, version_of, view_hash
 from gatepost.http.protocol.json_body import MERGE_PATCH
-from gatepost.http.request import audit
+from gatepost.http.request import audit, identity
 from gatepost.http.request.access import lost_role
+from gatepost.http.request.call import Services
 from gatepost.http.request.identity import principal_of
 from gatepost.http.request.urls import path_of
 from gatepost.http.schemas.validation import MISSING
 from gatepost.http.security import passwords
 from models.base import new_row
+from models.records.times import elapsed
 from models.tables.session import Session, revoke
 from models.tables.user import User
+from policies import Principal
+from settings import Settings
 
-from ..users import UserSchema
+_NAME = "gatepost_refresh"  # browsers let nobody set one with the prefix `__Secure-` over plain HTTP
+
+
+def sent(settings: Settings, request: Request) -> str | None:
+    """The refresh token that the request has as a cookie; None where it has none. Raises `Problem` for two of them."""
+    return cookies.sent(request, _name_of(settings, request))
+
+
+def refuse_foreign(settings: Settings, request: Request) -> None:
+    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so."""
+    cookies.refuse_foreign(settings, request)
+
+
+def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
+    """Who logs out: as `Authorization` says, else whose refresh token the cookie is, and the id of its session.
+
+    Raises `Problem`: `invalid_token`, `token_expired`, `forbidden` for a page of another origin, `invalid_header`.
+    """
+    if _all_sent(services.settings, request):
+        refuse_foreign(services.settings, request)  # also beside a token: `take_back` ends what the cookie stands for
+    if "HTTP_AUTHORIZATION" in request.environ or (token := sent(services.settings, request)) is None:
+        return identity.identify(services, request)
+    found = sessions.renewable(token)
+    if found is None:
+        raise sessions.invalid({"Set-Cookie": _cookie(services.settings, request, "", 0)})
+    session, user = found
+    return identity.principal_of(user), session.id
+
+
+def exchange(call: Call, token: str) -> dict[str, Any]:
+    """What `sessions.exchange` answers for the token of the cookie; its last successor is in the cookie again: an older
+    one would come too late, and be taken for a stolen one.
+
+    Raises what that does, and `forbidden` for a page of another origin.
+    """
+    settings, request = call.services.settings, call.request
+    refuse_foreign(settings, request)
+    try:
+        answer = sessions.exchange(call, token, newest=True)
+    except Problem as problem:
+        if problem.code == "invalid_token":
+            problem.headers["Set-Cookie"] = _cookie(settings, request, "", 0)
+        raise
+    return put(call, answer)
+
+
+def put(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a login or a refresh, `call.row` being its session, with the refresh token in the cookie alone."""
+    lasts = round(elapsed(now(), call.row.expires_at))
+    call.headers["Set-Cookie"] = _cookie(call.services.settings, call.request, answer["refresh_token"], lasts)
+    return {name: value for name, value in answer.items() if name != "refresh_token"}
+
+
+def take_back(call: Call) -> str | None:
+    """Clear the cookie of a caller who logs out; the id of the session that it stands for, where it is one and good."""
+    settings, request = call.services.settings, call.request
+    tokens = _all_sent(settings, request)
+    if not tokens:
+        return None
+    call.headers["Set-Cookie"] = _cookie(settings, request, "", 0)
+    found = sessions.renewable(tokens.pop()) if len(tokens) == 1 else None
+    return None if found is None else found[0].id
+
+
+def _name_of(settings: Settings, request: Request) -> str:
+    return f"__Secure-{_NAME}" if cookies.is_secure(settings, request) else _NAME
+
+
+def _all_sent(settings: Settings, request: Request) -> set[str]:
+    return cookies.all_sent(request, _name_of(settings, request))
+
+
+def _cookie(settings: Settings, request: Request, value: str, seconds: int) -> str:
+    return cookies.cookie(settings, request, _name_of(settings, request), value, path_of(request, "/api"), seconds)
+
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
@@ -98,7 +176,7 @@ def _check_password(call: Call) -> None:
     # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
     email, password = call.body["email"], call.body["password"]
     if call.body["cookie"]:
-        refresh_cookie.refuse_foreign(call.services.settings, call.request)
+        refuse_foreign(call.services.settings, call.request)
     with guessing(call, email):
         with call.services.database.connected():  # not while the password is hashed
             user = User.by_email(email)
@@ -129,7 +207,7 @@ def user_checked(call: Call) -> User:
 def log_in(call: Call) -> dict[str, Any]:
     """Log in: exchange e-mail and password for tokens."""
     answer = sessions.open_session(call, user_checked(call))
-    return refresh_cookie.put(call, answer) if call.body["cookie"] else answer
+    return put(call, answer) if call.body["cookie"] else answer
 
 
 @routes.post("/api/token/refresh", public=_REFRESH, body=RefreshSchema(), body_required=False, answer=TokenSchema(),
@@ -137,11 +215,11 @@ def log_in(call: Call) -> dict[str, Any]:
              carries=("Set-Cookie",), by_cookie=True, largest_body=_LARGEST_BODY)
 def refresh(call: Call) -> dict[str, Any]:
     """Exchange a refresh token for new tokens: a repetition within ten seconds is given the same refresh token."""
-    kept = refresh_cookie.sent(call.services.settings, call.request)
+    kept = sent(call.services.settings, call.request)
     if "refresh_token" not in call.body:
         if kept is None:
             raise _missing(call)
-        return refresh_cookie.exchange(call, kept)
+        return exchange(call, kept)
     if kept is not None:
         fault = Fault("invalid_field", "Send the refresh token in the body or as the cookie, not both.",
                       pointer="/refresh_token")
@@ -161,11 +239,11 @@ def _own_account(call: Call) -> User | None:
 
 
 @routes.post("/api/logout", permission="profile.update", body=LogoutSchema(), body_required=False, status=204,
-             secret=True, load=_own_account, recorded="session.logout", identify=refresh_cookie.identify,
+             secret=True, load=_own_account, recorded="session.logout", identify=identify,
              carries=("Set-Cookie",), by_cookie=True)
 def log_out(call: Call) -> None:
     """End this session, that of the cookie and of the token, or all sessions of the caller."""
-    mine, ended = Session.owner_id == call.principal.id, (call.credential_id, refresh_cookie.take_back(call))
+    mine, ended = Session.owner_id == call.principal.id, (call.credential_id, take_back(call))
     revoke(call.tenant_id, mine if call.body.get("all") else mine & Session.id.in_([id for id in ended if id]))
 
 

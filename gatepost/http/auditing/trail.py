@@ -13,9 +13,10 @@ from __future__ import annotations
 import logging
 from hmac import compare_digest, digest
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models.base import now
+from gatepost.http.auditing.refusals import Refusal, Refusals
+from models.base import later, now
 from models.engine.errors import RowError, TimedOut, Unavailable
 from models.engine.sealer import Sealer
 from models.records.ids import id_within
@@ -24,13 +25,51 @@ from models.tables.audit import Audit, append, append_missing
 from models.tables.service_token import ServiceToken
 from models.tables.session import Session
 
-from .refusals import Refusal, Refusals
-from .uses import Uses
-
 if TYPE_CHECKING:
+    from gatepost.http.security.keys import Keys
     from models.engine.database import Database
 
-    from ..security.keys import Keys
+MOST = 1000  # credentials of which is remembered when their use was noted
+NOTED_EVERY = 60.0  # seconds between two notes that a credential is in use
+
+
+class Use(NamedTuple):
+    """When a credential was used; `until`: how long it then lasts, of one that ends when it is not used."""
+
+    at: str
+    until: str = ""
+
+
+class Uses:
+    """The uses that one process has noted and not stored yet. Every method may be called by any thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiting: dict[str, Use] = {}
+        self._noted: dict[str, str] = {}
+
+    def note(self, id: str, last_used_at: str | None, until: str = "") -> None:
+        """Note that a credential is in use, unless that was noted within `NOTED_EVERY`."""
+        moment = now()
+        recently = max(last_used_at or "", self._noted.get(id, ""))
+        if recently and recently > later(-NOTED_EVERY, moment):
+            return
+        with self._lock:
+            if len(self._noted) > MOST:
+                self._noted.clear()
+            self._noted[id], self._waiting[id] = moment, Use(moment, until)
+
+    def take(self) -> dict[str, Use]:
+        """Id → its use, of all uses that wait."""
+        with self._lock:
+            taken, self._waiting = self._waiting, {}
+        return taken
+
+    def put_back(self, taken: dict[str, Use]) -> None:
+        """Keep what could not be stored for the next time."""
+        with self._lock:
+            self._waiting = taken | self._waiting
+
 
 log = logging.getLogger("gatepost.audit")
 

@@ -6,13 +6,31 @@ who may not see the version learns it from no answer: only the keyed hash that s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 
-from ..protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version, version_of
-from ..protocol.messages import Message
-from ..protocol.problems import Fault, Problem
-from ..request.call import Call
-from ..security.hidden_versions import hidden_version, hidden_versions
+from gatepost.http.protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version, version_of
+from gatepost.http.protocol.messages import Message
+from gatepost.http.protocol.problems import Fault, Problem
+from gatepost.http.request.call import Call
+from gatepost.http.security.keys import Keys
+
+_PURPOSE = "hidden version"
+_SIZE = 16  # bytes
+
+
+def hidden_version(keys: Keys, id: str, version: str) -> str:
+    """The version as the newest key writes it: `h` and 32 hex digits."""
+    return _written(keys.derive(_PURPOSE), id, version)
+
+
+def hidden_versions(keys: Keys, id: str, version: str) -> frozenset[str]:
+    """The version as every key writes it that still verifies."""
+    return frozenset(_written(key, id, version) for key in keys.secrets(_PURPOSE))
+
+
+def _written(key: bytes, id: str, version: str) -> str:
+    return "h" + hashlib.blake2b(f"{id} {version}".encode(), key=key, digest_size=_SIZE).hexdigest()
 
 
 def check_syntax(call: Call) -> None:

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+from abc import ABC, abstractmethod
 from collections import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from flask import Flask, Request, Response, current_app
 
+from gatepost.http.operations.deprecation import DeprecatedUses
+from gatepost.http.operations.slots import Slots, most_waiting, threads_of
+from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.schemas.validation import NO_PARAMETERS, LoadedQuery
-
-from ..operations.deprecation import DeprecatedUses
-from ..operations.slots import Slots, most_waiting, threads_of
-from .endpoint import Endpoint
-from .process import Jobs, Part, Process
 
 if TYPE_CHECKING:
     from flask_smorest import Blueprint
     from marshmallow import Schema
 
+    from gatepost.http.auditing.trail import Trail
+    from gatepost.http.operations.addresses import UnreadableAddresses
+    from gatepost.http.operations.background import Background
+    from gatepost.http.operations.limits import Limits
+    from gatepost.http.operations.metrics import Metrics
+    from gatepost.http.operations.ownership import Ownership
+    from gatepost.http.operations.pulse import Pulse
+    from gatepost.http.protocol.messages import Translations
+    from gatepost.http.request.access import Access
+    from gatepost.http.schemas.fields import StrictSchema
+    from gatepost.http.schemas.representation import Representation
+    from gatepost.http.security.access_tokens import AccessTokens
+    from gatepost.http.security.cursors import Cursors
+    from gatepost.http.security.epoch import Epoch
+    from gatepost.http.security.keys import Keys
     from models.base import Record
     from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
@@ -28,21 +44,53 @@ if TYPE_CHECKING:
     from policies.loading.watch import Watcher
     from settings import LiveSettings, Settings
 
-    from ..auditing.trail import Trail
-    from ..operations.addresses import UnreadableAddresses
-    from ..operations.background import Background
-    from ..operations.limits import Limits
-    from ..operations.metrics import Metrics
-    from ..operations.ownership import Ownership
-    from ..operations.pulse import Pulse
-    from ..protocol.messages import Translations
-    from ..schemas.fields import StrictSchema
-    from ..schemas.representation import Representation
-    from ..security.access_tokens import AccessTokens
-    from ..security.cursors import Cursors
-    from ..security.epoch import Epoch
-    from ..security.keys import Keys
-    from .access import Access
+class Part(Protocol):
+    """Has threads of its own. A second `start` or `stop` in a row does nothing."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Jobs(Part, Protocol):
+    """Runs jobs: the runner of `http/jobs`."""
+
+    def wake(self) -> None:
+        """Look for a job at once: one was committed."""
+
+    def run_due(self) -> int:
+        """Run every job that is due, here and now; how many."""
+
+
+class Process(ABC):
+    """Starts its parts once in each process, since a server may fork after the app was made."""
+
+    _started_in: int = 0
+
+    @property
+    @abstractmethod
+    def parts(self) -> Iterable[Part]:
+        """In the order in which they start and stop."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what the parts have used."""
+
+    def ensure_running(self) -> None:
+        """Start the parts, unless this process has done so."""
+        if self._started_in != os.getpid():
+            self._started_in = os.getpid()
+            for part in self.parts:
+                part.start()
+            # A process that ends by itself still stores what it has to tell.
+            atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """End the parts, which store what waits, and close the connections."""
+        atexit.unregister(self.stop)
+        self._started_in = 0
+        for part in self.parts:
+            part.stop()
+        self.close()
 
 
 @dataclass(slots=True)

@@ -6,8 +6,10 @@ revocation are looked at again on every request. A token that has expired leaves
 
 from __future__ import annotations
 
+import json
 import logging
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from time import time
@@ -18,15 +20,68 @@ from flask import Flask
 from flask_jwt_extended import JWTManager, create_access_token, decode_token
 from flask_jwt_extended.exceptions import JWTExtendedException
 
-from ..protocol.problems import Problem
-from .algorithms import SCHEMES
-from .keys import KeyFileError
+from gatepost.http.protocol.problems import Problem
+from gatepost.http.security.keys import KeyFileError
 
 if TYPE_CHECKING:
+    from gatepost.http.security.keys import Keys
     from models.tables.user import User
     from settings import Settings
 
-    from .keys import Keys
+# The order of the group of P-256 (FIPS 186-5, SP 800-186 section 3.2.1.3).
+_P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """What signs, what verifies, and the public half as a JWK (None for a shared secret)."""
+
+    private: Any
+    public: Any
+    jwk: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One algorithm: the purpose and length in bytes of the secret that its key is made from."""
+
+    purpose: str
+    length: int
+    load: Callable[[bytes], SigningKey]
+
+
+def _hs256(secret: bytes) -> SigningKey:
+    return SigningKey(secret, secret, None)
+
+
+def _es256(secret: bytes) -> SigningKey:
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
+    from jwt.algorithms import ECAlgorithm
+
+    # 64 bits more than the order has, so that the remainder is as good as uniform (FIPS 186-5, A.2.1).
+    private = derive_private_key(int.from_bytes(secret, "big") % (_P256_ORDER - 1) + 1, SECP256R1())
+    return SigningKey(private, private.public_key(), _jwk(ECAlgorithm.to_jwk(private.public_key())))
+
+
+def _eddsa(secret: bytes) -> SigningKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from jwt.algorithms import OKPAlgorithm
+
+    private = Ed25519PrivateKey.from_private_bytes(secret)
+    return SigningKey(private, private.public_key(), _jwk(OKPAlgorithm.to_jwk(private.public_key())))
+
+
+def _jwk(text: str | dict[str, Any]) -> Mapping[str, str]:
+    found = json.loads(text) if isinstance(text, str) else text
+    return {name: found[name] for name in ("kty", "crv", "x", "y") if name in found}
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "HS256": Scheme("access token", 32, _hs256),
+    "ES256": Scheme("access token ES256", 40, _es256),
+    "EdDSA": Scheme("access token EdDSA", 32, _eddsa),
+}
+
 
 TYPE = "at+jwt"
 CLIENT = "gatepost"  # the claim client_id (RFC 9068 section 2.2) of every login; service tokens are no JWTs

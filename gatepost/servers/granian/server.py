@@ -2,7 +2,7 @@
 
 The first process serves nothing. It makes the app, but holds no connection when it forks the workers. granian starts
 another when one of them ends unasked. SIGTERM finishes, SIGHUP looks at settings and policy in every process. When the
-first process is killed, the workers finish. In each of these processes a thread takes the signals (`signals`).
+first process is killed, the workers finish. In each of these processes a thread takes the signals (`handle`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ import multiprocessing
 import os
 import signal
 import socket
+import stat
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from mmap import mmap
+from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
@@ -24,15 +28,12 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
-from ...http.operations.affinity import OneCore
-from ..activation import GRACE
-from ..admission import LOOK
-from ..answering import answers
-from ..notify import Notifier
-from . import signals
-from .application import Application, threads_for
-from .board import Board
-from .listeners import connected, stop_accepting
+from gatepost.http.operations.affinity import OneCore
+from gatepost.servers.activation import GRACE
+from gatepost.servers.admission import LOOK
+from gatepost.servers.answering import answers
+from gatepost.servers.granian.application import Application, threads_for
+from gatepost.servers.notify import Notifier
 
 CONNECTIONS = 1024  # that one worker holds; more wait in the kernel's queue
 HEADERS = 65_536  # bytes of a request before its body
@@ -45,7 +46,7 @@ NEXT = 0.02  # seconds between two looks at workers that start, and at connectio
 def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
           threads: int, drain_timeout: float, one_core: bool, ready: Callable[[str, int], None],
           reload: Callable[[], None], held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
-    """Serve until SIGTERM or SIGINT, then let the workers finish what they have begun.
+    """Serves until SIGTERM or SIGINT, then lets the workers finish what they have begun.
 
     A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
     their next request: a request that a client has just sent is answered, and its next one goes to the next process.
@@ -74,7 +75,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
                 # Only the first process holds this end now: reading the other one ends when that process does.
                 os.close(owned)
                 signal.signal(signal.SIGHUP, lambda *_: reload())
-                signals.handle()
+                handle()
                 Thread(target=_finish_with, args=(orphaned,), name="orphan", daemon=True).start()
                 begin()
                 if one_core:
@@ -91,7 +92,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             finally:
                 end()
 
-        signals.hold()
+        hold()
         server = Granian(
             "gatepost",
             interface=Interfaces.WSGI,
@@ -134,7 +135,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
             for each in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(each, stop)
             signal.signal(signal.SIGHUP, look)
-            signals.handle()
+            handle()
             Thread(target=_watch, args=(board, notifier, host, free, ready), name="watch", daemon=True).start()
 
         server.serve(spawn_target=work, target_loader=lambda: app, wrap_loader=False)
@@ -190,3 +191,123 @@ def _reserved(host: str, port: int) -> Iterator[int]:
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         yield int(keeper.getsockname()[1])
+
+
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def hold() -> None:
+    """Makes SIGTERM, SIGINT and SIGHUP wait, in this thread and in every thread and process that it starts."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+
+
+def handle() -> None:
+    """Calls the handlers of signals in a thread of this process; first for those that wait.
+
+    By itself Python drops a signal that reaches a process between its fork and its first line, and calls a handler in
+    the middle of whatever the first thread does, which may hold the very lock that the handler takes. Each signal must
+    have a handler by now, and every thread must have started after `hold`.
+    """
+    Thread(target=_handle, name="signals", daemon=True).start()
+
+
+def _handle() -> None:
+    while True:
+        number = signal.sigwait(_HANDLED)
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handler(number, None)
+
+
+_STATE = struct.Struct("=d?7x")  # when the worker was last alive (monotonic, 0: not yet), whether it accepts
+_START = 8  # bytes before the first worker's
+
+
+class Board:
+    """Memory that all processes share: the service stops or not, and when each worker was last alive.
+
+    It is made before the fork.
+
+    Each value has one writer, and is read whole: 8 bytes at a multiple of 8, or one.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._shared = mmap(-1, _START + workers * _STATE.size)
+
+    @property
+    def stopping(self) -> bool:
+        """True once no more connections are accepted, and each one ends with its next answer."""
+        return self._shared[0] != 0
+
+    def stop(self) -> None:
+        self._shared[0] = 1
+
+    def began(self) -> bool:
+        """Returns whether every worker has started."""
+        return all(seen for seen, _ in self._states())
+
+    def alive(self, within: float) -> bool:
+        """Returns whether every worker was alive in the last `within` seconds."""
+        return all(monotonic() - seen < within for seen, _ in self._states())
+
+    def accepts(self) -> bool:
+        """Returns whether a worker accepts connections."""
+        return any(accepts for _, accepts in self._states())
+
+    def sign(self, worker: int, accepts: bool) -> None:
+        """Notes that a worker is alive now, and whether it accepts connections; the first one is 0."""
+        _STATE.pack_into(self._shared, _START + worker * _STATE.size, monotonic(), accepts)
+
+    def _states(self) -> Iterator[tuple[float, bool]]:
+        for worker in range(self._workers):
+            yield _STATE.unpack_from(self._shared, _START + worker * _STATE.size)
+
+
+_ESTABLISHED = "01"
+
+
+def stop_accepting(port: int) -> None:
+    """Ends the acceptance of connections to the port in this process, and keeps those that it has.
+
+    granian cannot: when it stops, it also closes the connections that it has accepted and not read. So another
+    listening socket, which no client knows, takes the descriptor of each that listens on the port. Connections that
+    were not accepted wait for the next process where a supervisor holds the socket.
+    """
+    with socket.socket(socket.AF_UNIX) as nobody:
+        nobody.bind("")  # a name that the kernel chooses
+        nobody.listen()
+        nobody.setblocking(False)
+        with suppress(FileNotFoundError):
+            for descriptor in map(int, os.listdir("/proc/self/fd")):
+                with suppress(OSError):  # it is gone by now, or no socket
+                    if _listens(descriptor, port):
+                        os.dup2(nobody.fileno(), descriptor, inheritable=False)
+
+
+def connected(port: int) -> bool:
+    """Returns whether a connection to this port of the machine was accepted; True where the kernel does not tell."""
+    tables = [Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6")]
+    known = False
+    for table in tables:
+        with suppress(OSError):
+            for line in table.read_text("ascii").splitlines()[1:]:
+                _, local, _, state, _, _, _, _, _, inode, *_ = line.split()
+                # A connection has no inode before it is accepted.
+                if state == _ESTABLISHED and inode != "0" and int(local.rpartition(":")[2], 16) == port:
+                    return True
+            known = True
+    return not known
+
+
+def _listens(descriptor: int, port: int) -> bool:
+    """Returns whether a descriptor listens on the port. Raises OSError for one that was closed or is no socket."""
+    # Of a file not even a copy may be closed: that ends the locks of SQLite on it (fcntl(2), Advisory record locking),
+    # and another process takes itself for the last and deletes the log.
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        return False
+    with socket.socket(fileno=os.dup(descriptor)) as found:
+        if found.family not in (socket.AF_INET, socket.AF_INET6) or found.type != socket.SOCK_STREAM:
+            return False
+        accepts = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) != 0
+        return accepts and found.getsockname()[1] == port

@@ -6,7 +6,10 @@ reading nothing.
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import sys
+import termios
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import IntEnum, auto
@@ -18,10 +21,44 @@ from wsgiref.types import WSGIEnvironment
 from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
-from ...http.protocol import expectation
-from . import pace
-from .bodies import BodyBudget, WaitressRequest
-from .pace import Pace, unacknowledged
+from gatepost.http.protocol import expectation
+from gatepost.servers.waitress.bodies import BodyBudget, WaitressRequest
+
+RATE = 1000  # bytes a second that a client sends or reads at least
+WINDOW = 30.0  # seconds for which it may move nothing
+CREDIT = 300.0  # most seconds that a fast reader can save up: a receive window that has grown to 32 MB opens that late
+
+
+def unacknowledged(connection: socket.socket) -> int:
+    """Returns the bytes that were sent on a connection and have not arrived; 0 where there is no connection.
+
+    The kernel takes megabytes at once, which says nothing of who reads them.
+    """
+    try:
+        return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except OSError:
+        return 0
+
+
+class Pace:
+    """Pace of one transfer that has to go on at `RATE`, from `since` (monotonic) on.
+
+    What moves faster earns seconds in which nothing has to move, `most` of them.
+
+    left  the seconds for which nothing has to move
+    """
+
+    def __init__(self, since: float, most: float, moved: int = 0) -> None:
+        self._most, self._since, self._moved = most, since, moved
+        self.left = WINDOW
+
+    def too_slow(self, now: float, moved: int) -> bool:
+        """Notes that so many bytes were moved until `now`, and returns True if they are too few."""
+        earned, passed = (moved - self._moved) / RATE, now - self._since
+        self._since, self._moved = now, moved
+        self.left = min(self.left + earned, self._most) - passed
+        return self.left < 0
+
 
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
@@ -211,9 +248,9 @@ class Channel(HTTPChannel):
 
     def _pace_of(self, doing: Doing, now: float) -> Pace | None:
         if doing is Doing.SENDING_BODY:
-            return Pace(now, pace.WINDOW, self._arrived)
+            return Pace(now, WINDOW, self._arrived)
         # An answer is sent in parts, between which the client waits for the handler: it keeps what it has earned.
-        return Pace(now, pace.CREDIT) if doing is Doing.READING else None
+        return Pace(now, CREDIT) if doing is Doing.READING else None
 
     def _doing(self) -> tuple[Doing, object]:
         """What the connection does; the second value is another one when it begins to do it anew."""

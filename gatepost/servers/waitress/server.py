@@ -7,6 +7,7 @@ mended here, the second in `listener`, `channel`, `bodies` and `parser`. In prod
 from __future__ import annotations
 
 import logging
+import select
 import signal
 import socket
 import sys
@@ -20,14 +21,36 @@ from wsgiref.types import WSGIApplication
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 
-from ..activation import GRACE
-from ..answering import answers
-from ..notify import Notifier
-from .bodies import BodyBudget
-from .dispatcher import Dispatcher
-from .listener import Listener, channels, connections_allowed
-from .parser import HEADERS
-from .turns import turn
+from gatepost.servers.activation import GRACE
+from gatepost.servers.answering import answers
+from gatepost.servers.notify import Notifier
+from gatepost.servers.waitress.bodies import BodyBudget
+from gatepost.servers.waitress.dispatcher import Dispatcher
+from gatepost.servers.waitress.listener import Listener, channels, connections_allowed
+from gatepost.servers.waitress.parser import HEADERS
+
+
+def turn(sockets: dict[int, Any], timeout: float) -> None:
+    """Wait for events on the sockets, `timeout` seconds at most, and handle them.
+
+    sockets  by descriptor
+
+    An event reaches the connection that it was asked for, or none. `wasyncore.loop` looks only at the descriptor, which
+    a connection that is closed in a turn leaves to the next one that is accepted in it: that one was closed at once.
+    """
+    pollster, asked = select.poll(), {}
+    for descriptor, each in list(sockets.items()):
+        flags = select.POLLIN | select.POLLPRI if each.readable() else 0
+        if not each.accepting and each.writable():
+            flags |= select.POLLOUT
+        if flags and sockets.get(descriptor) is each:  # the listener closes slow connections when it is asked
+            pollster.register(descriptor, flags)
+            asked[descriptor] = each
+    for descriptor, flags in pollster.poll(int(timeout * 1000)):
+        each = asked[descriptor]
+        if sockets.get(descriptor) is each:
+            wasyncore.readwrite(each, flags)
+
 
 log = logging.getLogger("gatepost.serving")
 

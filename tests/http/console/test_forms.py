@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from blueprints.console.forms import FORM, MOST_FIELDS
 from gatepost.http.operations.limits import JSON_PIECE, Limits
-from gatepost.http.protocol.form_body import FORM, MOST_FIELDS
 from models.tables.session import Session
 from tests.databases import new_database
 from tests.http.console.pages import ORIGIN, Seen, visit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from blueprints.console.frame import readable, shortened, with_short_ids
 from blueprints.console.navigation import entries
-from blueprints.console.wording import readable, shortened, with_short_ids
 from models.engine.errors import Unavailable
 from tests.apps import ROLES
 from tests.http.console.pages import Seen, visit

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from blueprints.console.running import page as running
-from blueprints.console.running.plots import together
+from blueprints.console.running.page import together
 from gatepost import Problem
 from gatepost.testing import log_in
 from models.base import later, now

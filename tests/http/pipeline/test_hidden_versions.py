@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.http.security.hidden_versions import hidden_version
+from gatepost.http.pipeline.conditional import hidden_version
 from gatepost.http.security.keys import Keys, new_master, rotate
 from models.tables.user import User
 from tests.samples import sampled

@@ -12,7 +12,7 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 from werkzeug.datastructures import MultiDict
 
-from gatepost.http.protocol.form_body import FORM, MOST_FIELDS, read_form
+from blueprints.console.forms import FORM, MOST_FIELDS, read_form
 from gatepost.http.protocol.problems import MOST_FAULTS, Problem
 
 KNOWN = ("a", "name", "größe", "a b")

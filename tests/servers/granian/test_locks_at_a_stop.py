@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.servers.granian.listeners import stop_accepting
+from gatepost.servers.granian.server import stop_accepting
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="NOT TESTED: Linux only")
 TAKE = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 PREPARED = """
 import os, signal, threading
-from gatepost.servers.granian import signals
+from gatepost.servers.granian import server as signals
 
 def say(number, frame):
     with lock:

@@ -18,8 +18,7 @@ from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.bodies import BodyBudget
 from gatepost.servers.waitress.dispatcher import Dispatcher
 from gatepost.servers.waitress.listener import Listener, channels
-from gatepost.servers.waitress.server import listen
-from gatepost.servers.waitress.turns import turn
+from gatepost.servers.waitress.server import listen, turn
 from tests.running import wait_until
 
 LIMIT, IMPORT_LIMIT = 2**20, 2**23

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import pytest
 
-from gatepost.servers.waitress import dispatcher, pace
+from gatepost.servers.waitress import channel as waitress_channel
+from gatepost.servers.waitress import dispatcher
 from gatepost.servers.waitress import listener as waitress_listener
-from gatepost.servers.waitress.channel import HEAD_SECONDS, IDLE, Channel
+from gatepost.servers.waitress.channel import CREDIT, HEAD_SECONDS, IDLE, RATE, WINDOW, Channel, unacknowledged
 from gatepost.servers.waitress.listener import PAUSE, Listener
-from gatepost.servers.waitress.pace import CREDIT, RATE, WINDOW, unacknowledged
 from tests.running import wait_until
 from tests.servers.waitress.connections import (
     PATIENCE,
@@ -285,7 +285,7 @@ def test_a_handler_may_take_its_time(service, clock):
 def test_unread_answers_are_bounded_for_the_process(service, clock, monkeypatch):
     """The connections that have kept theirs for longest make room."""
     monkeypatch.setattr(waitress_listener, "UNREAD", 2 * LARGE)
-    monkeypatch.setattr(pace, "RATE", 10**9)  # bytes a second: what the kernel takes for a client earns no time
+    monkeypatch.setattr(waitress_channel, "RATE", 10**9)  # bytes a second: what the kernel takes earns no time
     channels: list[Channel] = []
 
     def new() -> list[Channel]:

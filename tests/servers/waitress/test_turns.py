@@ -22,8 +22,7 @@ from gatepost.servers.waitress import listener as waitress_listener
 from gatepost.servers.waitress.bodies import BodyBudget
 from gatepost.servers.waitress.dispatcher import Dispatcher
 from gatepost.servers.waitress.listener import Listener
-from gatepost.servers.waitress.server import listen
-from gatepost.servers.waitress.turns import turn
+from gatepost.servers.waitress.server import listen, turn
 from tests.running import wait_until
 from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, address_of, connect, get, post
 
