@@ -8,9 +8,9 @@ from typing import Any
 
 from flask import Response
 
+from blueprints.public import front
+from blueprints.public.documentation import documentation_file, documentation_page, error_catalogue
 from gatepost import Call, Problem, Routes
-from gatepost.collections import front
-from gatepost.collections.documentation import documentation_file, documentation_page, error_catalogue
 from gatepost.collections.plugins.leaving_out import to_begin_with
 from gatepost.http.operations.deprecation import Deprecation
 from gatepost.http.pipeline import negotiation

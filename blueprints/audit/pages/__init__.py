@@ -1,5 +1,137 @@
-"""Pages of the console about the audit trail (`trail`)."""
+"""Pages of the console about the audit log."""
 
-from .trail import routes as trail_pages
+from __future__ import annotations
 
-__all__ = ["trail_pages"]
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response
+
+from blueprints.console.pages import (
+    PERSON,
+    Page,
+    collection_of,
+    enter,
+    names_of,
+    page,
+    people,
+    sentence,
+    served,
+    showing,
+    texts,
+)
+from gatepost import Call, Message, Problem, Routes
+from gatepost.collections.asking import ask
+from gatepost.collections.names import USERS
+
+TRAIL = "/console/audit"
+RESULTS = ("allowed", "refused", "failed")
+_FILTERS = ("who", "resource", "action", "result", "id", "from", "to")
+_ASKED = (*_FILTERS, "cursor", "before", "follow")
+_ROWS = 50
+_NOBODY = ("guest", "operator", "system", "*")  # principals that are no person
+
+Row = dict[str, Any]
+
+
+show = showing(__package__)
+routes = Routes("console_trail", "The audit trail.", when=served)
+enter(Page("/console/audit", Message("Audit"), "audit.view", place=50))
+
+
+@routes.get(TRAIL, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
+def trail(call: Call) -> Response:
+    """Show what happened, the newest first."""
+    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
+    persons, problem = list[tuple[str, str]](), ""
+    try:
+        persons = _persons(call, asked["who"])
+        if len(persons) < 2:
+            found = ask(call, "audit_list", _query(asked, persons))
+    except Problem as refusal:
+        problem = sentence(call, refusal)
+    follows = bool(asked["follow"]) and not asked["cursor"] and not asked["before"]
+    return show(call, "trail.html", asked=asked, rows=_rows(call, found["items"]), problem=problem, results=RESULTS,
+                persons=persons if len(persons) > 1 else [], resources=sorted(call.access.policy.vocabulary.resources),
+                narrowed=any(asked[name] for name in ("id", "from", "to")), follows=follows,
+                again=_link(asked), following=_link(asked, follow="1"),
+                older=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
+                newer=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]),
+                with_person={id: _link(asked, who=id) for id, _ in persons})
+
+
+@routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))
+def event(call: Call) -> Response:
+    """Show one row of the trail, and why it was answered so."""
+    found = ask(call, "audit_get", path={"id": call.path["id"]})
+    past, problem = None, ""
+    explained = "policy_explain_past" in call.services.registry.by_operation
+    if explained and "facts" in found and call.access.may_ever("policy.view"):
+        try:
+            past = ask(call, "policy_explain_past", path={"id": call.path["id"]})
+        except Problem as refusal:
+            problem = sentence(call, refusal)
+    [row] = _rows(call, [found])
+    facts = found.get("facts")
+    seal = ask(call, "audit_seal", path={"id": call.path["id"]})
+    return show(call, "event.html", row=row, found=found, seal=seal, past=past, problem=problem,
+                today=_today(call, row, found),
+                facts=None if facts is None else json.dumps(facts, indent=2, ensure_ascii=False),
+                alike=_link(dict.fromkeys(_ASKED, ""), id=found["resource_id"]) if found["resource_id"] else "")
+
+
+def _persons(call: Call, who: str) -> list[tuple[str, str]]:
+    """Those whom the filter `who` finds; nobody, where it names none."""
+    if not who or who in _NOBODY:
+        return []
+    return people(call, who.removeprefix(PERSON))
+
+
+def _query(asked: Mapping[str, str], persons: list[tuple[str, str]]) -> dict[str, Any]:
+    who = f"{PERSON}{persons[0][0]}" if persons else asked["who"]
+    return {"principal": who, "resource": asked["resource"], "action": asked["action"], "result": asked["result"],
+            "resource_id": asked["id"], "time__gte": _time(asked["from"]), "time__lt": _time(asked["to"]),
+            "cursor": asked["cursor"], "before": asked["before"], "limit": _ROWS}
+
+
+def _time(text: str) -> str:
+    """A time as the API takes it: without an offset it is in UTC, and a day begins at midnight."""
+    day, _, clock = text.partition("T")
+    if not text or clock.endswith("Z") or "+" in clock or "-" in clock:
+        return text
+    return f"{day}T{clock or '00:00'}{':00' if clock.count(':') < 2 else ''}Z"
+
+
+def _rows(call: Call, items: list[Row]) -> list[Row]:
+    """Rows as they are drawn, with the names of people and the titles of objects that the caller may see."""
+    about = {one["id"]: (collection_of(call, one["resource"]), one["resource_id"] or "") for one in items}
+    known = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
+    return [{**one, "permission": f"{one['resource']}.{one['action']}", "day": one["time"][:10],
+             "clock": one["time"][11:19], "user": _user(one), "name": known.get((USERS, _user(one)), ""),
+             "title": known.get(about[one["id"]], ""), "person": about[one["id"]][0] == USERS} for one in items]
+
+
+def _user(row: Mapping[str, Any]) -> str:
+    """The id of the user who did it; "" where that was no user."""
+    principal = str(row["principal"])
+    return principal.removeprefix(PERSON) if principal.startswith(PERSON) else ""
+
+
+def _today(call: Call, row: Row, found: Mapping[str, Any]) -> str:
+    """The page that asks the rules in force the same; "" where that cannot be asked."""
+    who = row["user"] or (found["principal"] if found["principal"] == "guest" else "")
+    registry = call.services.registry
+    askable = "/console/why" in registry.paths and row["permission"] in registry.by_permission
+    if not who or not askable or not call.access.may_ever("policy.view"):
+        return ""
+    asked = {"as": who, "permission": row["permission"], "id": found["resource_id"] or ""}
+    return f"/console/why?{urlencode({name: text for name, text in asked.items() if text})}"
+
+
+def _link(asked: Mapping[str, str], **changes: str) -> str:
+    """The page with the same filters, and these changes."""
+    kept = {name: asked[name] for name in _FILTERS if asked[name]}
+    return f"{TRAIL}?{urlencode({**kept, **changes})}" if kept or changes else TRAIL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from gatepost.collections.front import Link, page
+from blueprints.public.front import Link, page
 from gatepost.collections.rendering import render
 
 

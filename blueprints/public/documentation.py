@@ -7,9 +7,9 @@ from importlib.resources import files
 
 from flask import Response
 
-from ..http.pipeline.browsers import page_headers
-from ..http.protocol.problems import CATALOGUE, Problem
-from .rendering import render
+from gatepost.collections.rendering import render
+from gatepost.http.pipeline.browsers import page_headers
+from gatepost.http.protocol.problems import CATALOGUE, Problem
 
 _ASSETS = files("gatepost.collections").joinpath("static", "docs")
 _CATALOGUE_HEADERS = page_headers(style_src="'self'", img_src="data:")

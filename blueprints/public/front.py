@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from flask import Response
 
-from ..http.pipeline.browsers import page_headers
-from .rendering import render
+from gatepost.collections.rendering import render
+from gatepost.http.pipeline.browsers import page_headers
 
 
 class Link(NamedTuple):
