@@ -120,15 +120,15 @@ def test_the_design_names_every_stage_of_a_request_in_its_order():
     assert rows == [stage.__name__ for stage in (*ARRIVAL, *VALIDATION, *EFFECT)]
 
 
-def test_the_design_names_every_room():
-    design = TEXTS[ROOT / "docs" / "design.md"]
+def test_the_table_of_folders_names_every_room():
+    folders = TEXTS[ROOT / "docs" / "where-is.md"].partition("## Folders")[2]
     rooms = [folder for top in ("models", "policies") for folder in (ROOT / top).iterdir()
              if (folder / "__init__.py").is_file()]
     rooms += [folder for top in ("gatepost", "gatepost/http") for folder in (ROOT / top).iterdir()
               if (folder / "__init__.py").is_file() and folder.name != "http"]
     names = [str(room.relative_to(ROOT / "gatepost")) if room.is_relative_to(ROOT / "gatepost") else room.name
              for room in rooms]
-    assert not [name for name in names if f"`{name}`" not in design]
+    assert not [name for name in names if f"`{name}`" not in folders]
 
 
 def dependencies() -> list[str]:
