@@ -31,7 +31,7 @@ class Audit(Table):
     seq         orders rows as they were written; the API shows `id`
     rule        file and line that decided
     facts       an object of what else is known, or null: `{"email"}` that was tried, `{"fields"}`, `{"filters",
-                "count"}`, and by what the policy decided (docs/policy.md, *Facts*)
+                "count"}`, and by what the policy decided (docs/policy/facts.md)
     salt        16 random bytes: the key of the row's commitment (`models.tables.sealed_rows`)
     commitment  what proves the personal columns once they were erased; null until then
     """

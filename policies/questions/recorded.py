@@ -1,6 +1,6 @@
 """Decisions of the past, read from rows of the audit trail: who asked for what, and by which facts it was decided.
 
-What nobody recorded is not made up: what reads it is told so by `Unrecorded`. docs/policy.md, *Facts*, has the form.
+What nobody recorded is not made up: what reads it is told so by `Unrecorded`. docs/policy/facts.md has the form.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def prose(text: str) -> str:
 def blocks(text: str) -> list[tuple[str, str | None]]:
     """(commands, what they print or None) of every `sh` block, in order; a `text` block after it is what it prints."""
     found = _FENCED.findall(text)
-    following = [*found[1:], ("", "")]
+    following = [*found, ("", "")][1:]
     return [(commands, after if kind_after == "text" else None)
             for (kind, commands), (kind_after, after) in zip(found, following, strict=True) if kind == "sh"]
 
@@ -67,15 +67,20 @@ def typed(commands: list[str], folder: Path) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a document's headings, as GitHub makes them."""
-    found: dict[str, int] = {}
+    """Returns the anchors of a document: those of its headings, as GitHub makes them, and every `<a id="…">`."""
+    headings: dict[str, int] = {}
     for heading in re.findall(r"^#{1,6} (.+)$", prose(text), re.MULTILINE):
-        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
-        anchor = re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
-        found[anchor] = found.get(anchor, -1) + 1
-        if found[anchor]:
-            found[f"{anchor}-{found[anchor]}"] = 0
-    return set(found)
+        anchor = anchor_of(heading)
+        headings[anchor] = headings.get(anchor, -1) + 1
+        if headings[anchor]:
+            headings[f"{anchor}-{headings[anchor]}"] = 0
+    return {*headings, *re.findall(r'<a id="([^"]+)">', prose(text))}
+
+
+def anchor_of(heading: str) -> str:
+    """Returns the anchor that GitHub makes of a heading."""
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|<[^>]*>", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
 
 
 def links(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.docs import typed
+from tests.docs.documents import anchors
 from tests.docs.reference import FILE
 from tests.docs.typed import Typed
 from tests.running import PASSWORD, ROOT, Instance
@@ -81,7 +82,7 @@ def test_every_link_leads_to_a_heading():
     def is_lost(page: str, link: str) -> bool:
         path, _, anchor = link.partition("#")
         text = ((DOCS / page).parent / path).read_text(encoding="utf-8") if path else LINKED[page]
-        return bool(anchor) and anchor not in [_anchor(name) for name in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+        return bool(anchor) and anchor not in anchors(text)
 
     assert [(page, link) for page, link in LINKS if is_lost(page, link)] == []
 

@@ -19,7 +19,7 @@ from tests.docs.documents import DOCUMENTS, anchors, blocks, links, matches, nam
 from tests.running import ROOT
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
-RUN = [ROOT / "docs" / name for name in ("running.md", "policy.md")]
+RUN = [ROOT / "docs" / "running.md", ROOT / "docs" / "policy.md", *sorted((ROOT / "docs" / "policy").glob("*.md"))]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 WIDEST = 120
 

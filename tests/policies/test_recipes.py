@@ -1,4 +1,4 @@
-"""The guide for administrators and docs/policy.md: each recipe, as it stands there, does what it says."""
+"""Recipes and findings in policies/README.md and docs/policy/recipes.md: each does what the text says."""
 
 from __future__ import annotations
 
@@ -21,51 +21,62 @@ from policies.lint.warnings import warnings
 from policies.wording.finding import Finding
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
+from tests.running import ROOT
 from tests.samples import sampled
 
 TODAY = datetime(2026, 11, 18, 10, tzinfo=UTC)  # some recipes name a time to come
 GUIDE = (SHIPPED / "README.md").read_text()
-DOCUMENTS = {"the guide": GUIDE, "docs/policy.md": Path("docs/policy.md").read_text()}
+PAGE = (ROOT / "docs/policy/recipes.md").read_text()
 EDIT = re.compile(
     r"(?P<verb>Add|Remove)(?: to the matcher of| to| from) `(?P<file>[^`]+)`[^\n]*:\n\n```\n(?P<lines>.*?)```",
     re.DOTALL,
 )
-WANTED = {
-    "the guide": [
+IN_GUIDE = [
     "Open an endpoint",
     "Close registration",
     "One person's exception",
     "Office hours",
     "Only from the intranet",
-    "Same department",
-    "A new condition",
     "A read-only support role",
     "A scoped integration",
-    ],
-    "docs/policy.md": [
-        "A department manager",
-        "Members of a project, by group",
-        "Until a date",
-        "Amounts",
-        "Four eyes",
-        "A read-only auditor",
-        "Break glass",
-        "A partner, by token and network",
-        "A field for managers alone",
-        "Only active users",
-        "Lists of states and languages",
-        "Only on a desktop",
-    ],
-}
+    "A new condition",
+]
+ON_PAGE = [
+    "A department manager",
+    "Members of a project, by group",
+    "Until a date",
+    "Four eyes",
+    "A read-only auditor",
+    "Break glass",
+    "A partner, by token and network",
+    "A field for managers alone",
+    "Only active users",
+    "Lists of states and languages",
+    "Only on a desktop",
+]
+
+
+def _section(text: str, title: str) -> str:
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def _parts(text: str, heading: str) -> dict[str, str]:
+    """Returns the parts of a text by their headings."""
+    return {name: part for name, _, part in (part.partition("\n") for part in text.split(heading)[1:])}
+
+
+TEXTS = {**_parts(_section(GUIDE, "Recipes"), "\n### "), **_parts(PAGE, "\n## ")}
+CASES = _parts(Path(__file__).with_name("recipes.yaml").read_text(), "---\n# ")
 
 
 @dataclass(frozen=True)
 class Recipe:
     name: str
     text: str
+    cases: str
 
     def apply(self, directory: Path) -> int:
-        """Do what the recipe says to a copy of the shipped files; the number of lines edited."""
+        """Makes the edits of the recipe in a copy of the shipped files. Returns the number of edited lines."""
         edited = 0
         for edit in EDIT.finditer(self.text):
             change = add_line if edit["verb"] == "Add" else remove_line
@@ -74,24 +85,13 @@ class Recipe:
                 edited += 1
         return edited
 
-    @property
-    def cases(self) -> str:
-        found = re.findall(r"```yaml\n(.*?)```", self.text, re.DOTALL)
-        assert len(found) == 1
-        return str(found[0])
 
-
-def _section(text: str, title: str) -> str:
-    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
-
-
-FOUND = {name: [Recipe(*part.split("\n", 1)) for part in _section(text, "Recipes").split("\n### ")[1:]]
-         for name, text in DOCUMENTS.items()}
-RECIPES = [recipe for recipes in FOUND.values() for recipe in recipes]
+RECIPES = [Recipe(name, text, CASES[name]) for name, text in TEXTS.items()]
 
 
 def test_the_documents_have_the_recipes_that_administrators_ask_for() -> None:
-    assert {name: [recipe.name for recipe in recipes] for name, recipes in FOUND.items()} == WANTED
+    assert [*TEXTS] == IN_GUIDE + ON_PAGE
+    assert sorted(CASES) == sorted(TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def before() -> Policy:
 
 @cache
 def followed(recipe: Recipe) -> Policy:
-    """The shipped policy after the edits of the recipe."""
+    """Returns the shipped policy after the edits of the recipe."""
     with TemporaryDirectory() as scratch:
         directory = shipped_copy(Path(scratch) / "policies", invariants=True)
         assert recipe.apply(directory) > 0
@@ -133,7 +133,6 @@ def test_the_cases_of_a_recipe_reach_every_line_that_it_adds(before: Policy, rec
 @pytest.mark.parametrize("recipe", sampled(RECIPES, 2), ids=lambda recipe: recipe.name)
 def test_a_recipe_leaves_files_without_a_warning_beyond_its_purpose(recipe: Recipe) -> None:
     expected = {
-        "Same department": ["no index of order serves lists by department"],
         "A department manager": ["no index of order serves lists by department"],
         "Only active users": ["no index of user serves lists by active"],
     }
@@ -143,7 +142,7 @@ def test_a_recipe_leaves_files_without_a_warning_beyond_its_purpose(recipe: Reci
     assert all(phrase in message for phrase, message in zip(wanted, found, strict=True))
 
 
-# What the guide says of findings: each phrase, and an edit that brings it about.
+# Findings of `policy check`: a phrase of each message, and an edit that causes it.
 
 Edit = Callable[[Path], None]
 
@@ -189,7 +188,7 @@ def _parameter(word: str) -> Edit:
 
 
 CONTACT = "p, support, contact.delete, always, allow"
-PROVOKED: dict[str, Edit] = {
+ERRORS: dict[str, Edit] = {
     "the last line must be the comment": _change("contact.csv", "\n# end", ""),
     "takes 4 columns": _append("contact.csv", "p, user, contact.view, allow"),
     "object and action are one column": _append("contact.csv", "p, user, contact, read, allow"),
@@ -224,7 +223,7 @@ PROVOKED: dict[str, Edit] = {
     "`!` over the object": _append("model.conf", "    p.when == 'odd' && !(r.obj.status == 'draft') || \\"),
     "this is not an expression": _append("model.conf", "    p.when == 'odd' && (r.env.hour > 8 || \\"),
     "must end in": _change("model.conf", "p.when == 'always' || \\", "p.when == 'always' ||"),
-    "take the \\": _change("model.conf", "r.act) )\n", "r.act) ) \\\n"),
+    "take the \\ off": _change("model.conf", "r.act) )\n", "r.act) ) \\\n"),
     "below the closing bracket": _change("model.conf", "r.act) )\n", "r.act) )\n    p.when == 'x' && r.env.hour > 8\n"),
     "put blanks around": _odd("r.env.hour > 8&& r.env.hour < 18"),
     "is no operator of a matcher": _append("model.conf", "    p.when == 'odd' & r.env.hour > 8 || \\"),
@@ -247,6 +246,10 @@ PROVOKED: dict[str, Edit] = {
     "this is not a regular file": lambda directory: os.mkfifo(directory / "pipes.csv"),
     "has more than 1 MiB": _append("contact.csv", "#" * 2**20),
     "the policy has no rules": _empty,
+    "since IPv4 is compared as IPv4": _odd("ipMatch(r.env.ip, '::ffff:10.0.0.0/104')"),
+    "no request has the address": _odd("r.env.ip == '10.1.2.3:443'"),
+}
+WARNINGS: dict[str, Edit] = {
     "has another branch on line": _append("model.conf", "    p.when == 'own' && r.obj.owner_id == r.sub.id || \\"),
     "the same as": _append("contact.csv", CONTACT),
     "without effect": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
@@ -255,8 +258,6 @@ PROVOKED: dict[str, Edit] = {
     "permissions (article": _append("articles.csv", "p, guest, article.*, always, allow"),
     "never holds": _odd("r.obj.status == 'publised'"),
     "always holds": _odd("(r.env.hour >= 8 || r.env.hour < 18)"),
-    "since IPv4 is compared as IPv4": _odd("ipMatch(r.env.ip, '::ffff:10.0.0.0/104')"),
-    "no request has the address": _odd("r.env.ip == '10.1.2.3:443'"),
     "holds for every IPv": _odd("ipMatch(r.env.ip, '::/0')"),
     "can ever meet": _odd("r.obj.status == 'draft' && r.obj.status == 'published'"),
     "is over": _odd("r.env.date < '2020-01-01'"),
@@ -281,11 +282,13 @@ PROVOKED: dict[str, Edit] = {
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
 }
 # The same about the shipped invariants, which would refuse most of the edits above.
-OF_INVARIANTS: dict[str, Edit] = {
+INVARIANT_ERRORS: dict[str, Edit] = {
     "rules that out": _append("contact.csv", "p, guest, contact.view, always, allow"),
     "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
     "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
     "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),
+}
+INVARIANT_WARNINGS: dict[str, Edit] = {
     "the shipped condition of that name": _change(
         "model.conf", "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && ", "p.when == 'own_draft' && "),
     "a pattern of no permission": _append("invariants.csv", "never, guest, note.*"),
@@ -300,30 +303,30 @@ OF_INVARIANTS: dict[str, Edit] = {
 }
 
 
-def _explained() -> list[tuple[str, str]]:
-    """Each row of the two tables of findings: the phrase, and the severity of its table."""
-    rows, severity = [], ""
-    for line in _section(GUIDE, "What the findings mean").splitlines():
-        if line.startswith("| A"):
-            severity = "error" if "error" in line else "warning"
-        elif line.startswith("| ") and severity:
-            rows.append((line.split(" | ")[0].removeprefix("| "), severity))
-    return rows
+EDITS = {**ERRORS, **WARNINGS, **INVARIANT_ERRORS, **INVARIANT_WARNINGS}
+INVARIANTS = INVARIANT_ERRORS.keys() | INVARIANT_WARNINGS.keys()
 
 
-def test_a_finding_that_the_guide_explains_is_reported_in_these_words(tmp_path: Path) -> None:
+def test_each_edit_is_reported_in_these_words(tmp_path: Path) -> None:
     faults = {}
-    for number, (phrase, severity) in enumerate(_explained()):
-        provoke = next(edit for known, edit in {**PROVOKED, **OF_INVARIANTS}.items() if phrase.startswith(known))
-        directory = shipped_copy(tmp_path / str(number), invariants=phrase in OF_INVARIANTS)
-        provoke(directory)
-        found = _findings(directory)
-        said = phrase.replace("\\\\", "\\").split("`# end`")[0].split("<id>")[0]
-        matching = [finding for finding in found if said in finding.message]
+    for number, (phrase, edit) in enumerate(EDITS.items()):
+        directory = shipped_copy(tmp_path / str(number), invariants=phrase in INVARIANTS)
+        edit(directory)
+        findings = _findings(directory)
+        matching = [finding for finding in findings if phrase in finding.message]
+        severity = "error" if phrase in ERRORS or phrase in INVARIANT_ERRORS else "warning"
         if {finding.severity for finding in matching} != {severity} or not (
                 all(finding.file for finding in matching) or phrase == "the policy has no rules"):
-            faults[phrase] = [str(finding) for finding in found]
+            faults[phrase] = [str(finding) for finding in findings]
     assert faults == {}
+
+
+def test_the_guide_explains_findings_that_are_reported() -> None:
+    tables = _section(GUIDE, "What the findings mean").split("\n| A warning says")
+    phrases = [re.findall(r"^\| (?!An error)([^|]+) \| ", table, re.MULTILINE) for table in tables]
+    assert all(len(rows) >= 7 for rows in phrases)
+    for rows, edits in zip(phrases, (ERRORS | INVARIANT_ERRORS, WARNINGS | INVARIANT_WARNINGS), strict=True):
+        assert [row for row in rows if not any(row.startswith(phrase) for phrase in edits)] == []
 
 
 def _findings(directory: Path) -> list[Finding]:

@@ -1,6 +1,6 @@
 """The facts by which the policy decides a request, as the audit trail keeps them: all that its lines look at, no more.
 
-What a row of the trail says already (principal, role, tenant) is not said again. docs/policy.md, *Facts*, has the form.
+What a row of the trail says already (principal, role, tenant) is not said again. docs/policy/facts.md has the form.
 No request fails because a fact cannot be recorded: it is left out, and named under `unknown`.
 """
 

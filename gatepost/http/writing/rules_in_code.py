@@ -1,7 +1,7 @@
 """Rules in code: what no policy line can lift, in a form that the service and its explanation both ask.
 
 The service raises the `refusal` of a rule; `explain` tells every rule about a request with the row's facts. Each has a
-stable name, by which docs/policy.md documents it.
+stable name, by which docs/policy/rules-in-code.md documents it.
 """
 
 from __future__ import annotations
