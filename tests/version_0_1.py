@@ -1,4 +1,4 @@
-"""An instance as version 0.1 left it, and the way back to it by hand, as docs/running.md has it."""
+"""An instance of version 0.1, and the way back to it by hand (docs/running/upgrades.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.running import ROOT, Instance
 
 MADE = Path(__file__).parent / "commands" / "instance_of_0_1"
-_COMMANDS = re.search(r"### The way back\n(.*?)\n### ", (ROOT / "docs" / "running.md").read_text(), re.DOTALL)
+_COMMANDS = re.search(r"## The way back\n(.*?)\n## ", (ROOT / "docs/running/upgrades.md").read_text(), re.DOTALL)
 assert _COMMANDS is not None
 EVERYWHERE, ON_SQLITE, ON_POSTGRES = re.findall(r"```\n(.*?)```", _COMMANDS[1], re.DOTALL)
 

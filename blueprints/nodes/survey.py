@@ -50,7 +50,8 @@ def _found(rows: list[Node], keys: str | None, following: set[str | None], polic
 def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:
     here = program.described()
     if row.version != here:
-        yield f"it runs Gatepost {row.version}, and this is {here}: upgrade one after the other (docs/running.md)"
+        yield (f"it runs Gatepost {row.version}, and this is {here}: "
+               "upgrade one after the other (docs/running/upgrades.md)")
     if row.policy_error is not None:
         yield f"policy {row.policy_version} stays in force there: {row.policy_error}"
     elif policy is not None and row.policy_version != policy:

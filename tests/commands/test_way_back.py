@@ -1,4 +1,4 @@
-"""The way back to 0.1 by hand, as docs/running.md has it: the database, the rules and the keys are what they were."""
+"""The way back to 0.1 by hand (docs/running/upgrades.md) restores the database, the rules and the keys."""
 
 from __future__ import annotations
 

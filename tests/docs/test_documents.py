@@ -19,7 +19,8 @@ from tests.docs.documents import DOCUMENTS, anchors, blocks, links, matches, nam
 from tests.running import ROOT
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
-RUN = [ROOT / "docs" / "running.md", ROOT / "docs" / "policy.md", *sorted((ROOT / "docs" / "policy").glob("*.md"))]
+RUN = [path for page in ("running", "policy")
+       for path in (ROOT / "docs" / f"{page}.md", *sorted((ROOT / "docs" / page).glob("*.md")))]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 WIDEST = 120
 

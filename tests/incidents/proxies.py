@@ -30,7 +30,7 @@ HOST = "api.example.org"
 
 
 AGAIN = 2  # seconds after which nginx asks a node again that has failed
-_OF_SEVERAL = f" max_fails=1 fail_timeout={AGAIN}s"  # as docs/running.md has it
+_OF_SEVERAL = f" max_fails=1 fail_timeout={AGAIN}s"  # as docs/running/nodes.md has it
 PROXIES = ("nginx", "Debian's Caddy", "a newer Caddy")
 _BESIDE = str(Path(sys.executable).parent)
 _PLACES = f"/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:{_BESIDE}"

@@ -1,4 +1,4 @@
-"""The whole service below a path behind nginx, which takes the path off as docs/running.md has it, and both clients."""
+"""The service and both clients below a path, behind nginx that removes it as docs/running/proxy.md says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.running import PASSWORD, ROOT, Instance
 PATH = "/gate"
 BASE = f"https://{HOST}{PATH}"
 SAMPLE = (DEPLOY / "nginx.conf").read_text("utf-8")
-TOLD = (ROOT / "docs" / "running.md").read_text("utf-8").partition("```nginx\n")[2].partition("```")[0]
+TOLD = (ROOT / "docs/running/proxy.md").read_text("utf-8").partition("```nginx\n")[2].partition("```")[0]
 BELOW = {
     SAMPLE[SAMPLE.index("    location / {"):].rstrip().removesuffix("}"): TOLD,
     "location = /metrics": f"location = {PATH}/metrics",

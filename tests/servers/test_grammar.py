@@ -1,5 +1,7 @@
-"""Requests that HTTP does not allow, as bytes, to both servers: each is answered as docs/running.md says, and what was
-sent behind one that is refused is never taken for a request."""
+"""Requests that violate HTTP, as bytes, to both servers.
+
+Each is answered as docs/running/broken-requests.md says. Bytes after a refused request are never read as a request.
+"""
 
 from __future__ import annotations
 
@@ -43,47 +45,47 @@ def chunks(size: str = f"{len(BODY):x}\r\n", end: str = "\r\n", last: str = "0\r
     return post(CHUNKED, body=size + BODY + end + last + trailers)
 
 
-# By the first column of the table "What each server answers to a broken request" in docs/running.md.
+# By the first column of the table in docs/running/broken-requests.md.
 REQUESTS = {
-    "no `Host`, two, or one that is no name or address": [
+    "no `Host`, two of them, or one that is no name or address": [
         head(LINE), get(HOST), get("Host: y"), *(head(LINE, f"Host:{host}") for host in (
             "", " ", " a@b", " a/b", " a b", " a, b", " a:b", " [::1", " ::1", " \xff", " a:123456"))],
-    "an `Expect` other than `100-continue`": [
+    "`Expect` other than `100-continue`": [
         post("Expect: more", LENGTH), post("Expect: 100-continue, more", LENGTH), get("Expect: 200-ok")],
     "HTTP/0.9, or a version other than 1.0 and 1.1": [
         "GET /api/health/live\r\n\r\n", *(get().replace("HTTP/1.1", version) for version in (
             "HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/1.10", "HTTP/3", "http/1.1", "HTTP/1.1 x"))],
-    "a method in small letters": [
+    "a method that is not all capitals": [
         get().replace("GET", "get"), get().replace("GET", "Get"), post(LENGTH).replace("POST", "post")],
-    "a target that is neither a path nor a URL, or holds control characters or others than ASCII": [
+    "a target that is neither a path nor a URL, or has control or non-ASCII characters": [
         *map(target, ("x:80", "api/health/live", "", "/a b", "/a\0", "/a\x01", "/a\x7f", "/\xff")),
         head("CONNECT x:80 HTTP/1.1", HOST), get().replace("GET ", "GET\t")],
-    "a URL of another scheme, or one without a `Host` beside it": [
+    "a URL with another scheme, or a URL and no `Host` header": [
         target("ftp://x/api/health/live"), head("GET http://x/api/health/live HTTP/1.1")],
-    "a transfer coding other than `chunked`, or that one twice": [
+    "a transfer coding other than `chunked`, or `chunked` twice": [
         *(chunks().replace(CHUNKED, f"Transfer-Encoding:{coding}") for coding in (
             " gzip", " gzip, chunked", " chunked, gzip", " identity", " chunked, identity", " xchunked", "",
             " chunked, chunked", ' "chunked"', " chunked;a=b", " \x0bchunked")),
         chunks().replace(CHUNKED, f"{CHUNKED}\r\n{CHUNKED}"), chunks().replace("HTTP/1.1", "HTTP/1.0")],
-    "`Transfer-Encoding` beside `Content-Length`": [
+    "`Transfer-Encoding` together with `Content-Length`": [
         chunks().replace(CHUNKED, f"{CHUNKED}\r\n{LENGTH}"), chunks().replace(CHUNKED, f"{LENGTH}\r\n{CHUNKED}")],
-    "two lengths that differ, or one that is no number": [
+    "two different lengths, or a length that is no number": [
         post(LENGTH, "Content-Length: 42"), *(post(f"Content-Length:{length}") for length in (
             " 43, 43", " +43", " -1", " 0x2b", " 4_3", " 4e1", "", " x"))],
     "the same length twice": [post(LENGTH, LENGTH)],
-    "a header that goes on in the next line, a blank before its colon, a name or a value that is none": [
+    "a folded header, a space before the colon, an invalid name or value": [
         *(get(line) for line in ("A: b\r\n c", "A: b\r\n\tc", "A : b", ": b", "broken", "A(b): c", "\xe4: c", "A\0: c",
                                  "A: b\0c", "A: b\x01c", "A: b\x7fc", "A: b\rc", "\rA: b")),
         head(LINE, " Host: x"), chunks().replace(CHUNKED, "Transfer-Encoding : chunked")],
-    "lines of the head that end in LF alone": [
+    "header lines that end in LF alone": [
         get().replace("\r\n", "\n"), get("A: b").replace("x\r\n", "x\n"), get().replace("1.1\r\n", "1.1\n"),
         head(LINE, HOST).removesuffix("\r\n") + "\n"],
-    "a chunk whose size is none, or whose line ends in LF or CR alone": [
+    "a chunk without a valid size, or with a size line that ends in LF or CR alone": [
         *(chunks(size) for size in ("2b\n", "2b\r", "0x2b\r\n", "-1\r\n", "\r\n", "zz\r\n", "2b;a\nb\r\n",
                                     "2b;a\rb\r\n", "f" * 17 + "\r\n"))],
-    "a chunk that does not end where its size says, or in LF alone": [chunks(end="\n"), chunks(end="xx\r\n")],
-    "a trailer that is no header": [chunks(trailers="broken\r\n\r\n"), chunks(trailers="X: \0\r\n\r\n")],
-    "a blank behind a chunk's size, an extension that is none": [chunks("2b \r\n"), chunks("2b;=\r\n")],
+    "a chunk that is longer or shorter than its size, or ends in LF alone": [chunks(end="\n"), chunks(end="xx\r\n")],
+    "an invalid trailer": [chunks(trailers="broken\r\n\r\n"), chunks(trailers="X: \0\r\n\r\n")],
+    "a space after a chunk size, an invalid chunk extension": [chunks("2b \r\n"), chunks("2b;=\r\n")],
     "chunk extensions, trailers": [
         chunks("2b;a=b\r\n"), chunks('2b;a="b;c"\r\n'), chunks(trailers="X: y\r\n\r\n"),
         chunks(trailers="Content-Length: 5\r\nAuthorization: Bearer x\r\n\r\n")],
@@ -138,10 +140,9 @@ def answers(address: tuple[str, int], message: bytes) -> list[tuple[int, bytes]]
 
 
 def promised() -> dict[str, dict[str, str]]:
-    """What the document promises: by the first column, the cell of each server."""
-    text = (ROOT / "docs" / "running.md").read_text("utf-8")
-    chapter = text.partition("### A broken request")[2].partition("\n#")[0]
-    rows = re.findall(r"^\| (.+) \| ([\w ]+) \| ([\w ]+) \|$", chapter, re.M)
+    """Returns the answer of each server that the document promises, by the first column of its table."""
+    text = (ROOT / "docs/running/broken-requests.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+) \| ([\w ]+) \| ([\w ]+) \|$", text, re.M)
     return {name: {"waitress": first, "granian": second} for name, first, second in rows[1:]}
 
 
@@ -155,7 +156,7 @@ def test_a_broken_request_is_answered_as_the_document_says(address, server, kind
     for message in REQUESTS[kind]:
         found = answers(address, message.encode("latin-1") + BEHIND)
         statuses = [status for status, _ in found]
-        if expected == "taken":
+        if expected == "accepted":
             assert len(found) == 2 and statuses[0] in (200, 401, 404) and statuses[1] == 404, (message, found)
             continue
         assert len(found) == 1, (message, found)

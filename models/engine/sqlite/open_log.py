@@ -127,7 +127,7 @@ class OpenLog:
             outcome = f"All that it held is in {file}: start Gatepost again"
         else:
             outcome = (f"What it held is not in {file}, since another process has begun a new {name}: "
-                    "see docs/running.md, *The log was deleted*")
+                    "see docs/running/failures.md, *The log was deleted*")
         if kept is not None:
             outcome += f". {kept.name} is a copy of it"
             note = Path(f"{kept}.txt")

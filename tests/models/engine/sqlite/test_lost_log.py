@@ -200,7 +200,7 @@ def test_a_log_that_another_process_has_begun_is_left_and_so_is_the_file(running
     with running.connected():
         assert theirs in {tenant.name for tenant in Tenant.all()}
     running.close_all()
-    # As docs/running.md has it: the saved log in the place of the new one.
+    # As docs/running/failures.md has it: the saved log in the place of the new one.
     assert not side(running, "-wal").exists()
 
 
