@@ -18,13 +18,30 @@ from models.engine.connect import open_database
 from models.migrate import upgrade
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
+from tests.docs.documents import example
 
 SAMPLE = Path(__file__).parent / "sample_plugin" / "sample_notes"
+# The function that docs/plugins/rules.md adds to the sample plugin, and its test there.
+FUNCTION = example("begins = Function(")
+HALVES = """
+from sample_notes.notes import Note, begins
+from gatepost.testing import halves_agree
+
+test_begins = halves_agree(begins, Note, ("For all",), text=("For all: we meet at ten",))
+"""
+
+
+def copy_sample(folder: Path, package: str = "sample_notes") -> Path:
+    """Copies the package of the sample plugin into a folder and adds the function. Returns the package."""
+    copy = shutil.copytree(SAMPLE, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "notes.py").open("a", encoding="utf-8") as module:
+        module.write(FUNCTION)
+    return copy
 
 
 def write_sample(site: Path) -> Path:
-    """Write the sample plugin into a folder as pip would install it. Returns the folder of its package."""
-    made = shutil.copytree(SAMPLE, site / "sample_notes", ignore=shutil.ignore_patterns("__pycache__"))
+    """Writes the sample plugin into a folder as pip would install it. Returns the folder of its package."""
+    made = copy_sample(site)
     written = site / "sample_notes-1.0.dist-info"
     written.mkdir()
     (written / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-notes\nVersion: 1.0\n")

@@ -29,7 +29,7 @@ from policies.loading.loader import from_files
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
 from tests.apps import close, make_app, new_instance
 from tests.databases import new_database
-from tests.plugin_apps import SAMPLE, installed, write_sample
+from tests.plugin_apps import HALVES, SAMPLE, installed, write_sample
 from tests.policies.editing import add_line
 from tests.running import ROOT, Instance
 from tests.samples import sampled_rows
@@ -339,7 +339,8 @@ def test_without_the_plugin_the_matcher_is_refused_by_name(instance, monkeypatch
 def test_the_contract_serves_a_plugin_whose_own_rules_use_its_word(site, tmp_path):
     shutil.copytree(site, tmp_path / "site")
     add_line(tmp_path / "site" / "sample_notes" / "notes.csv", LINE)
-    shutil.copy(SAMPLE.parent / "tests" / "test_notes.py", tmp_path)
+    test = (SAMPLE.parent / "tests" / "test_notes.py").read_text(encoding="utf-8")
+    (tmp_path / "test_notes.py").write_text(test + HALVES, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "deleted or begins", tmp_path],
         env=Instance(tmp_path / "unused", {"PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"}).environ(), cwd=tmp_path,

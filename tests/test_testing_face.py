@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,18 +11,18 @@ import pytest
 from app import create_app
 from gatepost.testing import log_in, served
 from tests.http.resources.shelf.books import Books
+from tests.plugin_apps import HALVES, SAMPLE, copy_sample
 from tests.running import ROOT, Instance
 
-PLUGIN = ROOT / "tests" / "sample_plugin"
 app = served(create_app, Books)
 
 
 def said(tmp_path: Path, *edits: tuple[str, str]) -> str:
     """What the tests of the sample plugin print, its module edited."""
     site = tmp_path / "site"
-    shutil.copytree(PLUGIN / "sample_notes", site / "sample_notes", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(PLUGIN / "tests" / "test_notes.py", tmp_path)
-    module = site / "sample_notes" / "notes.py"
+    module = copy_sample(site) / "notes.py"
+    test = (SAMPLE.parent / "tests" / "test_notes.py").read_text(encoding="utf-8")
+    (tmp_path / "test_notes.py").write_text(test + HALVES, encoding="utf-8")
     text = module.read_text(encoding="utf-8")
     for old, new in edits:
         assert old in text

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.documents import blocks
+from tests.plugin_apps import HALVES, SAMPLE, copy_sample
 from tests.running import PASSWORD, ROOT
 
 pytestmark = pytest.mark.slow
@@ -87,10 +88,12 @@ def test_the_wheel_carries_every_file_of_the_packages_and_nothing_else(wheel):
 
 
 def test_the_sample_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_path):
+    copy_sample(tmp_path)
+    test = (SAMPLE.parent / "tests" / "test_notes.py").read_text(encoding="utf-8")
+    (tmp_path / "test_notes.py").write_text(test + HALVES, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.with_name("python"),
-               "--cache-dir", tmp_path / "cache", "sample_notes", "tests"]
-    done = subprocess.run(command, cwd=ROOT / "tests" / "sample_plugin", capture_output=True, text=True, check=False,
-                          timeout=300)
+               "--cache-dir", tmp_path / "cache", "sample_notes", "test_notes.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.stdout.splitlines()[-1].startswith("Success: no issues found in 4 source files"), done.stdout
 
 

@@ -38,27 +38,27 @@ class Collection(Writable):
     name          plural: the path, `/api/<name>`
     resource      singular: the permissions, `<resource>.view`
     model         the table
-    schema        the fields of its rows, in answers and in bodies
-    sort          sort orders that clients may ask for; each is served by an index
-    default_sort  the sort order of a list whose client asks for none
-    born          the column that says when a row came to be, for `snapshot=true`
-    until         the column that says until when a row counts: one that is over is as good as absent; None: for good
-    gone          the column that says since when a row does not count; None: no row has such a time
-    filters       field → the operators that it may be filtered by
-    search        columns whose words can be searched for (`q`): the table's `searched`, which are indexed
-    expand        references that may be answered as objects beside their ids, by the name that each is expanded as
+    schema        the fields of its rows, in answers and bodies
+    sort          sort orders that clients may use; each needs an index
+    default_sort  the sort order of a list, unless the client names one
+    born          the column with the time of creation, for `snapshot=true`
+    until         the expiry column: an expired row is treated as deleted; None: rows do not expire
+    gone          the column with the time of revocation: then the row is treated as deleted; None: no such column
+    filters       field → the operators of its filters
+    search        columns that `q` searches, the same as in `searched` of the table
+    expand        references that clients may expand to whole objects, by the name of the object
     guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
-    judged        columns that rules may read though no answer shows them
-    computed      names beside the schema's fields that are answered only when `fields` names them
-    managed       fields that only `<resource>.manage` may set
-    create_only   fields that are set when a row is made, and never again
-    null_at_create  columns that are filled after `<resource>.create` was judged: rules about it cannot read them
-    import_keys   unique fields by which an import may find the row that a line means
-    most_owned    rows that a user without `<resource>.manage` may own; None: as many as the setting `owner_rows` says
-    on_erase      what becomes of a person's rows once they are erased: `delete`, `anonymise` or `hand_over`
-    anonymised    column → the value that it gets where a row is anonymised
-    imports       whether rows can be imported
-    shares        whether a row can be shared, and its list asked for what is
+    judged        columns that rules may read although no answer shows them
+    computed      fields outside of the schema, answered only if `fields` names them
+    managed       fields that only callers with `<resource>.manage` may set
+    create_only   fields that are set at creation and never change
+    null_at_create  columns that are still empty when `<resource>.create` is evaluated; rules about it cannot read them
+    import_keys   unique fields by which an import finds an existing row
+    most_owned    most rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`
+    on_erase      what an erasure does with the rows of a user: `delete`, `anonymise` or `hand_over`
+    anonymised    column → its value in an anonymised row
+    imports       True if rows can be imported
+    shares        True if rows can be shared
     """
 
     imports: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class Collection(Writable):
         return tuple(self.endpoints())
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """Every route of the collection."""
+        """Yields the endpoints of the collection."""
         one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
         item, shown = self._item_query.schema, self.answer
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
@@ -128,7 +128,7 @@ class Collection(Writable):
     # Handlers
 
     def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
-        """The row, with the fields that were asked for, else with `names`, else with all."""
+        """Returns the row with the fields of the query, otherwise with `names`, otherwise with all."""
         asked, expand = self._item_query.read(call.query)
         names = asked if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]

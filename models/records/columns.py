@@ -64,7 +64,7 @@ class JsonField(pw.TextField):
 
 
 class EmailField(pw.TextField):
-    """An e-mail address, stored and compared as a `mailbox`: unique whatever its spelling.
+    """An e-mail address, stored and compared in one spelling of its mailbox.
 
     One that was stored otherwise is read as it is.
     """

@@ -63,11 +63,11 @@ class Rows(Generic[T]):
         return pw.Expression(pw.NodeList((pw.SQL("+"), self.model.tenant_id), glue=""), pw.OP.EQ, self.mine.rhs)
 
     def select(self, *columns: pw.Node) -> pw.ModelSelect[T]:
-        """A query over this tenant's rows; whole rows without `columns`."""
+        """Returns a query of the rows, with these columns or all."""
         return self.model.select(*columns).where(self.mine)
 
     def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
-        """The row, if it is this tenant's and satisfies `where`. `lock`: no other transaction changes it meanwhile."""
+        """Returns the row if it matches `where`. `lock` keeps other transactions from changing it."""
         def query(rows: Rows[T], id: Any) -> pw.ModelSelect[T]:
             found = rows.select().where(rows.model.id == id, *where)
             return locked(found) if lock else found
@@ -79,13 +79,13 @@ class Rows(Generic[T]):
         return _read(self.model, found[0]) if found else None
 
     def find_by(self, **values: Any) -> T | None:
-        """The row with these values, none of them None, in columns that no two rows have alike."""
+        """Returns the row with these values in unique columns, none of them None."""
         statement = self._kept(("find by", *values), lambda: self.model.select().where(*self._with(values)))
         found = statement.run(current, self._bound(values))
         return _read(self.model, found[0]) if found else None
 
     def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
-        """The rows whose `column` is one of `ids`, in the order of that column, in which `lock` locks them."""
+        """Returns the rows whose `column` is one of `ids`, in the order of that column. `lock` locks them."""
         values = placeholders(ids)
 
         def query() -> pw.ModelSelect[T]:
@@ -100,7 +100,7 @@ class Rows(Generic[T]):
         return [_read(self.model, row) for row in statement.run(current, {".tenant": self.tenant_id, **values})]
 
     def insert(self, row: T) -> T:
-        """Store a new row, stamped with id, tenant, version 1 and times.
+        """Stores a new row with id, tenant, version 1 and times.
 
         Raises `AlreadyExists`, `InvalidReference`.
         """
@@ -119,7 +119,7 @@ class Rows(Generic[T]):
         return row
 
     def save(self, row: T) -> T:
-        """Store the changed columns of a row that was read before; none changed: nothing happens.
+        """Stores the changed columns of a row, if any.
 
         Raises `Outdated` when another writer changed or deleted the row meanwhile, `AlreadyExists`,
         `InvalidReference`.
@@ -152,7 +152,7 @@ class Rows(Generic[T]):
         return row
 
     def change(self, changes: Mapping[pw.Field, Any], *where: pw.Expression) -> int:
-        """Change all rows that satisfy `where` (`{Product.stock: Product.stock - 1}`); their number."""
+        """Changes all rows that match `where` (`{Product.stock: Product.stock - 1}`). Returns their number."""
         stamped = {self.model.version: self.model.version + 1, self.model.updated_at: now(), **changes}
         query = self.model.update(stamped).where(self.mine, *where)
         names = {field.name for field in changes}
@@ -163,7 +163,7 @@ class Rows(Generic[T]):
         return len(ids)
 
     def add(self, column: pw.Field, amount: int, id: str) -> bool:
-        """Add `amount` to a number of one row, unless that would make it negative; whether it was done."""
+        """Adds `amount` to a number of one row, unless it would become negative. Returns True if it was added."""
         def query() -> pw.ModelUpdate:
             total, version = column + Bind(".amount"), self.model.version + 1
             changes = {column: total, self.model.version: version, self.model.updated_at: Bind(".at")}
@@ -173,14 +173,14 @@ class Rows(Generic[T]):
         return self._kept(("add", column.name), query).write(current, values) > 0
 
     def delete(self, row: T) -> None:
-        """Remove a row. Raises `StillReferenced`, and `Outdated` when it is gone or changed already."""
+        """Deletes a row. Raises `StillReferenced`, and `Outdated` if it was deleted or changed."""
         statement = self._kept("delete", lambda: self.model.delete().where(*self._as_read()))
         values = {".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
     def remove(self, *where: pw.Expression, **values: Any) -> int:
-        """Remove the rows that satisfy `where` and have these values, and their shares; their number.
+        """Deletes the rows that match `where` and have these values, and their shares. Returns their number.
 
         None of the values is None. Raises `StillReferenced`.
         """

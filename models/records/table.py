@@ -51,7 +51,7 @@ class Record(Table):
 
 
 class Owned(Record):
-    """A row that belongs to a user; `department` is the creator's at that time.
+    """A row with an owner and a department. By default they are those of its creator.
 
     owns_itself  whether `owner_id` is the row's own id
     """

@@ -14,6 +14,7 @@ from tests.running import PASSWORD, ROOT, Instance
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), ROOT / "policies" / "README.md", *(ROOT / "docs").rglob("*.md"),
      *(ROOT / "clients").glob("*/README.md")])
+EXTENDING = [ROOT / "docs" / "plugins.md", *sorted((ROOT / "docs" / "plugins").glob("*.md"))]
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _END = "--- end of block {} ---"
 
@@ -34,6 +35,13 @@ def blocks(text: str) -> list[tuple[str, str | None]]:
     following = [*found, ("", "")][1:]
     return [(commands, after if kind_after == "text" else None)
             for (kind, commands), (kind_after, after) in zip(found, following, strict=True) if kind == "sh"]
+
+
+def example(words: str) -> str:
+    """Returns the block of Python with these words in the pages about plugins, of which there is one."""
+    text, = (text for path in EXTENDING for kind, text in _FENCED.findall(path.read_text(encoding="utf-8"))
+             if kind == "python" and words in text)
+    return text
 
 
 def matches(said: str, printed: str) -> bool:

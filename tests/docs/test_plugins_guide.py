@@ -1,4 +1,4 @@
-"""The guide to plugins: its files are the sample plugin's, its commands are run, and print what it says."""
+"""The pages about plugins: their files are the sample plugin, their commands run, their tables name what is there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ from gatepost.collections.collection import Collection
 from gatepost.collections.plugins.discovery import discover
 from gatepost.http.reading.readable import Readable
 from gatepost.http.writing.writable import Writable
+from tests.docs.documents import EXTENDING, example, links
+from tests.plugin_apps import HALVES
 from tests.running import PASSWORD, ROOT, Instance
 
-GUIDE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGES = {str(path.relative_to(ROOT / "docs")): path.read_text(encoding="utf-8") for path in EXTENDING}
+GUIDE = PAGES["plugins.md"]
 PLUGIN = ROOT / "tests" / "sample_plugin"
 FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$\n\n^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +35,8 @@ FILES = dict(FILE.findall(GUIDE))
 TYPED = COMMANDS.findall(GUIDE)
 BEGUN = "gatepost plugin new"  # the block that is typed in an empty folder
 SERVING = "URL="  # the block with which a second terminal begins, beside the service
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", FILE.sub("", GUIDE), re.MULTILINE | re.DOTALL)
+EXAMPLES = [(page, code) for page, text in PAGES.items()
+            for code in re.findall(r"^```python\n(.*?)^```$", FILE.sub("", text), re.MULTILINE | re.DOTALL)]
 
 
 def test_its_files_are_those_of_the_sample_plugin():
@@ -86,18 +90,26 @@ def test_every_command_prints_what_the_guide_says(printed):
 
 
 def test_every_block_of_commands_is_run():
-    assert len(TYPED) == GUIDE.count("```sh\n") == 5
+    assert len(TYPED) == sum(text.count("```sh\n") for text in PAGES.values()) == 5
     assert [text.startswith(SERVING) for text, _ in TYPED] == [False, False, False, False, True]
 
 
 def test_every_example_is_python_that_gatepost_understands():
     assert EXAMPLES
-    for text in EXAMPLES:
+    for page, code in EXAMPLES:
         try:
-            exec(compile(text, "plugins.md", "exec"), {"__name__": "example"})
+            exec(compile(code, page, "exec"), {"__name__": "example"})
         except Exception as error:
-            error.add_note(text)
+            error.add_note(code)
             raise
+
+
+def test_every_page_is_in_the_index():
+    assert PAGES.keys() - {"plugins.md"} <= set(links(GUIDE))
+
+
+def test_the_test_of_the_function_is_the_one_in_the_guide():
+    assert f"`{HALVES.rpartition(' = ')[2].strip()}`" in PAGES["plugins/rules.md"]
 
 
 def test_the_face_holds_what_it_promises_and_says_where_each_name_belongs():
@@ -107,11 +119,11 @@ def test_the_face_holds_what_it_promises_and_says_where_each_name_belongs():
         assert all(hasattr(face, name) for name in face.__all__)
 
 
-def rows(heading: str) -> dict[str, list[str]]:
-    """The rows of every table under a heading: the first cell without its marks → the other cells."""
-    part = re.split(r"^## ", GUIDE.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    found = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in part.splitlines() if line.startswith("| `")]
-    return {first.strip("`"): others for first, *others in found}
+def rows(page: str, heading: str) -> dict[str, list[str]]:
+    """Returns the rows of every table under a heading: the first cell without its marks → the other cells."""
+    part = re.split(r"^## ", PAGES[page].partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    cells = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in part.splitlines() if line.startswith("| `")]
+    return {first.strip("`"): others for first, *others in cells}
 
 
 def first_line(thing: object) -> str:
@@ -120,7 +132,7 @@ def first_line(thing: object) -> str:
 
 def test_every_attribute_of_a_collection_is_in_the_guide_and_in_its_docstring():
     declared = {name for part in (Readable, Writable, Collection) for name in part.__annotations__}
-    table = rows("What a collection declares")
+    table = rows("plugins/collections.md", "What a collection declares")
     assert table.keys() == declared
     docstring = inspect.getdoc(Collection) or ""
     assert dict(re.findall(r"^(\w+) {2,}(.+)$", docstring, re.MULTILINE)) == {
@@ -130,11 +142,11 @@ def test_every_attribute_of_a_collection_is_in_the_guide_and_in_its_docstring():
 
 
 def test_every_argument_of_a_function_is_in_the_guide():
-    assert list(rows("A condition of its own")) == [field.name for field in dataclasses.fields(gatepost.Function)]
+    assert list(rows("plugins/rules.md", "Functions")) == [field.name for field in dataclasses.fields(gatepost.Function)]
 
 
 def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_its_purpose():
-    table = rows("What a collection may override")
+    table = rows("plugins/collections.md", "What a collection may override")
     methods = {call.partition("(")[0]: call for call in table}
     overridden = {name for found in discover().collections.values() for part in type(found).__mro__
                   if part not in Collection.__mro__ for name, one in vars(part).items()
@@ -150,20 +162,20 @@ def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_i
 
 
 def test_what_is_promised_of_a_call_is_what_its_docstring_says_first():
+    table = rows("plugins/call.md", "Attributes of a call")
     promised, _, own = (inspect.getdoc(gatepost.Call) or "").partition("For Gatepost alone:")
     assert dict(re.findall(r"^(\w+) {2,}(.+)$", promised, re.MULTILINE)) == {
-        name: said for name, (said,) in rows("The call").items()}
+        name: said for name, (said,) in table.items()}
     kept = {field.name for field in dataclasses.fields(gatepost.Call)}
     properties = {name for name, one in vars(gatepost.Call).items() if isinstance(one, property)}
-    told = {*rows("The call"), *re.findall(r"^(\w+) {2,}|`(\w+)`:", own, re.MULTILINE)}
-    assert rows("The call").keys() <= kept | properties
+    told = {*table, *re.findall(r"^(\w+) {2,}|`(\w+)`:", own, re.MULTILINE)}
+    assert table.keys() <= kept | properties
     assert kept <= told | {name for pair in told for name in pair}
 
 
 def test_the_example_of_prepare_prepares_every_write_that_there_is():
-    example, = (text for text in EXAMPLES if "def title_of" in text)
     found: dict[str, object] = {"__name__": "example"}
-    exec(compile(example, "plugins.md", "exec"), found)
+    exec(compile(example("def title_of"), "plugins/collections.md", "exec"), found)
     found["title_of"] = "The page at {}".format
     for sent, prepared in ({"url": "x"}, "The page at x"), ({"note": "y"}, None), ({}, None):
         call = SimpleNamespace(body=sent, prepared=None)
@@ -172,7 +184,7 @@ def test_the_example_of_prepare_prepares_every_write_that_there_is():
 
 
 def test_every_method_of_rows_is_in_the_guide_with_its_purpose():
-    table = {call.partition("(")[0]: (call, said) for call, said in rows("Rows").items()}
+    table = {call.partition("(")[0]: (call, said) for call, said in rows("plugins/rows.md", "Methods of `Rows`").items()}
     methods = {name: one for name, one in vars(gatepost.Rows).items()
                if inspect.isfunction(one) and not name.startswith("_")}
     assert table.keys() == methods.keys() - {"sought", "discard"}  # what lists and tables of Gatepost are made of
@@ -185,8 +197,10 @@ def test_every_method_of_rows_is_in_the_guide_with_its_purpose():
 def test_every_field_column_and_base_class_is_in_the_guide_with_its_purpose():
     kinds = (fields.Field, Schema, pw.Field, pw.Model)
     promised = {name: getattr(gatepost, name) for name in gatepost.__all__}
-    assert rows("Fields and columns") == {name: [first_line(found)] for name, found in promised.items()
-                                          if isinstance(found, type) and issubclass(found, kinds)}
+    tables = [rows("plugins/fields.md", heading) for heading in ("Fields", "Columns", "Base classes")]
+    assert tables[0] | tables[1] | tables[2] == {
+        name: [first_line(found)] for name, found in promised.items()
+        if isinstance(found, type) and issubclass(found, kinds)}
 
 
 def test_the_sample_plugin_imports_nothing_of_gatepost_but_its_face():

@@ -63,7 +63,7 @@ class Readable:
         self._statements: BoundedCache[Prepared] = BoundedCache()
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
-        """Add to each row the fields that are answered with it and live in another table."""
+        """Adds fields from other tables to the rows. Adds none by default."""
 
     @property
     def columns(self) -> tuple[pw.Field, ...]:
@@ -117,7 +117,7 @@ class Readable:
         return {} if self.until is None else {"now": now()}
 
     def values_of(self, name: str) -> tuple[str, ...]:
-        """All the values that a field of text can have, where they are few and declared."""
+        """Returns all values of a text field, if they are declared."""
         return values_of(self.body_schema.fields.get(name))
 
     @cached_property
@@ -154,7 +154,7 @@ class Readable:
         return False
 
     def load_values(self, call: Call) -> dict[str, Any] | None:
-        """The columns of the row that the path names, or None when the caller may not view it."""
+        """Returns the columns of the row that the path names; None if the caller may not view it."""
         return self.visible(call, call.path["id"])
 
     def rows(self, call: Call) -> Rows[Any]:
@@ -230,7 +230,7 @@ class Readable:
 
     def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str],
                   expand: Iterable[str] = ()) -> list[dict[str, Any]]:
-        """Rows as the caller may see them: guarded fields only where permitted, references expanded if asked."""
+        """Returns rows as the caller may see them: without hidden fields, with the references in `expand`."""
         if not self._attached.isdisjoint(names):
             self.attach(call.tenant_id, rows)
         answers = [self._shown(call, row, names) for row in rows]

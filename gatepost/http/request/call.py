@@ -131,18 +131,18 @@ class Call:
 
     Each stage fills what it knows; a handler finds everything here and touches no global.
 
-    body       the loaded body by field: of a PATCH, what it names; `{}` where nothing was sent or may be
-    query      the loaded query string by parameter, where the endpoint has a `query`
+    body       the validated body by field: of a PATCH, the fields that it names; `{}` without a body
+    query      the validated query string by parameter, if the endpoint has a `query`
     path       the variables of the path, such as `id`
-    row        the row that the path names: in a write an object, while it is read a dict; None where there is none yet
-    principal  who asks: `id` (None: a guest), `role`, `department`, `groups`, `kind` (`user`, `service` or `guest`)
-    tenant_id  the tenant in which the call acts: what `Rows` takes
-    prepared   what `prepare` made ready for the write
-    endpoint   what is called: its `name` (`create`, `update`, `finish`, …) and its `permission`
-    request    Flask's own
-    address    the client's network address; `-` where it is not known
-    headers    what the answer carries besides, to be added to
-    status     of the answer, when it is not an error
+    row        the row that the path names: an object in a write, a dict in a read; None for a new row
+    principal  the caller: `id` (None: a guest), `role`, `department`, `groups`, `kind` (`user`, `service` or `guest`)
+    tenant_id  the tenant, for `Rows`
+    prepared   the value that `prepare` has set
+    endpoint   the endpoint: its `name` (`create`, `update`, `finish`, …) and its `permission`
+    request    the request of Flask
+    address    the client's network address; `-` if it is unknown
+    headers    further headers of the answer; add yours here
+    status     the status of the answer, unless it is an error
 
     For Gatepost alone:
 

@@ -77,7 +77,7 @@ def _one_blank(several: re.Match[str]) -> str:
 
 
 class StrictSchema(Schema):
-    """A schema that refuses what it does not know and keeps its fields in the order they are written."""
+    """A schema that refuses unknown fields and keeps its fields in their order."""
 
     class Meta:
         unknown = RAISE
@@ -112,7 +112,7 @@ class Line(Text):
 
 
 class Title(Line):
-    """A line that is loaded without blanks at its ends, and with one blank for several inside it."""
+    """A `Line` without blanks at its ends, and with single blanks inside."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs).strip()
@@ -120,7 +120,7 @@ class Title(Line):
 
 
 class Name(Title):
-    """A name of a person or a thing: a `Title` without characters that a reader does not see."""
+    """The name of a person or an object: a `Title` without invisible characters."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -141,7 +141,7 @@ class Slug(Line):
 
 
 class Email(Line):
-    """An e-mail address, loaded in the one spelling of its mailbox (RFC 5321, RFC 6531, UTS 46)."""
+    """An e-mail address, in the one spelling of its mailbox (RFC 5321, RFC 6531, UTS 46)."""
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(_EMAIL, error=Message("This is not an e-mail address."))
@@ -159,7 +159,7 @@ class Email(Line):
 
 
 class Language(Line):
-    """A language tag such as `en`, `es-419` or `zh-Hant-TW` (RFC 5646), kept in the case that is usual."""
+    """A language tag such as `en`, `es-419` or `zh-Hant-TW` (RFC 5646), in its usual case."""
 
     def __init__(self, **kwargs: Any) -> None:
         check = validate.Regexp(rf"\A(?:{language.TAG})\Z", error=Message("Use a tag such as en or zh-Hant-TW."))
@@ -179,7 +179,7 @@ class Currency(Line):
 
 
 class Many(fields.List[Any]):
-    """A list of `minimum` to `maximum` entries; a longer one is refused before any entry is looked at."""
+    """A list of `minimum` to `maximum` entries. A longer one is refused before its entries are validated."""
 
     def __init__(self, inner: fields.Field[Any], *, maximum: int, minimum: int = 0, **kwargs: Any) -> None:
         self._length = length(minimum, maximum)
@@ -238,7 +238,7 @@ class IdText(Text):
 
 
 class Time(fields.String):
-    """An instant: RFC 3339 with an offset; kept and answered in UTC with microseconds."""
+    """A time in RFC 3339 with an offset; stored and answered in UTC with microseconds."""
 
     _up: ClassVar[bool] = False  # where the rest of a microsecond goes
 
@@ -260,7 +260,7 @@ class NextTime(Time):
 
 
 class Reference(Id):
-    """The id of a row in another collection; it must exist and be visible to the caller.
+    """The id of a row in another collection. The row must exist, and the caller must be able to view it.
 
     `collection` is the plural name, such as `categories`; a row that fails is an `invalid_reference`.
     `expand` is the name under which the row itself may be asked for, such as `category`. Raises TypeError for names of

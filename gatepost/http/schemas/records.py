@@ -7,7 +7,7 @@ _LAST_VERSION = 2**53
 
 
 class RecordSchema(StrictSchema):
-    """What every row answers about itself; the service sets all of it."""
+    """The read-only fields that every row has."""
 
     id = Id(dump_only=True)
     tenant_id = Id(dump_only=True)
@@ -17,7 +17,7 @@ class RecordSchema(StrictSchema):
 
 
 class OwnedSchema(RecordSchema):
-    """A row with an owner: by default who made it. `department` is the creator's at that time."""
+    """The fields of a row with an owner."""
 
     owner_id = Reference("users", expand="owner", allow_none=True)
     department = Line(dump_only=True, allow_none=True)

@@ -167,7 +167,7 @@ def _slot() -> Iterator[None]:
 
 
 class NewPassword(Text):
-    """A password to be set; it loads as its Argon2id hash, so that no plain one goes beyond the schema.
+    """A new password. It is loaded as its Argon2id hash, so no plain password leaves the schema.
 
     The fields `name` and `email` beside it are its context.
     """

@@ -55,27 +55,27 @@ class Writable(Readable):
     # What a collection may override
 
     def create(self, call: Call, row: Any) -> None:
-        """Store a new row, stamped and judged."""
+        """Stores a new row that the policy allows."""
         self.rows(call).insert(row)
 
     def confirm(self, call: Call, id: str, body: Values) -> None:
-        """Ask for what a sensitive change of the row `id` needs, before its transaction; nothing by default."""
+        """Checks what a sensitive change of the row `id` needs, before its transaction. Checks nothing by default."""
 
     def prepare(self, call: Call) -> None:
-        """Fetch or compute what a write needs, and put it into `call.prepared`; nothing by default.
+        """Fetches or computes what a write needs, and sets `call.prepared`. Does nothing by default.
 
         No transaction, connection or lock is held meanwhile. `call.row` is the row that is to be changed, as it is now;
         None for a new one. It may be another one when the transaction begins.
         """
 
     def update(self, call: Call, row: Any, changes: Values) -> None:
-        """Store the changed columns of a row; references are checked already."""
+        """Stores the changed columns of a row. References are already checked."""
         for name, value in changes.items():
             setattr(row, name, value)
         self.rows(call).save(row)
 
     def delete(self, call: Call, row: Any) -> None:
-        """Remove a row, and who it was shared with."""
+        """Deletes a row and its shares."""
         withdraw(row.tenant_id, self.resource, row.id)
         self.rows(call).delete(row)
 
@@ -95,10 +95,10 @@ class Writable(Readable):
         return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
-        """Refuse what no policy line can allow to be done to `call.row`; nothing by default."""
+        """Refuses what no rule may allow for `call.row`. Refuses nothing by default."""
 
     def rules_in_code(self, call: Call, verb: str, row: Any | None) -> Iterator[RuleInCode]:
-        """The rules in code about doing `verb` to `row`, in the order in which the service asks them; None: to any row.
+        """Yields the rules in code for `verb` on `row`, in the order of their evaluation. `row` None: for any row.
 
         `explain` tells them beside the policy's lines; `call` has the caller and their access alone.
         """
@@ -138,7 +138,7 @@ class Writable(Readable):
         return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
-        """What this caller may do to this row now: verbs whose permission holds and whose state fits."""
+        """Returns the verbs that the caller may use on this row in its state."""
         # A state that the caller may not see is not told by the verbs that are left out.
         verbs = [verb for verb in _ALWAYS if self._permits(call, verb, row)]
         return verbs + [found.name for found in self.actions
@@ -162,7 +162,7 @@ class Writable(Readable):
     # The rows of a person
 
     def of_person(self, person: User) -> pw.Expression | None:
-        """The condition that a row is a person's: for an export and an erasure; None: no row here is.
+        """Returns the condition for the rows of a user, for export and erasure. None: the table has none.
 
         By default a person's are the rows that they own.
         """
@@ -175,12 +175,12 @@ class Writable(Readable):
     # The row of a request
 
     def load_record(self, call: Call) -> Any:
-        """The row that the path names, locked for the change, or None when the caller may not view it."""
+        """Returns the row that the path names, locked for the change; None if the caller may not view it."""
         row = self.rows(call).find(call.path["id"], lock=True)
         return row if row is not None and self.shows(call, row.__data__) else None
 
     def draft(self, call: Call) -> Any:
-        """A new row from the body, stamped and not yet stored: what `<resource>.create` is judged on."""
+        """Returns a new row from the body, not yet stored. The policy evaluates `<resource>.create` on it."""
         return self.drafted(call, self.derive)
 
     def drafted(self, call: Call, derive: Callable[[Call, Any], Iterable[str] | None]) -> Any:
@@ -207,11 +207,11 @@ class Writable(Readable):
         return row
 
     def stamp(self, call: Call, row: Any) -> None:
-        """Give a new row its owner and department: the caller's id and department."""
+        """Sets the owner and department of a new row to those of the caller."""
         row.owner_id, row.department = call.principal.id, call.principal.department
 
     def derive(self, call: Call, row: Any) -> Iterable[str] | None:
-        """Give a new row what follows from its body, for rules about `create`. Returns the columns that are unknown.
+        """Sets columns that follow from the body, for rules about `create`. Returns the columns that it cannot compute.
 
         The references in the body are not checked yet. What makes a column unknown is refused in `create`, after the
         decision: the row is allowed only if it is so whatever the column holds. It changes nothing but the row, because
@@ -244,7 +244,7 @@ class Writable(Readable):
         return changes
 
     def faulty(self, call: Call, values: Values) -> list[Fault]:
-        """What is wrong with values that the row is to get, beside their form.
+        """Returns what is wrong with new values, besides their form.
 
         By default that are references to rows that are absent or that the caller may not view: one answer for both.
         """

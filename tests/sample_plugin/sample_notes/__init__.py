@@ -1,1 +1,1 @@
-"""A plugin for Gatepost: one table, one collection, its rules and its migrations."""
+"""A plugin for Gatepost: notes."""

@@ -1,13 +1,13 @@
-"""Notes that people keep for themselves, from open to done."""
+"""Notes, from open to done."""
 
 import peewee as pw
 from marshmallow import fields
 
-from gatepost import Bool, Collection, Conflict, Function, Line, Owned, OwnedSchema, action
+from gatepost import Bool, Collection, Conflict, Line, Owned, OwnedSchema, action
 
 
 class Note(Owned):
-    """One note."""
+    """The table of notes."""
 
     text = pw.TextField()
     pinned = pw.BooleanField(default=False)
@@ -18,7 +18,7 @@ class Note(Owned):
 
 
 class NoteSchema(OwnedSchema):
-    """One note."""
+    """The fields of a note, in bodies and answers."""
 
     text = Line(required=True)
     pinned = Bool()
@@ -26,7 +26,7 @@ class NoteSchema(OwnedSchema):
 
 
 class Notes(Collection):
-    """Notes that people keep for themselves."""
+    """Notes of users."""
 
     name, resource = "notes", "note"
     model, schema = Note, NoteSchema
@@ -36,14 +36,6 @@ class Notes(Collection):
 
     @action("finish", transitions={"open": "done"})
     def finish(self, note: Note) -> None:
-        """Tick it off."""
+        """Finish the note."""
         if note.pinned:
             raise Conflict("A pinned note stays open.")
-
-
-begins = Function(
-    "begins", reads=(("obj", "text"),), literals=(str,),
-    holds=lambda text, start: text is not None and text.startswith(start),
-    where=lambda text, start: pw.fn.SUBSTR(text, 1, len(start)) == start,
-    words={"for_all": ("For all",)},
-)
