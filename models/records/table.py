@@ -51,7 +51,7 @@ class Record(Table):
 
 
 class Owned(Record):
-    """A row with an owner and a department. By default they are those of its creator.
+    """A row with an owner and a department: by default its creator, and the creator's department.
 
     owns_itself  whether `owner_id` is the row's own id
     """

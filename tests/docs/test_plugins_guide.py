@@ -142,7 +142,8 @@ def test_every_attribute_of_a_collection_is_in_the_guide_and_in_its_docstring():
 
 
 def test_every_argument_of_a_function_is_in_the_guide():
-    assert list(rows("plugins/rules.md", "Functions")) == [field.name for field in dataclasses.fields(gatepost.Function)]
+    arguments = [field.name for field in dataclasses.fields(gatepost.Function)]
+    assert list(rows("plugins/rules.md", "Functions")) == arguments
 
 
 def test_every_method_that_a_shipped_collection_overrides_is_in_the_guide_with_its_purpose():
@@ -184,7 +185,8 @@ def test_the_example_of_prepare_prepares_every_write_that_there_is():
 
 
 def test_every_method_of_rows_is_in_the_guide_with_its_purpose():
-    table = {call.partition("(")[0]: (call, said) for call, said in rows("plugins/rows.md", "Methods of `Rows`").items()}
+    promised = rows("plugins/rows.md", "Methods of `Rows`")
+    table = {call.partition("(")[0]: (call, said) for call, said in promised.items()}
     methods = {name: one for name, one in vars(gatepost.Rows).items()
                if inspect.isfunction(one) and not name.startswith("_")}
     assert table.keys() == methods.keys() - {"sought", "discard"}  # what lists and tables of Gatepost are made of
