@@ -35,8 +35,8 @@ from ..jobs import exports, imports
 class Collection(Writable):
     """One REST resource. These class attributes are the whole declaration.
 
-    name          plural: the path, `/api/<name>`
-    resource      singular: the permissions, `<resource>.view`
+    name          plural, in the path: `/api/<name>`
+    resource      singular, in permissions: `<resource>.view`
     model         the table
     schema        the fields of its rows, in answers and bodies
     sort          sort orders that clients may use; each needs an index
@@ -46,8 +46,8 @@ class Collection(Writable):
     gone          the column with the time of revocation: then the row is treated as deleted; None: no such column
     filters       field → the operators of its filters
     search        columns that `q` searches, the same as in `searched` of the table
-    expand        references that clients may expand to whole objects, by the name of the object
-    guarded       field → the permission that shows it; `department` of an owned row has `<resource>.view_private`
+    expand        names of references that clients may expand to whole objects
+    guarded       field → the permission that shows it; `department` of an owned row needs `<resource>.view_private`
     judged        columns that rules may read although no answer shows them
     computed      fields outside of the schema, answered only if `fields` names them
     managed       fields that only callers with `<resource>.manage` may set
