@@ -149,7 +149,10 @@ def _compare(run: list[tuple[int, Key]], backward: bool) -> pw.Expression:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One list, but for its values. Hashed by identity: keep it, and its texts are kept with it.
+    """One list, but for its values.
+
+    `cache_sql` keeps the shapes that requests repeat, and a shape keeps its statements: a handful, which need no bound.
+    The statements of a shape that is used once go with it.
 
     `filters` are ANDed and hold the tenant; `branches` are the reasons to see a row, any of which suffices
     (None: every row may be seen; empty: none may); `denies` are ANDed conditions that must hold as well.
@@ -162,7 +165,7 @@ class Shape:
     order: SortOrder
     filters: Conditions
     branches: Conditions | None = None
-    denies: Conditions = ()
+    denies: tuple[pw.Node, ...] = ()
     _texts: dict[Hashable, tuple[Prepared, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -206,11 +209,11 @@ class Shape:
         return query.where(*every) if every else query
 
     def texts(self, key: Hashable, build: Callable[[], Iterable[Prepared]]) -> tuple[Prepared, ...]:
-        """The statements kept under `key`, built on first use."""
-        found = self._texts.get(key)
-        if found is None:
-            found = self._texts[key] = tuple(build())
-        return found
+        """The statements of this list under `key`, built on first use."""
+        statements = self._texts.get(key)
+        if statements is None:
+            statements = self._texts[key] = tuple(build())
+        return statements
 
 
 SAMPLE = 1_000  # rows looked at for an estimate on SQLite: about a millisecond
@@ -267,8 +270,7 @@ def _counting(database: Database, shape: Shape, bounded: bool) -> Iterator[Prepa
 def _estimating(database: Database, shape: Shape) -> Prepared:
     anyhow = [reduce(or_, shape.branches)] if shape.branches else []
     if database.dialect == "postgres":
-        planned = prepare(database, shape.rows([shape.order.columns[-1]], *anyhow))
-        return planned.prefixed("EXPLAIN (FORMAT JSON) ")
+        return prepare(database, shape.rows([shape.order.columns[-1]], *anyhow), "EXPLAIN (FORMAT JSON) ")
     chosen = pw.NodeList([pw.SQL("(SELECT value FROM"), pw.fn.json_each(Bind("page.sample")), pw.SQL(")")])
     sampled = pw.Column(shape.model._meta.table, "rowid").in_(chosen)
     return prepare(database, shape.rows([pw.fn.COUNT(pw.SQL("*"))], sampled, *anyhow))

@@ -29,7 +29,7 @@ from policies.comparison.subjects import Subject
 from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import disjuncts
-from policies.evaluation.sql import not_true
+from policies.evaluation.sql import Where, not_true
 from policies.holders.conditions import DEPARTMENT, KIND, Asked, line_holds, of_guest, of_user, somewhen, whenever
 from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import (
@@ -106,12 +106,12 @@ class Holders:
             return None
         denies, values = active(User, self._viewer, self._guards, certain=self._certain)
         if view is not None:
-            denies.append(view.expression())
+            denies.append(view.where.expression())
             values |= view.values
         if self._seen is not None:
             values |= self._seen.values
-        return Narrowing((object(),), tuple(branch for branch, _ in branches), tuple(sought for _, sought in branches),
-                         cast("tuple[pw.Expression, ...]", tuple(denies)), values)
+        return Narrowing(Where(tuple(allow for allow, _ in branches), tuple(denies),
+                               tuple(by_id for _, by_id in branches)), values)
 
     def permits(self, user: User) -> bool:
         """Whether a user of the tenant, whom the viewer may view, is one of them."""
@@ -178,7 +178,7 @@ class Holders:
         found = self._writer.expression(condition)
         if self._viewer is None or not _looks_at_guarded(condition):
             return found
-        return None if self._seen is None else found & self._seen.expression()
+        return None if self._seen is None else found & self._seen.where.expression()
 
     @cached_property
     def _seen(self) -> Narrowing | None:

@@ -84,7 +84,7 @@ def review(call: Call) -> dict[str, Any]:
     """List the users with the roles that they hold, how they got each, and when they were last here."""
     for permission, model in _MADE_OF.items():
         seen = call.access.narrow(permission, model)
-        if seen is None or not seen.everything:
+        if seen is None or not seen.where.is_everything:
             raise call.access.refusal(permission)
     page, held = _LISTING.answer(call), Holdings(call.access.policy)
     used = accounts_of(call.tenant_id, [user["id"] for user in page["items"]])

@@ -109,7 +109,7 @@ def _one_by_one(question: Question, resource: Asked, pages: Pages, start: Any, f
 
 def _of_users(call: Call, narrowing: Narrowing) -> paging.Shape:
     return paging.Shape(User, (User.id, User.created_at), sort_order(Key(User.created_at)),
-                        (User.tenant_id == call.tenant_id,), narrowing.branches, narrowing.denies)
+                        (User.tenant_id == call.tenant_id,), narrowing.where.allows, narrowing.where.denies)
 
 
 def _read_id(row: tuple[Any, ...]) -> dict[str, Any]:
@@ -160,8 +160,8 @@ def _rows(question: Question, collection: Collection, subject: Subject, pages: P
     seen, viewed, given = narrowings
     order = collection.listing.query.orders[collection.default_sort]
     conditions = [model.tenant_id == call.tenant_id, *collection.lasting,
-                  *(one.expression() for one in (seen, viewed) if not one.everything)]
-    shape = paging.Shape(model, columns, order, tuple(conditions), given.branches, given.denies)
+                  *(one.where.expression() for one in (seen, viewed) if not one.where.is_everything)]
+    shape = paging.Shape(model, columns, order, tuple(conditions), given.where.allows, given.where.denies)
     values = {_TENANT: call.tenant_id, "now": now(), **seen.values, **viewed.values, **given.values}
     found: list[Asked] = []
     position, has_next = start, True

@@ -93,7 +93,7 @@ class Scope:
             return []
         narrowings = [self.viewer.narrow(permission, model) for permission in permissions]
         return None if None in narrowings else [
-            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(one.expression()))
+            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(one.where.expression()))
             for one in narrowings if one is not None]
 
 

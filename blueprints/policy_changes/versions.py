@@ -18,9 +18,10 @@ from gatepost.http.request.access import Narrowing
 from gatepost.rules.redaction import mentions, untold_ids, withheld
 from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
+from policies.evaluation.sql import Where
 
 LEFT_OUT = "# a line about a person of another tenant is left out"
-_EVERYTHING = Narrowing(("everything",), None, (), (), {})
+_EVERYTHING = Narrowing(Where(None), {})
 
 routes = Routes("policy_history", "The access rules that were in force, and what each change of them allowed.")
 

@@ -1,18 +1,24 @@
-"""Statements whose SQL text is built once and whose values are bound on every run.
+"""SQL text that is built once, with values that are bound on every run.
 
-Building a query costs peewee several times what the database needs to run it, so the text of a page is made
-once per shape, with a `Bind` wherever a value of the request belongs.
+peewee takes several times as long to build a query as the database takes to run it. So a function that builds one
+writes a `Bind` wherever a value of the request belongs, and `cache_sql` keeps its result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from operator import itemgetter
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import peewee as pw
 
 from models.engine.database import Database
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MOST_CACHED = 4096  # results of all functions together
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +40,39 @@ class Bind(pw.Value):
 
 
 def placeholders(values: Collection[str]) -> dict[str, str]:
-    """A name for a Bind → its value: each of `values` in order, the last repeated up to a power of two.
+    """Name of a Bind → value: `values` in order, the last one repeated up to a power of two.
 
     So few statements serve any number of values.
     """
-    wanted = sorted(set(values))
-    wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    return {f"value {number}": value for number, value in enumerate(wanted)}
+    ordered = sorted(set(values))
+    ordered += ordered[-1:] * ((1 << (len(ordered) - 1).bit_length()) - len(ordered))
+    return {f"value {number}": value for number, value in enumerate(ordered)}
+
+
+def binds(count: int) -> list[Bind]:
+    """A Bind for each value that `placeholders` names."""
+    return [Bind(f"value {number}") for number in range(count)]
 
 
 class Prepared:
-    """One statement: its text in a database's dialect, and where each value goes."""
+    """One statement: its text in a database's dialect, and where each value goes.
 
-    __slots__ = ("_parameters", "text")
+    names  of the Binds
+    """
+
+    __slots__ = ("_constants", "_pick", "names", "text")
 
     def __init__(self, text: str, parameters: list[Any]) -> None:
         self.text = text
-        self._parameters = parameters
+        # By name, or by place where peewee bound the value itself.
+        keys = [one.name if isinstance(one, _Placeholder) else place for place, one in enumerate(parameters)]
+        self._constants = {place: parameters[place] for place in keys if isinstance(place, int)}
+        self._pick = _picking(keys)
+        self.names = frozenset(key for key in keys if isinstance(key, str))
 
-    def bound(self, values: Mapping[str, object]) -> list[object]:
+    def bound(self, values: Mapping[str, object]) -> tuple[object, ...]:
         """The parameters in the order of the text. Raises KeyError for a Bind without a value."""
-        return [values[one.name] if one.__class__ is _Placeholder else one for one in self._parameters]
-
-    def prefixed(self, words: str) -> Prepared:
-        """The same statement behind `words`, such as EXPLAIN."""
-        return Prepared(words + self.text, self._parameters)
+        return self._pick({**self._constants, **values} if self._constants else values)
 
     def run(self, database: Database, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """All rows as plain tuples. Raises what `bound` and `Database.query` raise.
@@ -76,23 +90,43 @@ class Prepared:
         return database.write(self.text, self.bound(values))
 
 
-def prepare(database: Database, query: pw.Query) -> Prepared:
-    """Build the text of `query` once, in the dialect of `database`; no connection is needed."""
+def _picking(keys: list[Any]) -> Callable[[Any], tuple[object, ...]]:
+    """A function that takes these values out of a mapping."""
+    match keys:
+        case []:
+            return lambda values: ()
+        case [key]:  # `itemgetter` of one key returns the value itself
+            return lambda values: (values[key],)
+    return itemgetter(*keys)
+
+
+def prepare(database: Database, query: pw.Query, prefix: str = "") -> Prepared:
+    """Build the text of `query` in the dialect of `database`; no connection is needed. `prefix`: such as EXPLAIN."""
     text, parameters = database.get_sql_context().sql(query).query()  # type: ignore[no-untyped-call]
-    return Prepared(text, parameters)
+    return Prepared(prefix + text, parameters)
 
 
-class Statement:
-    """The one query of a function, with a `Bind` for each of its values: built when a dialect first runs it."""
+def cache_sql(build: Callable[Concatenate[Database, P], T]) -> Callable[Concatenate[Database, P], T]:
+    """Keep what `build` returns for each dialect and each combination of its other arguments.
 
-    __slots__ = ("_prepared",)
+    `build` reads nothing but these, so the key holds all that its SQL depends on. The arguments are positional and
+    hashable. They hold no value of a request, for which there is `Bind`. An exception is not kept.
 
-    def __init__(self) -> None:
-        self._prepared: dict[str, Prepared] = {}
+    All functions share one cache. Threads may fill it at once: two may build the same SQL, and one result stays. A
+    full cache is emptied, so that a client who varies requests without end costs time, and never memory.
+    """
+    @wraps(build)
+    def cached(database: Database, *arguments: Any) -> T:
+        key = build, database.dialect, arguments
+        result = _cached.get(key)
+        if result is None:
+            result = build(database, *arguments)  # type: ignore[call-arg]
+            if len(_cached) >= MOST_CACHED:
+                _cached.clear()
+            _cached[key] = result
+        return cast("T", result)
 
-    def on(self, database: Database, build: Callable[[], pw.Query]) -> Prepared:
-        """The query that `build` makes, in the dialect of `database`."""
-        found = self._prepared.get(database.dialect)
-        if found is None:
-            found = self._prepared[database.dialect] = prepare(database, build())
-        return found
+    return cast("Callable[Concatenate[Database, P], T]", cached)
+
+
+_cached: dict[tuple[object, str, tuple[Any, ...]], Any] = {}

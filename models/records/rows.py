@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, Generic, TypeVar
 
 import peewee as pw
 
-from models.engine.database import current
+from models.engine.database import Database, current
 from models.engine.errors import Outdated
-from models.engine.prepared import Bind, Prepared, placeholders, prepare
+from models.engine.prepared import Bind, Prepared, binds, cache_sql, placeholders, prepare
 from models.records.columns import TimeField, reader
-from models.records.search import WORDS, in_row, index_again, index_changed, index_new, vector_of, words_column
+from models.records.search import WORDS, index_changed, index_new, vector_of, words_column
 from models.records.table import Record, stored
 from models.records.times import now
 
@@ -27,10 +27,10 @@ def expire(column: TimeField, before: str, most: int) -> int:
 T = TypeVar("T", bound=Record)
 
 
-def locked(query: pw.ModelSelect[T]) -> pw.ModelSelect[T]:
+def locked(query: pw.ModelSelect[T], database: Database = current) -> pw.ModelSelect[T]:
     """`query` so that no other transaction changes the rows that it finds before this one ends."""
     # On SQLite a transaction already has the database for itself.
-    return query.for_update() if current.dialect == "postgres" else query
+    return query.for_update() if database.dialect == "postgres" else query
 
 
 class Rows(Generic[T]):
@@ -68,36 +68,24 @@ class Rows(Generic[T]):
 
     def find(self, id: str, *where: pw.Expression, lock: bool = False) -> T | None:
         """Returns the row if it matches `where`. `lock` keeps other transactions from changing it."""
-        def query(rows: Rows[T], id: Any) -> pw.ModelSelect[T]:
-            found = rows.select().where(rows.model.id == id, *where)
-            return locked(found) if lock else found
-
         if where:
-            return query(self, id).first()
-        statement = self._kept(("find", lock), lambda: query(Rows(self.model, Bind("tenant")), Bind("id")))
-        found = statement.run(current, {"tenant": self.tenant_id, "id": id})
+            query = self.select().where(self.model.id == id, *where)
+            return (locked(query) if lock else query).first()
+        found = _find(current, self.model, lock).run(current, {_TENANT: self.tenant_id, "id": id})
         return _read(self.model, found[0]) if found else None
 
     def find_by(self, **values: Any) -> T | None:
         """Returns the row with these values in unique columns, none of them None."""
-        statement = self._kept(("find by", *values), lambda: self.model.select().where(*self._with(values)))
-        found = statement.run(current, self._bound(values))
+        found = _find_by(current, self.model, *values).run(current, self._bound(values))
         return _read(self.model, found[0]) if found else None
 
     def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
         """Returns the rows whose `column` is one of `ids`, in the order of that column. `lock` locks them."""
         values = placeholders(ids)
-
-        def query() -> pw.ModelSelect[T]:
-            field = self.model._meta.fields[column]
-            named = field.in_([Bind(name) for name in values])
-            found = self.model.select().where(*self._with(()), named).order_by(field)
-            return locked(found) if lock else found
-
         if not values:
             return []
-        statement = self._kept(("find all", column, len(values), lock), query)
-        return [_read(self.model, row) for row in statement.run(current, {".tenant": self.tenant_id, **values})]
+        statement = _find_all(current, self.model, column, len(values), lock)
+        return [_read(self.model, row) for row in statement.run(current, {_TENANT: self.tenant_id, **values})]
 
     def insert(self, row: T) -> T:
         """Stores a new row with id, tenant, version 1 and times.
@@ -107,13 +95,11 @@ class Rows(Generic[T]):
         row.stamp(self.tenant_id, now())
         fields = self.model._meta.fields
         values = stored(row, fields)
-        inside = in_row(current, self.model)
-        if inside:
+        statement = _insert(current, self.model)
+        if WORDS in statement.names:
             values[WORDS] = vector_of(self.model, values)
-        statement = self._kept("insert", lambda: self.model.insert(
-            {**{name: Bind(name) for name in fields}, **words_column(current, self.model)}))
         statement.write(current, values)
-        if self.model.searched and not inside:
+        if self.model.searched and WORDS not in statement.names:
             index_new(current, self.model, values)
         row._dirty.clear()
         return row
@@ -129,23 +115,16 @@ class Rows(Generic[T]):
             return row
         stamps = {"version": row.version + 1, "updated_at": row.updated_at if "updated_at" in names else now()}
         names |= set(stamps)
-        searched = in_row(current, self.model) and not names.isdisjoint(self.model.searched)
         # Of a row that was read with some of its columns, the other texts are not known here.
-        words = searched and row.__data__.keys() >= {"tenant_id", *self.model.searched}
-
-        def query() -> pw.ModelUpdate:
-            return self.model.update({
-                **{name: Bind(name) for name in sorted(names)},
-                **(words_column(current, self.model) if words else {})}).where(*self._as_read())
-
-        statement = self._kept((words, frozenset(names)), query)
-        values = {**stored(row, names), **stamps, ".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
-        if words:
+        is_whole = row.__data__.keys() >= {"tenant_id", *self.model.searched}
+        statement = _save(current, self.model, frozenset(names), is_whole)
+        values = {**stored(row, names), **stamps, _TENANT: self.tenant_id, _ROW: row.id, _BEFORE: row.version}
+        if WORDS in statement.names:
             values[WORDS] = vector_of(self.model, stored(row, ("tenant_id", *self.model.searched)))
         if statement.write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
-        if searched and not words:
-            index_again(current, self.model, [row.id])
+        if not is_whole:
+            index_changed(current, self.model, names, [row.id])
         # Only now: work that failed may be repeated with the same row.
         row.__data__ |= stamps
         row._dirty.clear()
@@ -164,19 +143,13 @@ class Rows(Generic[T]):
 
     def add(self, column: pw.Field, amount: int, id: str) -> bool:
         """Adds `amount` to a number of one row, unless it would become negative. Returns True if it was added."""
-        def query() -> pw.ModelUpdate:
-            total, version = column + Bind(".amount"), self.model.version + 1
-            changes = {column: total, self.model.version: version, self.model.updated_at: Bind(".at")}
-            return self.model.update(changes).where(*self._with(("id",)), total >= 0)
-
-        values = {".tenant": self.tenant_id, "id": id, ".amount": amount, ".at": now()}
-        return self._kept(("add", column.name), query).write(current, values) > 0
+        values = {_TENANT: self.tenant_id, "id": id, _AMOUNT: amount, _AT: now()}
+        return _add(current, self.model, column.name).write(current, values) > 0
 
     def delete(self, row: T) -> None:
         """Deletes a row. Raises `StillReferenced`, and `Outdated` if it was deleted or changed."""
-        statement = self._kept("delete", lambda: self.model.delete().where(*self._as_read()))
-        values = {".tenant": self.tenant_id, ".row": row.id, ".before": row.version}
-        if statement.write(current, values) == 0:
+        values = {_TENANT: self.tenant_id, _ROW: row.id, _BEFORE: row.version}
+        if _delete(current, self.model).write(current, values) == 0:
             raise Outdated(f"{self.model.__name__} {row.id}")
 
     def remove(self, *where: pw.Expression, **values: Any) -> int:
@@ -195,8 +168,7 @@ class Rows(Generic[T]):
 
     def discard(self, **values: Any) -> int:
         """Remove the rows with these values, none of them None, of a table whose rows nobody shares; their number."""
-        statement = self._kept(("discard", *values), lambda: self.model.delete().where(*self._with(values)))
-        return statement.write(current, self._bound(values))
+        return _discard(current, self.model, *values).write(current, self._bound(values))
 
     def _shared(self) -> Iterator[str]:
         """The resources of which something is shared in this tenant, each looked up in the index."""
@@ -208,28 +180,75 @@ class Rows(Generic[T]):
                 return
             yield last
 
-    def _with(self, names: Iterable[str]) -> list[pw.Expression]:
-        fields = self.model._meta.fields
-        return [self.model.tenant_id == Bind(".tenant"), *(fields[name] == Bind(name) for name in names)]
-
     def _bound(self, values: Mapping[str, Any]) -> dict[str, Any]:
         fields = self.model._meta.fields
-        return {".tenant": self.tenant_id, **{name: fields[name].db_value(value) for name, value in values.items()}}
-
-    def _as_read(self) -> list[pw.Expression]:
-        """That a row is this tenant's and still as it was read."""
-        return [*self._with(()), self.model.id == Bind(".row"), self.model.version == Bind(".before")]
-
-    def _kept(self, what: object, build: Callable[[], pw.Query]) -> Prepared:
-        """The statement `what` of this table: building one takes peewee ten times what it takes to run."""
-        key = self.model, current.dialect, what
-        statement = _statements.get(key)
-        if statement is None:
-            statement = _statements[key] = prepare(current, build())
-        return statement
+        return {_TENANT: self.tenant_id, **{name: fields[name].db_value(value) for name, value in values.items()}}
 
 
-_statements: dict[object, Prepared] = {}
+# Names of Binds beside those of columns.
+_TENANT, _ROW, _BEFORE, _AMOUNT, _AT = ".tenant", ".row", ".before", ".amount", ".at"
+
+
+@cache_sql
+def _find(database: Database, model: type[Record], lock: bool) -> Prepared:
+    query = model.select().where(*_equal(model, "id"))
+    return prepare(database, locked(query, database) if lock else query)
+
+
+@cache_sql
+def _find_by(database: Database, model: type[Record], *columns: str) -> Prepared:
+    return prepare(database, model.select().where(*_equal(model, *columns)))
+
+
+@cache_sql
+def _find_all(database: Database, model: type[Record], column: str, count: int, lock: bool) -> Prepared:
+    field = model._meta.fields[column]
+    query = model.select().where(*_equal(model), field.in_(binds(count))).order_by(field)
+    return prepare(database, locked(query, database) if lock else query)
+
+
+@cache_sql
+def _insert(database: Database, model: type[Record]) -> Prepared:
+    columns = {name: Bind(name) for name in model._meta.fields}
+    return prepare(database, model.insert({**columns, **words_column(database, model)}))
+
+
+@cache_sql
+def _save(database: Database, model: type[Record], columns: frozenset[str], is_whole: bool) -> Prepared:
+    changes = {name: Bind(name) for name in sorted(columns)}
+    words = words_column(database, model) if is_whole and not columns.isdisjoint(model.searched) else {}
+    return prepare(database, model.update({**changes, **words}).where(*_as_read(model)))
+
+
+@cache_sql
+def _add(database: Database, model: type[Record], column: str) -> Prepared:
+    field = model._meta.fields[column]
+    total = field + Bind(_AMOUNT)
+    changes = {field: total, model.version: model.version + 1, model.updated_at: Bind(_AT)}
+    return prepare(database, model.update(changes).where(*_equal(model, "id"), total >= 0))
+
+
+@cache_sql
+def _delete(database: Database, model: type[Record]) -> Prepared:
+    return prepare(database, model.delete().where(*_as_read(model)))
+
+
+@cache_sql
+def _discard(database: Database, model: type[Record], *columns: str) -> Prepared:
+    return prepare(database, model.delete().where(*_equal(model, *columns)))
+
+
+def _equal(model: type[Record], *columns: str) -> list[pw.Expression]:
+    """The tenant is the bound one, and so is the value of each of these columns."""
+    fields = model._meta.fields
+    return [model.tenant_id == Bind(_TENANT), *(fields[name] == Bind(name) for name in columns)]
+
+
+def _as_read(model: type[Record]) -> list[pw.Expression]:
+    """The row is the tenant's, and still as it was read."""
+    return [*_equal(model), model.id == Bind(_ROW), model.version == Bind(_BEFORE)]
+
+
 _SHARES: Any = pw.Table("shares", ("tenant_id", "resource", "object_id"))  # its own class lies above this room
 
 

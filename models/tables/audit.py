@@ -10,9 +10,9 @@ from uuid import UUID
 
 import peewee as pw
 
-from models.engine.database import current
+from models.engine.database import Database, current
 from models.engine.errors import Erased
-from models.engine.prepared import Bind, Statement, prepare
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records import bulk
 from models.records.columns import IdField, JsonField, TimeField, reader
 from models.records.ids import is_id, new_id
@@ -101,9 +101,8 @@ def add(**values: Any) -> None:
     What is left out is null, but for id, time, salt and a count of 1. Raises `Erased` when the principal is a person
     who is erased, or is being erased: what they were about to write is undone with this row.
     """
-    statement = _ADDING.on(current, _adding)
     row = {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values}
-    if not statement.write(current, {**row, _PERSON: _person(row["principal"])}):
+    if not _adding(current).write(current, {**row, _PERSON: _person(row["principal"])}):
         raise Erased(row["principal"])
 
 
@@ -188,11 +187,12 @@ def of_all() -> pw.ModelSelect[Audit]:
     return Audit.select()
 
 
-def _adding() -> pw.Query:
+@cache_sql
+def _adding(database: Database) -> Prepared:
     # One statement with the look at the erasures: every write comes by here.
     erased = Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind(_PERSON))
     row = pw.Select(columns=[Bind(name) for name in _EMPTY]).where(~pw.fn.EXISTS(erased))
-    return Audit.insert_from(row, [Audit._meta.fields[name] for name in _EMPTY])
+    return prepare(database, Audit.insert_from(row, [Audit._meta.fields[name] for name in _EMPTY]))
 
 
 def _person(principal: str) -> str | None:
@@ -222,6 +222,5 @@ def _stamped(row: Audit) -> Audit:
 _READ_AT_ONCE = 1000  # rows
 _BEFORE_ALL = str(UUID(int=0))  # an id
 _AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
-_ADDING = Statement()
 _EMPTY = whole(Audit())
 _PERSON = "person"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import peewee as pw
 
-from models.engine.database import current
-from models.engine.prepared import Bind, Statement
+from models.engine.database import Database, current
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records.columns import IdField
 from models.records.rows import Rows
 from models.records.table import Owned
@@ -39,19 +39,13 @@ class Comment(Owned):
 
         It stays empty, as no article's is, where there is no such article.
         """
-        statement = _LOCKED.on(current, _locked_status) if lock else _STATUS.on(current, _status)
-        found = statement.run(current, {"tenant": tenant_id, "article": self.article_id})
-        self.article_status = found[0][0] if found else ""
+        articles = _status(current, lock).run(current, {"tenant": tenant_id, "article": self.article_id})
+        self.article_status = articles[0][0] if articles else ""
 
 
-def _status() -> pw.ModelSelect[Article]:
-    return Rows(Article, Bind("tenant")).select(Article.status).where(Article.id == Bind("article"))
-
-
-def _locked_status() -> pw.Query:
-    if current.dialect == "postgres":
-        return _status().for_update("FOR SHARE")  # type: ignore[arg-type] # the stubs know FOR UPDATE alone
-    return _status()
-
-
-_STATUS, _LOCKED = Statement(), Statement()
+@cache_sql
+def _status(database: Database, lock: bool) -> Prepared:
+    query = Rows(Article, Bind("tenant")).select(Article.status).where(Article.id == Bind("article"))
+    if lock and database.dialect == "postgres":
+        query = query.for_update("FOR SHARE")  # type: ignore[arg-type] # the stubs know FOR UPDATE alone
+    return prepare(database, query)

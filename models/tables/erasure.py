@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import peewee as pw
 
 from models.engine.database import Database, current
-from models.engine.prepared import Bind, Statement
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records.columns import IdField, TimeField
 from models.records.table import Table
 from models.records.times import now
@@ -51,9 +51,13 @@ def note(known: Iterable[Erasure]) -> None:
 
 
 def has_begun(user_id: str) -> bool:
-    """Whether the user is erased, or is being erased."""
-    found = _BEGUN.on(current, lambda: Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind("user")))
-    return bool(found.run(current, {"user": user_id}))
+    """True if the user is erased, or is being erased."""
+    return bool(_begun(current).run(current, {"user": user_id}))
+
+
+@cache_sql
+def _begun(database: Database) -> Prepared:
+    return prepare(database, Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind("user")))
 
 
 def begun_among(ids: Collection[str]) -> set[str]:
@@ -73,6 +77,3 @@ def erasures(database: Database) -> list[Erasure]:
 def unfinished() -> list[str]:
     """The ids of those whose erasure has begun, and not ended."""
     return [one.user_id for one in Erasure.select(Erasure.user_id).where(Erasure.erased_at.is_null())]
-
-
-_BEGUN = Statement()

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from models.engine.database import current
-from models.engine.prepared import Bind, Statement
+from models.engine.database import Database, current
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.tables.audit import Audit
 
 FORMAT = 2
@@ -55,14 +55,18 @@ _IN_THE_CLEAR = tuple(map(SealedRow._fields.index, (
     "seq", "id", "tenant_id", "time", "principal", "role", "action", "resource", "resource_id", "address", "result",
     "reason", "rule", "policy_version", "request_id", "number", "facts")))
 _COLUMNS = [Audit.count if name == "number" else Audit._meta.fields[name] for name in SealedRow._fields]
-_BETWEEN = Statement()
 
 
 def between(after: int, upto: int, limit: int) -> list[SealedRow]:
     """The rows with numbers in (after, upto], at most `limit` of them."""
-    statement = _BETWEEN.on(current, lambda: Audit.select(*_COLUMNS).where(
+    found = _between(current).run(current, {"after": after, "upto": upto, "limit": limit})
+    return list(map(SealedRow._make, found))
+
+
+@cache_sql
+def _between(database: Database) -> Prepared:
+    return prepare(database, Audit.select(*_COLUMNS).where(
         Audit.seq > Bind("after"), Audit.seq <= Bind("upto")).order_by(Audit.seq).limit(Bind("limit")))
-    return list(map(SealedRow._make, statement.run(current, {"after": after, "upto": upto, "limit": limit})))
 
 
 def content(previous: str, rows: Iterable[SealedRow], form: int = FORMAT) -> bytes:

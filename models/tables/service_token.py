@@ -8,7 +8,7 @@ from typing import NamedTuple
 import peewee as pw
 
 from models.engine.database import Database
-from models.engine.prepared import Bind, Statement
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records.columns import ListField, TimeField
 from models.records.rows import Rows
 from models.records.table import Owned
@@ -61,12 +61,10 @@ class ServiceToken(Owned):
     @classmethod
     def bearer(cls, database: Database, id: str) -> Bearer | None:
         """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
-        # Across tenants: the token names itself before it is known whose it is.
-        found = _BEARER.on(database, lambda: cls.select(*_BEARER_COLUMNS).join(
-            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
-        if not found:
+        rows = _bearer(database).recall(database, {"id": id})
+        if not rows:
             return None
-        token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = found[0]
+        token_hash, scopes, expires_at, last_used_at, id, tenant_id, role, department, groups, active = rows[0]
         return Bearer(token_hash, frozenset(cls.scopes.python_value(scopes)), expires_at, last_used_at, id, tenant_id,
                       role, department, tuple(User.groups.python_value(groups)), bool(active))
 
@@ -96,6 +94,10 @@ class ServiceToken(Owned):
         cls.update({cls.last_used_at: at}).where(cls.id == id).execute()
 
 
-_BEARER = Statement()
-_BEARER_COLUMNS = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at,
-                   User.id, User.tenant_id, User.role, User.department, User.groups, User.active)
+@cache_sql
+def _bearer(database: Database) -> Prepared:
+    # Across tenants: the token names itself before it is known whose it is.
+    columns = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at,
+               User.id, User.tenant_id, User.role, User.department, User.groups, User.active)
+    return prepare(database, ServiceToken.select(*columns).join(User, on=(User.id == ServiceToken.owner_id)).where(
+        ServiceToken.id == Bind("id")))

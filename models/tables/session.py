@@ -7,7 +7,7 @@ from typing import NamedTuple
 import peewee as pw
 
 from models.engine.database import Database
-from models.engine.prepared import Bind, Statement
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records.columns import IdField, ListField, TimeField
 from models.records.rows import Rows, expire, locked
 from models.records.table import Record
@@ -73,12 +73,10 @@ class Session(Record):
     @classmethod
     def user_of(cls, database: Database, id: str) -> SessionUser | None:
         """Whose session it is, by primary keys, in one statement: the first query of every request."""
-        # Across tenants: a token names its session before it is known whose it is.
-        found = _USER_OF.on(database, lambda: cls.select(*_USER_COLUMNS).join(
-            User, on=(User.id == cls.owner_id)).where(cls.id == Bind("id"))).recall(database, {"id": id})
-        if not found:
+        rows = _user_of(database).recall(database, {"id": id})
+        if not rows:
             return None
-        user_id, tenant_id, role, department, groups, active, *rest = found[0]
+        user_id, tenant_id, role, department, groups, active, *rest = rows[0]
         return SessionUser(user_id, tenant_id, role, department, tuple(User.groups.python_value(groups)), bool(active),
                            *rest)
 
@@ -102,9 +100,13 @@ def live() -> int:
     return int(some.count())
 
 
-_USER_OF = Statement()
-_USER_COLUMNS = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
-                 Session.expires_at, Session.revoked_at)
+@cache_sql
+def _user_of(database: Database) -> Prepared:
+    # Across tenants: a token names its session before it is known whose it is.
+    columns = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
+               Session.expires_at, Session.revoked_at)
+    return prepare(database, Session.select(*columns).join(User, on=(User.id == Session.owner_id)).where(
+        Session.id == Bind("id")))
 
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import peewee as pw
 
 from models.engine.database import Database, current
-from models.engine.prepared import Bind, Statement
+from models.engine.prepared import Bind, Prepared, cache_sql, prepare
 from models.records.columns import IdField
 from models.records.rows import Rows
 from models.records.table import Record
@@ -123,64 +123,70 @@ def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection
 
 
 def any_shared(tenant_id: str, resource: str, grantees: Sequence[str]) -> bool:
-    """Whether one of `grantees` has any right on any object."""
-    named = _named(grantees)
-    statement = _ANY[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
-        Share.resource == Bind("resource"), Share.grantee.in_([Bind(name) for name in named])).limit(1))
-    found = bool(statement.recall(current, {"tenant": tenant_id, "resource": resource, **named}))
-    return found and not are_ignored()
+    """True if one of `grantees` has any right on any object."""
+    values = {"tenant": tenant_id, "resource": resource, **_named(grantees)}
+    return bool(_any_shared(current, len(grantees)).recall(current, values)) and not are_ignored()
 
 
-_ANY: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
+@cache_sql
+def _any_shared(database: Database, grantees: int) -> Prepared:
+    return prepare(database, Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+        Share.resource == Bind("resource"), Share.grantee.in_(_binds(grantees))).limit(1))
 
 
 def any_in(tenant_id: str, resource: str) -> bool:
-    """Whether any object of a resource is shared with anybody."""
-    statement = _ANY_IN.on(current, lambda: Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
+    """True if any object of a resource is shared with anybody."""
+    # `are_ignored` comes last: mostly nothing is shared.
+    return bool(_any_in(current).recall(current, {"tenant": tenant_id, "resource": resource})) and not are_ignored()
+
+
+@cache_sql
+def _any_in(database: Database) -> Prepared:
+    return prepare(database, Rows(Share, Bind("tenant")).select(pw.SQL("1")).where(
         Share.resource == Bind("resource")).limit(1))
-    # Asked last: mostly nothing is shared.
-    return bool(statement.recall(current, {"tenant": tenant_id, "resource": resource})) and not are_ignored()
-
-
-_ANY_IN = Statement()
 
 
 def has_right(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str],
               rights: Collection[str]) -> bool:
-    """Whether one of `grantees` has one of `rights` on the object."""
+    """True if one of `grantees` has one of `rights` on the object."""
     if are_ignored():
         return False
-    named = _named(grantees)
-    statement = _RIGHT[len(named), tuple(rights)].on(current, lambda: shared_ids(
-        Bind("tenant"), Bind("resource"), [Bind(name) for name in named], rights).where(
-            Share.object_id == Bind("object")).limit(1))
-    return bool(statement.run(current, {"tenant": tenant_id, "resource": resource, "object": object_id, **named}))
+    values = {"tenant": tenant_id, "resource": resource, "object": object_id, **_named(grantees)}
+    return bool(_has_right(current, len(grantees), tuple(rights)).run(current, values))
 
 
-_RIGHT: defaultdict[tuple[int, tuple[str, ...]], Statement] = defaultdict(Statement)  # by their number and the rights
+@cache_sql
+def _has_right(database: Database, grantees: int, rights: tuple[str, ...]) -> Prepared:
+    return prepare(database, shared_ids(Bind("tenant"), Bind("resource"), _binds(grantees), rights).where(
+        Share.object_id == Bind("object")).limit(1))
 
 
 def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str]) -> list[str]:
     """The rights that `grantees` have on the object, sorted."""
     if are_ignored():
         return []
-    named = _named(grantees)
-    statement = _RIGHTS[len(named)].on(current, lambda: Rows(Share, Bind("tenant")).select(Share.right).where(
-        *_object(Bind("resource"), Bind("object")), Share.grantee.in_([Bind(name) for name in named])))
-    found = statement.run(current, {"tenant": tenant_id, "resource": resource, "object": object_id, **named})
-    return sorted({right for right, in found})
+    values = {"tenant": tenant_id, "resource": resource, "object": object_id, **_named(grantees)}
+    return sorted({right for right, in _rights(current, len(grantees)).run(current, values)})
 
 
-_RIGHTS: defaultdict[int, Statement] = defaultdict(Statement)  # by the number of grantees
+@cache_sql
+def _rights(database: Database, grantees: int) -> Prepared:
+    return prepare(database, Rows(Share, Bind("tenant")).select(Share.right).where(
+        *_object(Bind("resource"), Bind("object")), Share.grantee.in_(_binds(grantees))))
 
 
 def are_ignored(database: Database = current) -> bool:
-    """Whether shares count for nothing in a database: sharing is left out."""
+    """True if shares count for nothing in a database: sharing is left out."""
     return Share._meta.table_name in database.ignored
 
 
 def _named(grantees: Sequence[str]) -> dict[str, str]:
     return {f"grantee {number}": grantee for number, grantee in enumerate(grantees)}
+
+
+def _binds(grantees: int) -> list[Bind]:
+    """A Bind for each value that `_named` names."""
+    return [Bind(f"grantee {number}") for number in range(grantees)]
 
 
 def _object(resource: str | Bind, object_id: str | Bind) -> tuple[pw.Expression, pw.Expression]:

@@ -1,4 +1,4 @@
-"""A plan as SQL: each alternative that allows is one expression, so that each can use an index of its own."""
+"""A plan as SQL. Each alternative that allows is one expression, so that each can use an index of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 import peewee as pw
@@ -34,22 +35,33 @@ Columns = Mapping[str, pw.Node]
 Parameter = Callable[[Attribute | GroupOfCaller], pw.Node]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Where:
-    """Rows that one of `allows` picks (None: every row) and that pass all of `denies`, ANDed as they are.
+    """Rows that one of `allows` picks (None: every row) and that pass all of `denies`. Empty `allows` pick no row.
 
-    An empty `allows` picks no row.
+    Hashed by identity, as a key of the SQL that is made of it.
+
+    by_id  for each of `allows`, true if it names rows by id, such as those that are shared: few rows, to look up
     """
 
-    allows: list[pw.Expression] | None
-    denies: list[pw.Node]
+    allows: tuple[pw.Expression, ...] | None
+    denies: tuple[pw.Node, ...] = ()
+    by_id: tuple[bool, ...] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        """True if no row is left out."""
+        return self.allows is None and not self.denies
+
+    def expression(self) -> pw.Expression:
+        """All of it as one condition, for a place that needs no index of its own."""
+        allowed = pw.SQL("1 = 1") if self.allows is None else reduce(operator.or_, self.allows or (no_row(),))
+        return cast(pw.Expression, reduce(operator.and_, self.denies, allowed))
 
 
-def alternatives(plan: Plan, indexed: Collection[str]) -> tuple[Expression, ...]:
-    """The alternatives that allow, of which each is a branch of a list: one for each group of the caller where an index
-    begins with the column that names the group, if that stays short."""
-    found = tuple(one for allow in plan.allows or () for one in _by_group(allow, plan.groups, indexed))
-    return found if len(found) <= MOST_BRANCHES else plan.allows or ()
+def no_row() -> pw.Expression:
+    """A condition that no row satisfies."""
+    return cast(pw.Expression, pw.SQL("1 = 0"))
 
 
 def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node],
@@ -61,10 +73,24 @@ def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[
     no deny: `(…) IS NOT TRUE` keeps its row.
     """
     if plan.outcome is NEVER:
-        return Where([], [])
+        return Where(())
     writer = _OfCaller(columns, parameter, shared, plan.groups)
-    allows = None if plan.allows is None else [writer.expression(one) for one in alternatives(plan, indexed)]
-    return Where(allows, [not_true(writer.expression(deny)) for deny in plan.denies])
+    denies = tuple(not_true(writer.expression(deny)) for deny in plan.denies)
+    if plan.allows is None:
+        return Where(None, denies)
+    alternatives = _alternatives(plan.allows, plan.groups, indexed)
+    return Where(tuple(map(writer.expression, alternatives)), denies, tuple(map(_is_shared, alternatives)))
+
+
+def _alternatives(allows: tuple[Expression, ...], groups: int, indexed: Collection[str]) -> tuple[Expression, ...]:
+    """The branches of a list: one for each group of the caller where an index begins with the column that names the
+    group, if that stays short."""
+    found = tuple(one for allow in allows for one in _by_group(allow, groups, indexed))
+    return found if len(found) <= MOST_BRANCHES else allows
+
+
+def _is_shared(allow: Expression) -> bool:
+    return any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
 
 
 def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:

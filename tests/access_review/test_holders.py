@@ -65,7 +65,7 @@ def found(world: World, holders: Holders, size: int = 100) -> list[dict[str, Any
         return []
     columns = (User.id, User.role, User.department, User.groups)
     shape = paging.Shape(User, columns, BY_NAME, (User.tenant_id == world.given.tenant_id,),
-                         holders.narrowing.branches, holders.narrowing.denies)
+                         holders.narrowing.where.allows, holders.narrowing.where.denies)
     rows: list[dict[str, Any]] = []
     position = None
     while True:
@@ -147,7 +147,7 @@ def test_the_number_of_statements_is_the_same_for_one_user_and_for_all(world: Wo
 
             monkeypatch.setattr(database, "query", counted)
             shape = paging.Shape(User, (User.id,), BY_NAME, (User.tenant_id == world.given.tenant_id,),
-                                 holders.narrowing.branches, holders.narrowing.denies)
+                                 holders.narrowing.where.allows, holders.narrowing.where.denies)
             assert paging.walk(database, shape, holders.narrowing.values, size=size).rows
             monkeypatch.undo()
     assert statements[0] == statements[1] <= 2

@@ -84,8 +84,8 @@ def _entries(instance: Instance, holders: Holders, tenant_id: str) -> Iterator[t
         yield "guests", GUEST, holders.guests
     if holders.narrowing is None:
         return
-    shape = paging.Shape(User, _COLUMNS, _BY_EMAIL, (User.tenant_id == tenant_id,), holders.narrowing.branches,
-                         holders.narrowing.denies)
+    shape = paging.Shape(User, _COLUMNS, _BY_EMAIL, (User.tenant_id == tenant_id,), holders.narrowing.where.allows,
+                         holders.narrowing.where.denies)
     position, has_next = None, True
     while has_next:
         page = paging.walk(instance.database, shape, holders.narrowing.values, size=_AT_ONCE, position=position)

@@ -30,7 +30,7 @@ from gatepost.http.schemas.fields import (
     values_of,
 )
 from gatepost.http.schemas.parameters import AddressText, LanguageText, ListParameter, Number, Switch
-from models.base import is_id
+from models.base import Record, is_id
 from models.engine.prepared import Bind
 from models.records.columns import IdField, ListField, TimeField, holds
 
@@ -39,6 +39,10 @@ _LONGEST = 1000  # characters: longer than any text that has an index
 OPERATORS = ("eq", "ne", "lt", "lte", "gt", "gte", "in", "isnull", "contains", "startswith", "has")
 OF_LISTS = ("has", "isnull")
 OF_TEXT = ("contains", "startswith")
+
+
+Form = tuple[str, str, Any]
+"""Column, operator, and what else of a filter decides its SQL: the length of a list, or the value of `isnull`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,24 @@ class Filter:
     value: Any
 
     @property
-    def arity(self) -> Any:
-        """What of the value shapes the SQL: how many are in a list, whether null is wanted."""
-        if self.operator == "in":
-            return len(self.value)
-        return self.value if self.operator == "isnull" else None
+    def form(self) -> Form:
+        """All of it that decides the SQL."""
+        return self.column, self.operator, self.value if self.operator == "isnull" else (
+            len(self.value) if self.operator == "in" else None)
+
+    def values(self, name: str) -> dict[str, Any]:
+        """The values of the Binds of `condition`."""
+        match self.operator:
+            case "isnull":
+                return {}
+            case "in":
+                return {f"{name}.{index}": one for index, one in enumerate(self.value)}
+            case "startswith":
+                # U+10FFFF is the last character there is.
+                return {name: self.value, f"{name}.until": self.value + "\U0010ffff"}
+            case "contains":
+                return {name: f"%{_escaped(self.value)}%"}
+        return {name: self.value}
 
 
 def parameter(name: str, operator: str) -> str:
@@ -132,41 +149,38 @@ def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
     return Filter(reference.field, "eq", None if seen is None else seen["id"])
 
 
-def condition(column: pw.Field, found: Filter, name: str, dialect: str) -> tuple[pw.Expression, dict[str, Any]]:
-    """A filter as an expression with placeholders called after `name`, and the values that fill them.
+def condition(table: type[Record], form: Form, name: str, dialect: str) -> pw.Expression:
+    """A filter as an expression, with Binds called after `name`, which `Filter.values` fills.
 
     Missing values satisfy no filter but `isnull=true`, as in SQL.
     """
-    value = found.value
-    match found.operator:
+    column, operator, detail = table._meta.fields[form[0]], form[1], form[2]
+    match operator:
         case "eq":
-            return column == Bind(name), {name: value}
+            return column == Bind(name)
         case "ne":
-            return column != Bind(name), {name: value}
+            return column != Bind(name)
         case "lt":
-            return column < Bind(name), {name: value}
+            return column < Bind(name)
         case "lte":
-            return column <= Bind(name), {name: value}
+            return column <= Bind(name)
         case "gt":
-            return column > Bind(name), {name: value}
+            return column > Bind(name)
         case "gte":
-            return column >= Bind(name), {name: value}
+            return column >= Bind(name)
         case "isnull":
-            return column.is_null(value), {}
+            return column.is_null(detail)
         case "in":
-            values = {f"{name}.{index}": one for index, one in enumerate(value)}
-            return column.in_([Bind(key) for key in values]), values
+            return column.in_([Bind(f"{name}.{index}") for index in range(detail)])
         case "startswith":
-            # A range, because an index serves it; U+10FFFF is the last character there is.
-            until = f"{name}.until"
-            return (column >= Bind(name)) & (column < Bind(until)), {name: value, until: value + "\U0010ffff"}
+            # A range, because an index serves it.
+            return (column >= Bind(name)) & (column < Bind(f"{name}.until"))
         case "contains":
             # LIKE on SQLite, ILIKE on Postgres: alike for ASCII; beyond it a capital is another letter on SQLite.
-            pattern = pw.NodeList((Bind(name), pw.SQL("ESCAPE '\\'")))
-            return pw.Expression(column, pw.OP.ILIKE, pattern), {name: f"%{_escaped(value)}%"}
+            return pw.Expression(column, pw.OP.ILIKE, pw.NodeList((Bind(name), pw.SQL("ESCAPE '\\'"))))
         case "has":
-            return cast("pw.Expression", holds(column, dialect, Bind(name))), {name: value}
-    raise LookupError(found.operator)
+            return cast("pw.Expression", holds(column, dialect, Bind(name)))
+    raise LookupError(operator)
 
 
 def _escaped(text: str) -> str:

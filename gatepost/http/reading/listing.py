@@ -18,7 +18,7 @@ from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.preferences import preferences
 from gatepost.http.protocol.problems import Fault, Problem
 from gatepost.http.protocol.versions import sent_path
-from gatepost.http.reading.filters import Filter, condition, resolve
+from gatepost.http.reading.filters import Filter, Form, condition, resolve
 from gatepost.http.reading.query import MAX_OFFSET, ListQuery, ListRequest
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import NOTHING, Narrowing
@@ -29,12 +29,14 @@ from gatepost.http.schemas.fields import StrictSchema
 from gatepost.http.schemas.validation import BoundedCache
 from gatepost.http.security.cursors import Cursor, CursorError
 from models import paging
-from models.base import Rows, now
-from models.engine.prepared import Bind
+from models.base import Rows, last_id, now
+from models.engine.database import Database
+from models.engine.prepared import Bind, cache_sql
 from models.records import search
 from models.records.columns import reader
 from policies import ALWAYS, IF, NEVER, Plan
 from policies.evaluation.compiled import Picker, picking
+from policies.evaluation.sql import Where
 
 EXACT_UP_TO = 10_000
 PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
@@ -90,7 +92,7 @@ class Listing:
             raise call.access.refusal(permission)
         projection = self._selection.projection(call, asked)
         shape, values = self._selection.shape(call, asked, projection, narrowing,
-                                              also=None if also.everything else also)
+                                              also=None if also.where.is_everything else also)
         return asked, projection, shape, values
 
     def envelope(self) -> Schema:
@@ -202,38 +204,28 @@ class Selection:
 
     def __init__(self, collection: Readable, query: ListQuery) -> None:
         self._collection, self._model, self._query = collection, collection.model, query
-        self._shapes: BoundedCache[paging.Shape] = BoundedCache()
         self._projections: BoundedCache[Projection] = BoundedCache()
 
     def shape(self, call: Call, asked: ListRequest, projection: Projection, narrowing: Narrowing,
               snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         """The SQL of a request, and the values that fill it. `also`: a further narrowing that rows must be in."""
-        filters = [resolve(call, self._collection, found) for found in asked.filters]
+        collection, database = self._collection, call.services.database
+        filters = [resolve(call, collection, found) for found in asked.filters]
         further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
-        values: dict[str, Any] = {"tenant": call.tenant_id}
-        database, rare = call.services.database, None
-        for one in (narrowing, *further):
+        values: dict[str, Any] = {"tenant": call.tenant_id, **narrowing.values, **collection.moment()}
+        for one in further:
             values |= one.values
-        conditions: list[pw.Expression] = []
         for name, found in zip(_FILTER, filters, strict=False):
-            expression, bound = condition(self._model._meta.fields[found.column], found, name, database.dialect)
-            conditions.append(expression)
-            values |= bound
+            values |= found.values(name)
+        is_rare = None
         if asked.q is not None:
-            conditions.append(cast("pw.Expression", search.matching(self._model, database.dialect, Bind("q"))))
             values["q"] = search.words(asked.q, call.tenant_id, database.dialect)
-            rare = search.is_rare(database, self._model, values["q"])
+            is_rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
-            column, values["snapshot"] = self._collection.by_snapshot(snapshot)
-            conditions.append(column <= Bind("snapshot"))
-        conditions += self._collection.lasting
-        values |= self._collection.moment()
-        key = (database.dialect, narrowing.key, *(one.key for one in further), asked.sort, projection,
-               snapshot is None, rare,
-               tuple((found.column, found.operator, found.arity) for found in filters))
-        conditions += [one.expression() for one in further]
-        return self._shapes.get(key, lambda: self._build(
-            asked, projection, narrowing, conditions, bool(rare), database.dialect)), values
+            values["snapshot"] = last_id(snapshot) if collection.age_column.name == "id" else snapshot
+        return _shape(database, collection, self._query.orders[asked.sort], projection, narrowing.where,
+                      tuple([one.where for one in further]), tuple([found.form for found in filters]),
+                      is_rare, snapshot is not None), values
 
     def projection(self, call: Call, asked: ListRequest) -> Projection:
         """How the rows of a request are read, as far as the caller may see them."""
@@ -259,21 +251,6 @@ class Selection:
         return Projection(columns, reader(columns), True, (self._collection.view, *guards),
                           tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
-    def _build(self, asked: ListRequest, projection: Projection, narrowing: Narrowing,
-               conditions: list[pw.Expression], rare: bool, dialect: str) -> paging.Shape:
-        rows = Rows(self._model, Bind("tenant"))
-
-        def mine(sought: bool) -> pw.Expression:
-            return rows.sought(dialect) if sought or rare else rows.mine
-
-        columns, ordered = projection.columns, self._query.orders[asked.sort]
-        if narrowing.branches is None:
-            return paging.Shape(self._model, columns, ordered, (mine(False), *conditions), None, narrowing.denies)
-        # The tenant stands in each branch, because not every branch is read by an index that begins with it.
-        branches = tuple(mine(sought) & branch
-                         for sought, branch in zip(narrowing.sought, narrowing.branches, strict=True))
-        return paging.Shape(self._model, columns, ordered, tuple(conditions), branches, narrowing.denies)
-
     def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
         """What keeps a filter by a guarded field from telling of rows whose field is hidden.
 
@@ -288,7 +265,30 @@ class Selection:
             return []
         asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
         found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
-        return [one for one in found if not one.everything]
+        return [one for one in found if not one.where.is_everything]
+
+
+@cache_sql
+def _shape(database: Database, collection: Readable, order: paging.SortOrder, projection: Projection, where: Where,
+           further: tuple[Where, ...], filters: tuple[Form, ...], is_rare: bool | None, has_snapshot: bool
+           ) -> paging.Shape:
+    """`is_rare`: of the words of a search; None without one."""
+    model, rows, dialect = collection.model, Rows(collection.model, Bind("tenant")), database.dialect
+    conditions = [condition(model, form, name, dialect) for name, form in zip(_FILTER, filters, strict=False)]
+    if is_rare is not None:
+        conditions.append(cast("pw.Expression", search.matching(model, dialect, Bind("q"))))
+    if has_snapshot:
+        conditions.append(collection.age_column <= Bind("snapshot"))
+    conditions += [*collection.lasting, *(one.expression() for one in further)]
+
+    def mine(by_id: bool) -> pw.Expression:
+        return rows.sought(dialect) if by_id or is_rare else rows.mine
+
+    if where.allows is None:
+        return paging.Shape(model, projection.columns, order, (mine(False), *conditions), None, where.denies)
+    # The tenant stands in each branch, because not every branch is read by an index that begins with it.
+    branches = tuple(mine(by_id) & allow for by_id, allow in zip(where.by_id, where.allows, strict=True))
+    return paging.Shape(model, projection.columns, order, tuple(conditions), branches, where.denies)
 
 
 def page_schema(row: Schema) -> Schema:

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import peewee as pw
 from marshmallow import Schema, fields
 
-from gatepost.http.schemas.validation import BoundedCache
-from models.base import Record, Rows, last_id, now
-from models.engine.prepared import Bind, Prepared, placeholders, prepare
+from models.base import Record, Rows, now
+from models.engine.database import Database
+from models.engine.prepared import Bind, Prepared, binds, cache_sql, placeholders, prepare
 from models.records.columns import reader
+from policies.evaluation.sql import Where
 
 from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
@@ -60,7 +61,6 @@ class Readable:
         self._read = reader(self.columns)
         self._guarding = tuple((permission, tuple(guarded)) for permission, guarded in self.guarding.items())
         self._id = self.columns.index(self.model._meta.fields["id"])
-        self._statements: BoundedCache[Prepared] = BoundedCache()
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
         """Adds fields from other tables to the rows. Adds none by default."""
@@ -99,11 +99,10 @@ class Readable:
         return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
                 for permission in dict.fromkeys(self.guards.values())}
 
-    def by_snapshot(self, at: str) -> tuple[pw.Field, str]:
-        """The column that says which rows were there at the time `at`, and the greatest value that such a row has: the
-        id, where a caller may not see when a row came to be."""
-        column = "id" if self.born in self.guards else self.born
-        return self.model._meta.fields[column], last_id(at) if column == "id" else at
+    @property
+    def age_column(self) -> pw.Field:
+        """The column that orders rows by age: the id, where a caller may not see when a row was created."""
+        return self.model._meta.fields["id" if self.born in self.guards else self.born]
 
     @property
     def lasting(self) -> list[pw.Expression]:
@@ -178,14 +177,7 @@ class Readable:
         `column` is one whose values tell rows apart, such as `slug`.
         """
         database = call.services.database
-
-        def statement() -> Prepared:
-            field = self.model._meta.fields[column]
-            query = Rows(self.model, Bind("tenant")).select(*self.columns).where(field == Bind("key"))
-            return prepare(database, query)
-
-        found = self._statements.get((database.dialect, column), statement).run(
-            database, {"tenant": call.tenant_id, "key": key})
+        found = _by_column(database, self, column).run(database, {"tenant": call.tenant_id, "key": key})
         values = self._read(found[0]) if found else None
         return values if values is not None and self.shows(call, values) else None
 
@@ -213,13 +205,7 @@ class Readable:
 
     def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         database, wanted = call.services.database, placeholders(ids)
-
-        def statement() -> Prepared:
-            mine = Rows(self.model, Bind("tenant")).select(*self.columns)
-            named = self.model.id.in_([Bind(name) for name in wanted])
-            return prepare(database, mine.where(named, narrowing.expression(), *self.lasting))
-
-        found = self._statements.get((database.dialect, narrowing.key, len(wanted)), statement).run(
+        found = _by_ids(database, self, narrowing.where, len(wanted)).run(
             database, {**narrowing.values, "tenant": call.tenant_id, **self.moment(), **wanted})
         rows = [self._read(row) for row in found]
         call.access.note_shown(self.view, rows)
@@ -263,3 +249,15 @@ class Readable:
                     if call.access.allows(permission, row)]
             rows, answers = [row for row, _ in seen], [answer for _, answer in seen]
         expansion.apply(call, rows, answers)
+
+
+@cache_sql
+def _by_column(database: Database, readable: Readable, column: str) -> Prepared:
+    query = Rows(readable.model, Bind("tenant")).select(*readable.columns)
+    return prepare(database, query.where(readable.model._meta.fields[column] == Bind("key")))
+
+
+@cache_sql
+def _by_ids(database: Database, readable: Readable, where: Where, count: int) -> Prepared:
+    query = Rows(readable.model, Bind("tenant")).select(*readable.columns)
+    return prepare(database, query.where(readable.model.id.in_(binds(count)), where.expression(), *readable.lasting))

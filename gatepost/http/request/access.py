@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import peewee as pw
 
@@ -22,9 +22,9 @@ from policies import NEVER, Plan, Policy, Principal
 from policies.evaluation.compiled import NO_OBJECT, value_of
 from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import RIGHTS, rights_for
-from policies.evaluation.sql import alternatives, where
+from policies.evaluation.sql import Where, no_row, where
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
-from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
+from policies.syntax.expression import Attribute, GroupOfCaller
 from policies.syntax.roles import ADMIN, GUEST
 
 from ..protocol.messages import Message
@@ -37,32 +37,10 @@ _Reader = Callable[[Principal, Mapping[str, Any], Environment], Any]
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The rows of a table that a plan leaves: `key` identifies the SQL, `values` fill its placeholders.
+    """The rows of a table that a plan leaves, as SQL that is the same for many callers; `values` fill its Binds."""
 
-    branches  disjuncts, one of which must hold; None: every row
-    sought    for each branch, whether it names its rows by id (what is shared): few, to be looked up, not walked
-    denies    expressions that must all hold
-    """
-
-    key: tuple[Any, ...]
-    branches: tuple[pw.Expression, ...] | None
-    sought: tuple[bool, ...]
-    denies: tuple[pw.Expression, ...]
+    where: Where
     values: Mapping[str, Any]
-
-    @property
-    def everything(self) -> bool:
-        """Whether no row is left out."""
-        return self.branches is None and not self.denies
-
-    def expression(self) -> pw.Expression:
-        """All of it as one condition, for a place that needs no index of its own."""
-        allowed = pw.SQL("1 = 1") if self.branches is None else reduce(or_, self.branches or (_no_row(),))
-        return cast(pw.Expression, reduce(and_, self.denies, allowed))
-
-
-def _no_row() -> pw.Expression:
-    return cast(pw.Expression, pw.SQL("1 = 0"))
 
 
 def lost_role(role: str) -> Problem:
@@ -71,7 +49,7 @@ def lost_role(role: str) -> Problem:
                                         "one.", role=role))
 
 
-NOTHING = Narrowing(("nothing",), (_no_row(),), (False,), (), {})
+NOTHING = Narrowing(Where((no_row(),), by_id=(False,)), {})
 
 
 class Access:
@@ -188,12 +166,12 @@ class Access:
         named = self.grantees if plan.uses_shares or shared == "only" else []
         if named and not any_shared(self.principal.tenant_id, resource, named):
             named = []  # looking up what is shared takes as long as all else, and mostly nothing is
-        template = _template(plan, model, resource, verb, len(named), shared, prefix)
-        values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in template.parameters}
+        where, parameters = _where(plan, model, resource, verb, len(named), shared, prefix)
+        values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in parameters}
         if named:
             values["tenant"] = self.principal.tenant_id
             values |= zip(_grantees(len(named), prefix), named, strict=True)
-        return Narrowing(template.key, template.branches, template.sought, template.denies, values)
+        return Narrowing(where, values)
 
     def is_constant(self, permission: str) -> bool:
         """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
@@ -245,15 +223,6 @@ class Supposed(Access):
         """Counts nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
-    key: tuple[Any, ...]
-    branches: tuple[pw.Expression, ...] | None
-    sought: tuple[bool, ...]
-    denies: tuple[pw.Expression, ...]
-    parameters: tuple[tuple[str, _Reader], ...]
-
-
 MOST_GROUPS = 50  # of one user: a list asks for each of them
 
 
@@ -264,8 +233,9 @@ def _grantees(number: int, prefix: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing, prefix: str
-              ) -> _Template:
+def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing, prefix: str
+           ) -> tuple[Where, tuple[tuple[str, _Reader], ...]]:
+    """The SQL of a plan, and what fills its Binds from a caller and an environment."""
     parameters: dict[str, _Reader] = {}
 
     def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
@@ -274,7 +244,7 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
 
     def with_rights(rights: Collection[str]) -> pw.Expression:
         if not named:
-            return _no_row()
+            return no_row()
         return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(named, prefix)],
                                       rights))
 
@@ -285,17 +255,13 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
     indexed = leading(model) if plan.groups else frozenset()
     found = where(plan, columns, parameter, shared, indexed)
     # A denial of what is shared holds all the same.
-    opened = where(plan, columns, parameter, _no_row, indexed) if sharing == "exclude" else found
-    branches = None if opened.allows is None else tuple(opened.allows)
-    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
-                   for allow in alternatives(plan, indexed))
-    if branches is not None and (not named or sharing == "exclude"):
-        branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
-        sought = (False,) * len(branches)
-    denies = cast(tuple[pw.Expression, ...], tuple(found.denies))
+    allows = where(plan, columns, parameter, no_row, indexed).allows if sharing == "exclude" else found.allows
+    by_id = found.by_id
+    if allows is not None and (not named or sharing == "exclude"):
+        allows = tuple(allow for allow, is_shared in zip(allows, by_id, strict=True) if not is_shared)
+        by_id = (False,) * len(allows)
     if sharing == "only":
-        allowed = () if branches is None else (reduce(or_, branches or (_no_row(),)),)
-        branches = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
-        sought = (True,) * len(branches)
-    key = (plan, resource, verb, named, sharing, prefix)
-    return _Template(key, branches, sought, denies, tuple(parameters.items()))
+        allowed = () if allows is None else (reduce(or_, allows or (no_row(),)),)
+        allows = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
+        by_id = (True,) * len(allows)
+    return Where(allows, found.denies, by_id), tuple(parameters.items())

@@ -33,9 +33,9 @@ def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) 
     seen = viewer.narrow(permission, User)
     if seen is None:
         return [pw.SQL("1 = 0")] if certain else [], {}
-    if seen.everything:
+    if seen.where.is_everything:
         return [is_active], {}
-    shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(seen.expression()))
+    shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(seen.where.expression()))
     return [is_active & shown if certain else is_active | ~shown], {
         **seen.values, "tenant": viewer.principal.tenant_id}
 

@@ -17,6 +17,7 @@ from models.engine.prepared import Bind
 from models.tables import share
 from models.tables.share import Share
 from policies.evaluation.rights import RIGHTS
+from policies.evaluation.sql import Where
 from policies.syntax.roles import GUEST
 
 from ..protocol.messages import Message
@@ -88,7 +89,7 @@ class _Shares(Readable):
 
 _LISTING = Listing(_Shares())
 _PAGE = _LISTING.envelope()
-_OF_OBJECT = (Share.resource == Bind("resource")) & (Share.object_id == Bind("object"))
+_OF_OBJECT = Where(((Share.resource == Bind("resource")) & (Share.object_id == Bind("object")),), by_id=(False,))
 
 
 def endpoints(collection: Writable) -> Iterator[Endpoint]:
@@ -98,7 +99,7 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
 
     def listed(call: Call) -> dict[str, Any]:
         id = call.path["id"]
-        mine = Narrowing(("of an object",), (_OF_OBJECT,), (False,), (), {"resource": resource, "object": id})
+        mine = Narrowing(_OF_OBJECT, {"resource": resource, "object": id})
         return _LISTING.within(call, mine, f"shares of {resource} {id}")
 
     def put(call: Call) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import peewee as pw
 import pytest
 
 from models.base import now
-from models.engine.prepared import Bind, Statement, prepare
+from models.engine import prepared
+from models.engine.prepared import Bind, cache_sql, prepare
 from tests.models.paging.notes import ME, OTHER, TENANT, TIMES, Note, create_table, fill
 
 pytestmark = pytest.mark.both_databases
@@ -34,52 +35,82 @@ def notes(opened):
     ((Note.title == Bind("x")) | (Note.title == Bind("y")), {"x": "a", "y": "b"}, [ME]),
 ])
 def test_a_bind_stands_wherever_a_value_may(database, condition, values, expected):
-    prepared = prepare(database, Note.select(Note.id).where(condition).order_by(Note.id))
-    assert prepared.run(database, values) == [(one,) for one in expected]
+    statement = prepare(database, Note.select(Note.id).where(condition).order_by(Note.id))
+    assert statement.run(database, values) == [(one,) for one in expected]
 
 
 def test_a_bind_stands_in_a_row_value_a_limit_and_an_offset(database):
     query = Note.select(Note.id).order_by(Note.id).limit(Bind("limit")).offset(Bind("offset"))
-    prepared = prepare(database, query.where(
+    statement = prepare(database, query.where(
         pw.Tuple(Note.created_at, Note.id) >= pw.Tuple(Bind("time"), Bind("id"))))
     values = {"time": TIMES[0], "id": ME}
-    assert prepared.run(database, {**values, "limit": 1, "offset": 0}) == [(ME,)]
-    assert prepared.run(database, {**values, "limit": 5, "offset": 1}) == [(OTHER,)]
+    assert statement.run(database, {**values, "limit": 1, "offset": 0}) == [(ME,)]
+    assert statement.run(database, {**values, "limit": 5, "offset": 1}) == [(OTHER,)]
 
 
 def test_no_value_is_part_of_the_text(database):
-    prepared = prepare(database, Note.select().where(Note.title == HOSTILE, Note.status == Bind("status")))
-    assert "DROP" not in prepared.text
-    assert prepared.bound({"status": "draft"}) == [HOSTILE, "draft"]
+    statement = prepare(database, Note.select().where(Note.title == HOSTILE, Note.status == Bind("status")))
+    assert "DROP" not in statement.text
+    assert statement.bound({"status": "draft"}) == (HOSTILE, "draft")
 
 
 def test_values_reach_the_driver_without_a_fields_conversion(database):
     marker = object()
-    prepared = prepare(database, Note.select().where(Note.title == Bind("title"), Note.rank == Bind("rank")))
-    assert prepared.bound({"title": marker, "rank": marker}) == [marker, marker]
+    statement = prepare(database, Note.select().where(Note.title == Bind("title"), Note.rank == Bind("rank")))
+    assert statement.bound({"title": marker, "rank": marker}) == (marker, marker)
 
 
 def test_rows_are_plain_tuples_of_the_one_representation(database):
     query = Note.select(Note.id, Note.created_at, Note.rank).where(Note.id == Bind("id"))
-    prepared = prepare(database, query)
-    assert prepared.run(database, {"id": OTHER}) == [(OTHER, TIMES[1], None)]
+    statement = prepare(database, query)
+    assert statement.run(database, {"id": OTHER}) == [(OTHER, TIMES[1], None)]
 
 
 def test_a_bind_without_a_value_is_an_error_and_a_value_without_a_bind_is_not(database):
-    prepared = prepare(database, Note.select(Note.id).where(Note.created_at < Bind("time")))
+    statement = prepare(database, Note.select(Note.id).where(Note.created_at < Bind("time")))
     with pytest.raises(KeyError, match="time"):
-        prepared.run(database, {})
-    assert len(prepared.run(database, {"time": now(), "another": 1})) == 2
+        statement.run(database, {})
+    assert len(statement.run(database, {"time": now(), "another": 1})) == 2
 
 
-def test_a_statement_is_built_once_for_each_dialect(database):
-    built = []
+def test_sql_is_built_once_for_each_dialect_and_argument(database):
+    calls = []
 
-    def build() -> pw.Query:
-        built.append(database.dialect)
-        return Note.select(Note.id).where(Note.id == Bind("id"))
+    @cache_sql
+    def by_column(database, column):
+        calls.append((database.dialect, column))
+        return prepare(database, Note.select(Note.id).where(Note._meta.fields[column] == Bind("value")))
 
-    statement = Statement()
-    for id_ in (ME, OTHER):
-        assert statement.on(database, build).run(database, {"id": id_}) == [(id_,)]
-    assert built == [database.dialect]
+    for column, value, id_ in [("id", ME, ME), ("id", OTHER, OTHER), ("title", "a", ME), ("title", HOSTILE, OTHER)]:
+        assert by_column(database, column).run(database, {"value": value}) == [(id_,)]
+    assert calls == [(database.dialect, "id"), (database.dialect, "title")]
+
+
+def test_two_functions_with_the_same_arguments_have_sql_of_their_own(database):
+    first, second = cache_sql(lambda database, number: "first"), cache_sql(lambda database, number: "second")
+    assert (first(database, 1), second(database, 1), first(database, 1)) == ("first", "second", "first")
+
+
+def test_an_exception_is_not_cached(database):
+    calls = []
+
+    @cache_sql
+    def failing_once(database):
+        calls.append(database)
+        if len(calls) == 1:
+            raise ValueError
+        return "sql"
+
+    with pytest.raises(ValueError):
+        failing_once(database)
+    assert failing_once(database) == failing_once(database) == "sql"
+    assert len(calls) == 2
+
+
+def test_the_cache_is_bounded(database, monkeypatch):
+    monkeypatch.setattr(prepared, "_cached", kept := {})
+    monkeypatch.setattr(prepared, "MOST_CACHED", 3)
+    numbered = cache_sql(lambda database, number: number)
+    for number in range(1, 9):
+        assert numbered(database, number) == number
+        assert len(kept) <= 3

@@ -31,7 +31,7 @@ CROSSING = {
     "audit._adding", "audit.of_tenant", "audit.of_all", "audit.newest_time", "audit.unsealed", "session.live",
     "audit.append_missing",  # each row names its tenant
     "seals.seal", "seals.verify", "seals.heads", "seals.proof_of", "seals.retire", "seals._last",
-    "seals._newest", "seals._forget_seals", "sealed_rows.between",  # the chain is one for all tenants
+    "seals._newest", "seals._forget_seals", "sealed_rows._between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
     "instance.note_policy_in_database",
@@ -39,7 +39,7 @@ CROSSING = {
     "backup.known", "backup.remember", "backup.remember_file", "seals.has_seal_of",
     "restored.end_what_was_under_way", "restored._end_sessions", "restored._fail_jobs",
     "restored.release_tokens",  # one instance has all tenants
-    "erasure.begin", "erasure.end", "erasure.note", "erasure.has_begun", "erasure.begun_among", "erasure.erasures",
+    "erasure.begin", "erasure.end", "erasure.note", "erasure._begun", "erasure.begun_among", "erasure.erasures",
     "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants
     "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
@@ -50,10 +50,9 @@ CROSSING = {
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
     "job_chunk.JobChunk.purge", "job_chunk.sweep", "job_chunk._delete",  # by age, or for want of a job
     "job_queue._due", "job_queue._update", "job_queue.asked_to_stop",  # a process runs the jobs of all tenants
-    "rows.Rows.select", "rows.Rows.find_by", "rows.Rows.find_all.query", "rows.Rows.insert", "rows.Rows.save.query",
-    "rows.Rows.change", "rows.Rows.add.query", "rows.Rows.delete", "rows.Rows.discard", "rows.Rows.remove",
-    "rows.expire",
-    "service_token.ServiceToken.by_id", "service_token.ServiceToken.bearer", "service_token.ServiceToken.touch",
+    "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
+    "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
+    "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.untold", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
@@ -63,7 +62,7 @@ CROSSING = {
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
     "paging._reading",  # looks up, in the same statement, what `Shape.rows` has found
     "paging.Shape.rows",  # its filters hold the tenant
-    "session.Session.by_id", "session.Session.user_of", "session.Session.touch",
+    "session.Session.by_id", "session._user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
     "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
