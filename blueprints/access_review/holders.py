@@ -18,10 +18,11 @@ import peewee as pw
 from gatepost.http.request.access import Access, Narrowing
 from gatepost.http.request.active import active, is_active
 from gatepost.http.request.meant import Meant
+from gatepost.http.request.on_users import OnUsers, names_one
 from models.base import Record, Rows
 from models.engine.database import Database
 from models.tables import share
-from models.tables.audience import among
+from models.tables.audience import Users
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Policy, Principal
@@ -44,8 +45,6 @@ from policies.syntax.expression import (
 )
 from policies.syntax.roles import ADMIN, GUEST
 from policies.syntax.rules import Rule
-
-from .on_users import OnUsers, names_one
 
 GUARDED = frozenset((DEPARTMENT, GROUPS))  # what conditions look at of callers that not everybody may see
 SEEN = frozenset(one.name for one in GUARDED)
@@ -86,7 +85,8 @@ class Holders:
         self._database, self._policy, self._asked = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
         self._certain, self._tokens = certain, tokens
-        self._writer = OnUsers(database.dialect)
+        self._users = Users(database.dialect)
+        self._writer = OnUsers(self._users)
         self._known: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
 
@@ -159,7 +159,7 @@ class Holders:
             if self._ranks is None or role in self._ranks:
                 subject = Subject(role)
                 alike.setdefault(self._settled(self._goal(subject), subject), []).append(role)
-        others = not_true(among(self._database.dialect, User, [*self._persons])) if self._persons else None
+        others = not_true(self._users.among([*self._persons])) if self._persons else None
         for condition, roles in alike.items():
             found = disjuncts(condition) if condition is not True else (True,)
             for sought in (True, False):
@@ -192,16 +192,16 @@ class Holders:
     def _of_persons(self) -> Iterable[tuple[pw.Expression, bool]]:
         allowed = [id for id, may in self._persons.items() if may]
         if allowed:
-            yield cast(pw.Expression, self._writer.among(allowed)), True
+            yield cast(pw.Expression, self._users.among(allowed)), True
 
     def _of_tokens(self) -> Iterable[tuple[pw.Expression, bool]]:
         """The users whom a service token alone lets in."""
         if self._programs is None or self._tokens is None:
             return
         owners = {token.owner_id for token in self._tokens() if self.covers(token)}
-        rows = Rows(User, self._asked.tenant_id).select().where(among(self._database.dialect, User, [*owners]))
+        rows = Rows(User, self._asked.tenant_id).select().where(self._users.among([*owners]))
         if found := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
-            yield cast(pw.Expression, self._writer.among(found)), True
+            yield cast(pw.Expression, self._users.among(found)), True
 
     def covers(self, token: ServiceToken) -> bool:
         """Returns true if the scopes of a token suffice."""
@@ -224,7 +224,7 @@ class Holders:
         keys = [key for key in self._policy.persons if self._is_apart(key)]
         if not keys:
             return {}
-        mine = among(self._database.dialect, User, [key.removeprefix("user:") for key in keys])
+        mine = self._users.among([key.removeprefix("user:") for key in keys])
         rows = Rows(User, self._asked.tenant_id).select().where(mine)
         return {user.id: self._may(user) for user in rows}
 

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import peewee as pw
 
-from models.records.columns import IdField
+from gatepost.http.request.on_users import OnUsers
 from models.tables.audience import Audience, Way
 from policies import Policy, Principal
 from policies.comparison.subjects import Subject, condition_of
 from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
-from policies.evaluation.fold import COMPARE
 from policies.evaluation.plan import contradicts, disjuncts
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_for
-from policies.evaluation.sql import Writer
 from policies.syntax.expression import (
     AllOf,
     AnyOf,
@@ -169,11 +167,11 @@ def _parts(expression: Expression) -> tuple[Expression, ...]:
     return expression.parts if isinstance(expression, AllOf) else (expression,)
 
 
-class Conditions(Writer):
-    """Writes what `ways` finds, over the columns of an audience."""
+class Conditions(OnUsers):
+    """Writes what `ways` finds, over the rows and users of an audience."""
 
     def __init__(self, audience: Audience, resource: str, callers: Callers) -> None:
-        super().__init__({name: getattr(audience.row, name) for name in audience.columns})
+        super().__init__(audience.users, {name: getattr(audience.row, name) for name in audience.columns})
         self._audience, self._resource, self._callers = audience, resource, callers
 
     def way(self, parts: Sequence[Expression]) -> Way:
@@ -187,45 +185,23 @@ class Conditions(Writer):
                     of_row.append(self._audience.shared_at_all(self._resource))
                 case InGroup(Attribute("obj") as name):
                     of_row.append(self._audience.names_a_group(self.operand(name)))
-                    of_user.append(self._audience.in_a_group)
+                    of_user.append(self._users.in_a_group())
             place = of_row if not self._reads_user(part) else of_both if reads_object(part) else of_user
             place.append(self.expression(part))
         return Way(tuple(of_row), tuple(of_user), tuple(of_both))
 
     def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
-        if not isinstance(operand, Attribute):
-            raise TypeError(f"{operand} is not asked of several callers")
-        if self._callers.knows(operand):
+        if isinstance(operand, Attribute) and self._callers.knows(operand):
             return pw.Value(self._callers.value(operand), converter=False)
-        return cast(pw.Node, self._audience.user_key if operand.name == "key" else getattr(
-            self._audience.user, operand.name))
+        return super().parameter(operand)
 
     def shared(self, asked: Shared) -> pw.Node:
         if not isinstance(asked, SharedAs):
             raise TypeError("a share of no certain rights has no SQL")
         return self._audience.shared(self._resource, asked.rights, asked.roles)
 
-    def in_group(self, name: Attribute | str) -> pw.Node:
-        return self._audience.in_group(
-            pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name))
-
-    def comparison(self, asked: Comparison) -> Any:
-        """As written; but an id of the caller is text where a column that is no id is compared with it."""
-        left, right = self.operand(asked.left), self.operand(asked.right)
-        if _is_column(left) and _is_column(right) and _is_id(left) != _is_id(right):
-            left, right = (one.cast("text") if _is_id(one) else one for one in (left, right))
-        return COMPARE[asked.operator](left, right)
-
     def _reads_user(self, part: Expression) -> bool:
         if self._callers.subject.is_guest:
             return False
         return any(isinstance(atom, Shared) or not all(
             one.root == "obj" or self._callers.knows(one) for one in attributes(atom)) for atom in atoms(part))
-
-
-def _is_column(operand: Any) -> bool:
-    return isinstance(operand, pw.FieldAlias)
-
-
-def _is_id(column: pw.FieldAlias) -> bool:
-    return isinstance(column.field, IdField)

@@ -52,9 +52,9 @@ class Scope:
         user = audience.user
         found: list[pw.Node] = [*active(user, self.viewer, self.guards, certain=False)[0], user.role == role]
         if named := _ids(only):
-            found.append(audience.among(named))
+            found.append(audience.users.among(named))
         if left_out := _ids(without):
-            found.append(not_true(audience.among(left_out)))
+            found.append(not_true(audience.users.among(left_out)))
         viewed = self._viewed(user, User, self._of_users(reads))
         return None if viewed is None else [*found, *viewed]
 

@@ -41,26 +41,37 @@ class Counts:
     users: int | None
 
 
-def among(dialect: str, user: Any, ids: Collection[str]) -> pw.Node:
-    """That a user, of the table or an alias of it, is one of these, however many they are."""
-    if dialect == "postgres":
-        return pw.NodeList((user.id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False), pw.SQL("AS uuid[]))")))
-    chosen = pw.Value(orjson.dumps(sorted(ids)).decode(), converter=False)
-    return pw.NodeList((user.id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
+class Users:
+    """Conditions on users, in the SQL of a dialect; `table` is the table or an alias of it."""
 
+    def __init__(self, dialect: str, table: Any = User) -> None:
+        self.table, self._dialect = table, dialect
 
-def in_group(dialect: str, user: Any, name: pw.Node) -> pw.Node:
-    """That a user is in the group of that name; a missing name is none."""
-    if dialect == "postgres":
-        named = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
-        return pw.NodeList((user.groups.cast("jsonb"), pw.SQL("@>"), named))
-    return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(user.groups),
-                        pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
+    @property
+    def key(self) -> pw.Expression:
+        """`user:<id>`."""
+        return pw.Expression(pw.Value("user:", converter=False), pw.OP.CONCAT, self.table.id.cast("text"))
 
+    def among(self, ids: Collection[str]) -> pw.Node:
+        """The user is one of these, however many they are."""
+        id = self.table.id
+        if self._dialect == "postgres":
+            return pw.NodeList((id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False), pw.SQL("AS uuid[]))")))
+        chosen = pw.Value(orjson.dumps(sorted(ids)).decode(), converter=False)
+        return pw.NodeList((id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
 
-def in_a_group(user: Any) -> pw.Node:
-    """That a user is in any group."""
-    return cast(pw.Node, user.groups != pw.Value("[]", converter=False))
+    def in_group(self, name: pw.Node) -> pw.Node:
+        """The user is in the group of that name; a missing name is none."""
+        groups = self.table.groups
+        if self._dialect == "postgres":
+            value = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
+            return pw.NodeList((groups.cast("jsonb"), pw.SQL("@>"), value))
+        return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM"), pw.fn.json_each(groups),
+                            pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
+
+    def in_a_group(self) -> pw.Node:
+        """The user is in any group."""
+        return cast(pw.Node, self.table.groups != pw.Value("[]", converter=False))
 
 
 class Audience:
@@ -69,30 +80,13 @@ class Audience:
     def __init__(self, database: Database, model: type[Table]) -> None:
         self._database = database
         self.row: Any = model.alias("r")
-        self.user: Any = User.alias("u")
+        self.users = Users(database.dialect, User.alias("u"))
+        self.user: Any = self.users.table
         self._share: Any = Share.alias("s")
         self.columns = tuple(model._meta.fields)
         key: Any = model._meta.primary_key
         self._key: str = key.name
         self._owned = "owner_id" in model._meta.fields
-
-    def among(self, ids: Collection[str]) -> pw.Node:
-        """That the user is one of these, however many they are."""
-        return among(self._database.dialect, self.user, ids)
-
-    @property
-    def user_key(self) -> pw.Expression:
-        """`user:<id>`."""
-        return pw.Expression(pw.Value("user:", converter=False), pw.OP.CONCAT, self.user.id.cast("text"))
-
-    def in_group(self, name: pw.Node) -> pw.Node:
-        """That the user is in the group of that name; a missing name is none."""
-        return in_group(self._database.dialect, self.user, name)
-
-    @property
-    def in_a_group(self) -> pw.Node:
-        """That the user is in any group."""
-        return in_a_group(self.user)
 
     def names_a_group(self, name: pw.Node) -> pw.Node:
         """That some user is in the group of that name."""
@@ -109,8 +103,8 @@ class Audience:
             return pw.SQL("1 = 0")
         share = self._share
         group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
-        named = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.user_key)
-        named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.in_group(group)
+        named = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.users.key)
+        named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.users.in_group(group)
         return self.row.id.in_(share.select(share.object_id).where(
             share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
 

@@ -7,6 +7,7 @@ The name of a reference (`category`) filters by the id or the slug of the object
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, cast
 
 import peewee as pw
@@ -37,6 +38,7 @@ from models.records.columns import IdField, ListField, TimeField, holds
 _IN_LIMIT = 100
 _LONGEST = 1000  # characters: longer than any text that has an index
 OPERATORS = ("eq", "ne", "lt", "lte", "gt", "gte", "in", "isnull", "contains", "startswith", "has")
+_COMPARE = {"eq": eq, "ne": ne, "lt": lt, "lte": le, "gt": gt, "gte": ge}
 OF_LISTS = ("has", "isnull")
 OF_TEXT = ("contains", "startswith")
 
@@ -156,18 +158,8 @@ def condition(table: type[Record], form: Form, name: str, dialect: str) -> pw.Ex
     """
     column, operator, detail = table._meta.fields[form[0]], form[1], form[2]
     match operator:
-        case "eq":
-            return column == Bind(name)
-        case "ne":
-            return column != Bind(name)
-        case "lt":
-            return column < Bind(name)
-        case "lte":
-            return column <= Bind(name)
-        case "gt":
-            return column > Bind(name)
-        case "gte":
-            return column >= Bind(name)
+        case "eq" | "ne" | "lt" | "lte" | "gt" | "gte":
+            return cast("pw.Expression", _COMPARE[operator](column, Bind(name)))
         case "isnull":
             return column.is_null(detail)
         case "in":

@@ -13,6 +13,7 @@ import peewee as pw
 from models.base import Rows
 from models.engine.prepared import Bind
 from models.tables.user import User
+from policies.evaluation.sql import no_row
 
 from .access import Access
 
@@ -32,7 +33,7 @@ def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) 
         return [is_active], {}
     seen = viewer.narrow(permission, User)
     if seen is None:
-        return [pw.SQL("1 = 0")] if certain else [], {}
+        return [no_row()] if certain else [], {}
     if seen.where.is_everything:
         return [is_active], {}
     shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(seen.where.expression()))

@@ -1,16 +1,20 @@
-"""Conditions on callers as SQL over the table of users."""
+"""Conditions on callers as SQL over users: one statement asks about every user who may be the caller.
+
+For one caller, of whom everything is known, `policies.evaluation.sql.where` writes a plan with Binds instead: it names
+no table of users, and groups are values of the caller.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 import peewee as pw
 
 from models.base import is_id
 from models.records.columns import IdField
-from models.tables.audience import among, in_a_group, in_group
-from models.tables.user import User
+from models.tables.audience import Users
 from policies.evaluation.fold import COMPARE
 from policies.evaluation.sql import Writer
 from policies.holders.conditions import ID, KEY
@@ -29,47 +33,39 @@ _PREFIX = "user:"
 
 
 class OnUsers(Writer):
-    """Writes what looks at the caller alone."""
+    """Writes conditions whose caller is a row of `users`; `columns` are those of the object."""
 
-    def __init__(self, dialect: str) -> None:
-        super().__init__({})
-        self._dialect = dialect
+    def __init__(self, users: Users, columns: Mapping[str, pw.Node] = MappingProxyType({})) -> None:
+        super().__init__(columns)
+        self._users = users
 
     def expression(self, expression: Expression) -> Any:
         if isinstance(expression, AnyOf) and len(ids := [one for one in map(named, expression.parts) if one]) > 1:
             rest = [part for part in expression.parts if named(part) is None]
-            found = self.among(ids)
+            found = self._users.among(ids)
             return pw.Expression(found, "OR", super().expression(_any(rest))) if rest else found
         return super().expression(expression)
 
-    def among(self, ids: Iterable[str]) -> pw.Node:
-        """That the user is one of these."""
-        return among(self._dialect, User, [*ids])
-
     def comparison(self, asked: Comparison) -> Any:
+        """An id is compared as text with what may be no id, which Postgres refuses to compare with it."""
         if asked.left == GROUPS:
-            return in_a_group(User)
+            return self._users.in_a_group()
         if (id := named(asked)) is not None:
-            return User.id == id
+            return self._users.table.id == id
         left, right = self.operand(asked.left), self.operand(asked.right)
         if _is_id(left) is not _is_id(right):
-            # An id is compared with a text that may be none: Postgres would refuse that.
-            left, right = (one.cast("text") if _is_id(one) else pw.Value(one, converter=False)
-                           if isinstance(one, str) else one for one in (left, right))
+            left, right = _as_text(left), _as_text(right)
         return COMPARE[asked.operator](left, right)
 
     def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
         assert isinstance(operand, Attribute), "the groups of callers are asked for by name"
-        if operand == KEY:
-            return pw.Expression(pw.Value(_PREFIX, converter=False), pw.OP.CONCAT, User.id.cast("text"))
-        return cast(pw.Node, getattr(User, operand.name))
+        return self._users.key if operand == KEY else cast(pw.Node, getattr(self._users.table, operand.name))
 
     def shared(self, asked: Shared) -> pw.Node:
         raise TypeError("with whom an object is shared is known before")
 
     def in_group(self, name: Attribute | str) -> pw.Node:
-        value = pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name)
-        return in_group(self._dialect, User, value)
+        return self._users.in_group(pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name))
 
 
 def named(expression: Expression) -> str | None:
@@ -82,7 +78,7 @@ def named(expression: Expression) -> str | None:
 
 
 def names_one(expression: Expression) -> bool:
-    """Whether an alternative is about certain users: these are looked up."""
+    """True if an alternative is about certain users: these are looked up."""
     parts = expression.parts if isinstance(expression, AllOf) else (expression,)
     return any(named(part) is not None for part in parts)
 
@@ -92,4 +88,15 @@ def _any(parts: list[Expression]) -> Expression:
 
 
 def _is_id(operand: Any) -> bool:
-    return isinstance(operand, IdField)
+    value = operand.value if isinstance(operand, pw.Value) else operand
+    return _is_id_column(operand) or (isinstance(value, str) and is_id(value))
+
+
+def _is_id_column(operand: Any) -> bool:
+    return isinstance(operand.field if isinstance(operand, pw.FieldAlias) else operand, IdField)
+
+
+def _as_text(operand: Any) -> Any:
+    if _is_id_column(operand):
+        return operand.cast("text")
+    return pw.Value(operand, converter=False) if isinstance(operand, str) else operand
