@@ -30,7 +30,7 @@ from app import create_app
 from benchmarks.contenders import EMAIL, PASSWORD, gatepost
 from benchmarks.plot import Line, Panel, draw
 from benchmarks.profile import request
-from gatepost.http.security.cursors import Cursor, fingerprint
+from gatepost.http.security.cursors import fingerprint
 from models.base import later, new_id
 from models.engine.database import Database
 from models.engine.prepared import Bind, prepare
@@ -211,7 +211,7 @@ def pages(app: Flask, world: World, caller: str) -> Iterator[tuple[tuple[str, in
     for (way, depth), position in world.positions.items():
         path = f"/api/articles?limit={SIZE}"
         if position is not None:
-            cursor = cursors.write("articles", Cursor(position), question)
+            cursor = cursors.write("articles", question, position)
             path += f"&{'after' if way == 'forward' else 'before'}={cursor}"
         elif way == "backward":
             continue  # backwards needs a place to begin at

@@ -104,8 +104,6 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
         database.close_all()
         raise
     epoch = Epoch(database)
-    cursors = Cursors(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
-    keys.followers.append(lambda: cursors.renew(keys.secrets("cursor")))
     keys.guard = lambda ring: known_keys.guard(database, ring)
     trail, uses = Trail(database, keys), DeprecatedUses(database)
     ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
@@ -123,8 +121,8 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
     services = app.extensions["gatepost"] = Services(
         settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=cursors, trail=trail,
-        deprecated_uses=uses, pulse=Pulse(database),
+        addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=Cursors.of(keys, epoch),
+        trail=trail, deprecated_uses=uses, pulse=Pulse(database),
         translations=Translations(settings.language, registry.translations),
         background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
     try:
@@ -167,7 +165,6 @@ def _follow(app: Application, services: Services, settings: Settings) -> None:
 
 def _drop_what_was_restored(services: Services) -> None:
     """Forget rows that a restore has replaced. Policies and keys are followed as files."""
-    services.cursors.epoch = services.epoch.value
     services.ownership.forget_all()
     with services.database.connected():
         services.guest_tenant = _default_tenant(services.settings).id

@@ -14,7 +14,7 @@ from marshmallow import Schema, fields
 from gatepost import Call, Id, Routes, StrictSchema, Time
 from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
-from gatepost.http.reading.query import ListQuery
+from gatepost.http.reading.query import PAGING, ListQuery
 from gatepost.http.reading.readable import Readable
 from models.tables.audit import Audit
 from models.tables.reviews import Account, accounts_of
@@ -25,7 +25,7 @@ from policies.usage.holdings import Holdings
 
 routes = Routes("policy_review", "Who has which role, and uses it.")
 
-_ASKED = ("limit", "page_size", "first", "last", "cursor", "after", "before", "page", "offset", "role", "active")
+_ASKED = (*PAGING, "role", "active")
 _MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "token.view": ServiceToken}
 
 

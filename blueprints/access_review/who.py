@@ -16,7 +16,7 @@ from blueprints.policy.circumstances import CircumstancesSchema, fixed, named_ro
 from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSchema
 from gatepost.http.reading import listing
 from gatepost.http.reading.listing import Listing
-from gatepost.http.reading.query import ListQuery
+from gatepost.http.reading.query import PAGING, ListQuery
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import NOTHING
 from gatepost.http.request.call import Peer
@@ -29,7 +29,6 @@ from policies.holders.conditions import NotTold
 
 routes = Routes("policy_who", "Who may do something.")
 
-_PAGES = ("limit", "page_size", "first", "last", "cursor", "after", "before", "page", "offset")
 
 
 class _UserSchema(StrictSchema):
@@ -75,7 +74,7 @@ class _Query(ListQuery):
                 "description": "What is asked about, such as user.update.", "example": "user.update"}),
             "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
             **{name: asked[name] for name in ("at", "ip", "device", "method")},
-            **{name: found[name] for name in _PAGES if name in found}})
+            **{name: found[name] for name in PAGING if name in found}})
 
 
 class _Users(Readable):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
-from gatepost import Call, Fault, Problem
+from gatepost import Call, Problem
 from gatepost.collections.collection import Collection
 from gatepost.http.request.access import Narrowing
 from gatepost.http.security.cursors import Cursor, CursorError, fingerprint
@@ -34,23 +35,21 @@ class Pages:
         most = settings.page_sizes.get(kind, settings.max_page_size)
         self.size = min(self._page.get("limit", settings.page_size), most)
         asked = {key: value for key, value in question.items() if key != "page"}
-        self._print = fingerprint(filters={"asked": asked}, sort="", q=None, tenant=call.tenant_id)
+        self._question = fingerprint(filters={"asked": asked}, sort="", q=None, tenant=call.tenant_id)
 
-    @property
-    def position(self) -> tuple[Any, ...] | None:
-        """Where this page begins; None: at the start. Raises `Problem` for a token of another question."""
-        if not (token := self._page.get("token")):
-            return None
+    @cached_property
+    def cursor(self) -> Cursor:
+        """Where this page begins. Raises `Problem` for a token of another question."""
+        cursors, token = self._call.services.cursors, self._page.get("token")
         try:
-            return self._call.services.cursors.read(token, self._name, self._print).position
+            return cursors.read(token, self._name, self._question) if token else cursors.begin(
+                self._name, self._question)
         except CursorError as error:
-            raise Problem.of([Fault(error.code, "Ask for the first page again.", pointer="/page/token")],
-                             "invalid_body") from None
+            raise Problem.of([error.fault(pointer="/page/token")], "invalid_body") from None
 
     def answer(self, results: list[Asked], position: tuple[Any, ...] | None) -> Asked:
         """`position` is that of the last result; None: there is no more."""
-        token = "" if position is None else self._call.services.cursors.write(
-            self._name, Cursor(position), self._print)
+        token = "" if position is None else self.cursor.at(position)
         return {"page": {"next_token": token, "count": len(results)}, "results": results}
 
 
@@ -58,7 +57,7 @@ def subjects(call: Call, asked: Asked) -> Asked:
     """Those of the type of subject who are permitted."""
     question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
     pages, kind = Pages(call, "subject", asked), asked["subject"]["type"]
-    start, row, id = pages.position, None, asked["resource"]["id"] if question.verb != "create" else ""
+    start, row, id = pages.cursor.position, None, asked["resource"]["id"] if question.verb != "create" else ""
     if not question.known or (id and (row := question.row(id)) is None):
         return pages.answer([], None)
     match kind:
@@ -138,7 +137,7 @@ def resources(call: Call, asked: Asked) -> Asked:
     """The objects of a type on which the subject is permitted, of those that the asker may view."""
     question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
     subject, pages = subject_of(call, asked["subject"]), Pages(call, "resource", asked)
-    start, collection = pages.position, question.collection
+    start, collection = pages.cursor.position, question.collection
     if subject is None or not question.known or collection is None:
         return pages.answer([], None)
     # A row is asked about by each method afterwards.

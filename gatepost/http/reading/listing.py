@@ -27,7 +27,7 @@ from gatepost.http.request.urls import url_of
 from gatepost.http.schemas.documented import component_name
 from gatepost.http.schemas.fields import StrictSchema
 from gatepost.http.schemas.validation import BoundedCache
-from gatepost.http.security.cursors import Cursor, CursorError
+from gatepost.http.security.cursors import BACKWARD, Cursor, CursorError
 from models import paging
 from models.base import Rows, last_id, now
 from models.engine.database import Database
@@ -115,33 +115,25 @@ class Listing:
         return self._by_cursor(call, asked, narrowing, name)
 
     def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
-        given = self._cursor(call, asked, name)
-        snapshot = given.snapshot if given is not None else now() if asked.snapshot else None
+        cursor = self._cursor(call, asked, name)
         projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing, snapshot)
-        page = paging.walk(call.services.database, shape, values, size=asked.size, backward=asked.backward,
-                           position=None if given is None else given.position)
-
-        def written(position: tuple[Any, ...] | None) -> str | None:
-            if position is None:
-                return None
-            return call.services.cursors.write(name, Cursor(position, snapshot), asked.fingerprint)
-
-        after = written(page.last) if page.has_next else None
-        before = written(page.first) if page.has_prev else None
+        shape, values = self._selection.shape(call, asked, projection, narrowing, cursor.snapshot)
+        page = paging.walk(call.services.database, shape, values, size=asked.size, position=cursor.position,
+                           backward=cursor.backward)
+        after = cursor.at(page.last) if page.has_next and page.last is not None else None
+        before = cursor.at(page.first) if page.has_prev and page.first is not None else None
         link_by_cursor(call, asked, after, before)
         return {"items": self._items(call, asked, projection, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
-    def _cursor(self, call: Call, asked: ListRequest, name: str) -> Cursor | None:
-        parameter = asked.cursor_parameter
+    def _cursor(self, call: Call, asked: ListRequest, name: str) -> Cursor:
+        cursors, parameter = call.services.cursors, asked.cursor_parameter
         if parameter is None:
-            return None
+            return cursors.begin(name, asked.question, now() if asked.snapshot else None)
         try:
-            return call.services.cursors.read(call.query[parameter], name, asked.fingerprint)
+            return cursors.read(call.query[parameter], name, asked.question, backward=parameter == BACKWARD)
         except CursorError as error:
-            fault = Fault(error.code, "Ask for the first page again.", parameter=parameter)
-            raise Problem.of([fault], "invalid_parameter") from None
+            raise Problem.of([error.fault(parameter=parameter)], "invalid_parameter") from None
 
     def _by_number(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
         offset = asked.offset or 0

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from marshmallow import Schema, fields
 
-from gatepost.http.schemas.validation import CURSORS, CursorParameter, LoadedQuery
+from gatepost.http.schemas.validation import LoadedQuery
 from models.paging import Key, SortOrder, sort_order
 
 from ..protocol.messages import Message
@@ -22,7 +22,7 @@ from ..request.access import Sharing
 from ..schemas.documented import component_name
 from ..schemas.fields import StrictSchema, Text, one_of
 from ..schemas.parameters import Count, Switch, name_list
-from ..security.cursors import fingerprint
+from ..security import cursors
 from .filters import Filter, operand, parameter
 from .readable import Readable
 
@@ -32,9 +32,6 @@ NUMBERS = ("page", "offset")
 _SIZE_TEXTS = {"limit": "How many rows a page has at most.", "page_size": "Another name of `limit`.",
                "first": "As `limit`, of pages that go forward: with `after`.",
                "last": "As `limit`, of pages that go back: with `before`, which it needs."}
-_CURSOR_TEXTS = {"after": "A cursor that an earlier answer had: the page begins behind its row.",
-                 "before": "A cursor that an earlier answer had: the page ends before its row.",
-                 "cursor": "Another name of `after`."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +40,9 @@ class ListRequest:
 
     offset            rows to skip, in the page envelope only
     offset_parameter  the parameter that said so: `page` or `offset`
-    cursor_parameter  the parameter that holds the cursor; `backward`: the page ends at its position
+    cursor_parameter  the parameter that holds the cursor
     shared            what shares add to the rows
-    fingerprint       of the question that cursors are bound to
+    question          `fingerprint` of the list, which its cursors belong to
     repeated          the query string of this page as its links have it too: without cursor, offset and size
     """
 
@@ -58,10 +55,9 @@ class ListRequest:
     offset: int | None = None
     offset_parameter: str | None = None
     cursor_parameter: str | None = None
-    backward: bool = False
     snapshot: bool = False
     shared: Sharing = "include"
-    fingerprint: str = ""
+    question: str = ""
     repeated: str = ""
 
 
@@ -148,7 +144,7 @@ class ListQuery(ItemQuery):
         _refuse_conflicts(loaded)
         size = _size(loaded, default_size, max_size)
         offset_parameter, offset = _offset(loaded, size)
-        cursor_parameter = next((name for name in CURSORS if name in loaded), None)
+        cursor_parameter = next((name for name in cursors.NAMES if name in loaded), None)
         shown, expand = self.read(loaded)
         sort, q = loaded.get("sort", self._collection.default_sort), loaded.get("q")
         filters = tuple(Filter(*self._filters[name], value) for name, value in loaded.items() if name in self._filters)
@@ -159,8 +155,8 @@ class ListQuery(ItemQuery):
         return ListRequest(
             size=size, names=shown, expand=expand, sort=sort, filters=filters, q=q, offset=offset,
             offset_parameter=offset_parameter, cursor_parameter=cursor_parameter,
-            backward=cursor_parameter == "before", snapshot=loaded.get("snapshot", False), shared=shared,
-            fingerprint=fingerprint(filters=question, sort=sort, q=q, tenant=tenant_id),
+            snapshot=loaded.get("snapshot", False), shared=shared,
+            question=cursors.fingerprint(filters=question, sort=sort, q=q, tenant=tenant_id),
             repeated=_repeated(loaded.sent, size))
 
 
@@ -168,7 +164,7 @@ def _paging() -> dict[str, Any]:
     """Which page of them. Ranges are not declared here: the largest size depends on the caller's role."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": _SIZE_TEXTS[name], "minimum": 1}) for name in SIZES}
-    made |= {name: CursorParameter(metadata={"description": _CURSOR_TEXTS[name]}) for name in CURSORS}
+    made |= cursors.parameters()
     made["page"] = Count(metadata={"description": "The number of the page, from 1; instead of a cursor.", "minimum": 1})
     made["offset"] = Count(metadata={"description": "How many rows to skip; instead of a cursor.", "minimum": 0,
                                      "maximum": MAX_OFFSET})
@@ -187,13 +183,13 @@ def _repeated(sent: Iterable[tuple[str, str]], size: int) -> str:
 def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
     if loaded.keys().isdisjoint(_PAGING):
         return
-    cursors = [name for name in CURSORS if name in loaded]
+    places = [name for name in cursors.NAMES if name in loaded]
     clashes = (
         ("page" in loaded and "offset" in loaded, Message("page and offset exclude each other.")),
-        (bool(cursors) and not loaded.keys().isdisjoint(NUMBERS), Message("page and offset exclude cursors.")),
+        (bool(places) and not loaded.keys().isdisjoint(NUMBERS), Message("page and offset exclude cursors.")),
         (loaded.get("snapshot") and not loaded.keys().isdisjoint(NUMBERS),
          Message("page and offset exclude snapshot.")),
-        ("before" in loaded and len(cursors) > 1, Message("before excludes after, also by its other name, cursor.")),
+        ("before" in loaded and len(places) > 1, Message("before excludes after, also by its other name, cursor.")),
         (_differ(loaded, ("cursor", "after")), Message("cursor is another name of after, and the two differ.")),
         ("first" in loaded and ("before" in loaded or "last" in loaded),
          Message("first goes with after, last with before.")),
@@ -205,7 +201,8 @@ def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
             raise Problem("pagination_conflict", detail)
 
 
-_PAGING = frozenset((*SIZES, *CURSORS, *NUMBERS))
+PAGING = (*SIZES, *cursors.NAMES, *NUMBERS)
+_PAGING = frozenset(PAGING)
 
 
 def _differ(loaded: Mapping[str, Any], synonyms: Iterable[str]) -> bool:

@@ -1,12 +1,13 @@
 """Schemas applied to what came in; what is wrong becomes faults with a place each.
 
-A query string is loaded once for all pages of a walk: what it means does not depend on the cursor.
+A query string is loaded once for all values of its `ApartParameter`, such as for all pages of a list.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -55,62 +56,68 @@ class BoundedCache(Generic[T]):
         return found
 
 
-CURSORS = ("cursor", "after", "before")
-_PLAIN = re.compile(rb"(?:\A|&)(cursor|after|before)=([\w.-]+)(?![^&])")
-_ANOTHER = re.compile(rb"(?:\A|&)(?:(?:cursor|after|before)(?![^=&])|[^=&]*%)")  # or a name that may be one, escaped
+class ApartParameter(fields.String):
+    """A parameter whose value changes nothing about what the others mean, such as the place of a page in a list.
 
-
-class CursorParameter(fields.String):
-    """The parameter that holds a cursor: any text is taken as it is; `security/cursors` judges it.
-
-    So what the rest of a query string means does not depend on it.
+    Any text is taken as it is. Requests that differ in its value alone share what was loaded.
     """
 
 
-def split(query: bytes) -> tuple[bytes, str | None, str]:
-    """The query string without its cursor, the parameter that held the cursor, and the cursor.
+@lru_cache(maxsize=512)
+def _splitting(schema: Schema | None) -> tuple[re.Pattern[bytes], re.Pattern[bytes]] | None:
+    """Finds one apart parameter of a schema in a query string; then finds another one in the rest, or a name that may
+    be one, escaped."""
+    names = b"|".join(re.escape(name.encode()) for name, field in ({} if schema is None else schema.fields).items()
+                      if isinstance(field, ApartParameter))
+    if not names:
+        return None
+    return (re.compile(rb"(?:\A|&)(%b)=([\w.-]+)(?![^&])" % names),
+            re.compile(rb"(?:\A|&)(?:(?:%b)(?![^=&])|[^=&]*%%)" % names))
 
-    All of it, None and nothing where that is not plain: without a cursor, with two of them, or with an escape in the
-    cursor or in any name. Nothing is refused here.
+
+def split(schema: Schema | None, query: bytes) -> tuple[bytes, str | None, str]:
+    """The query string without its apart parameter, the name of that, and its text.
+
+    All of it, None and nothing where that is not plain: without such a parameter, with two of them, or with an escape
+    in the text or in any name. Nothing is refused here.
     """
-    found = _PLAIN.search(query)
-    if found is None:
+    if (patterns := _splitting(schema)) is None or (match := patterns[0].search(query)) is None:
         return query, None, ""
-    rest = query[:found.start()] + query[found.end():]
-    if _ANOTHER.search(rest) is not None:
+    rest = query[:match.start()] + query[match.end():]
+    if patterns[1].search(rest) is not None:
         return query, None, ""
-    return rest, found[1].decode(), found[2].decode()
+    return rest, match[1].decode(), match[2].decode()
 
 
 _MOST_DERIVED = 64  # by tenant, page size and parameter: few of each ask the same
 
 
 class LoadedQuery(Mapping[str, Any]):
-    """The loaded parameters by name. Requests whose query strings differ in the cursor alone share one: it is
+    """The loaded parameters by name. Requests whose query strings differ in an apart parameter alone share one: it is
     never changed.
 
-    sent  (name, text) of each parameter as the client wrote it, without the cursor
+    sent  (name, text) of each parameter as the client wrote it, without the apart one
     """
 
-    __slots__ = ("_derived", "_parameter", "_values", "sent")
+    __slots__ = ("_apart", "_derived", "_values", "sent")
 
     def __init__(self, values: Mapping[str, Any] = MappingProxyType({}),
                  sent: Sequence[tuple[str, str]] = ()) -> None:
         self._values, self.sent = values, sent
-        self._parameter: str | None = None
+        self._apart: str | None = None
         self._derived: BoundedCache[Any] = BoundedCache(_MOST_DERIVED)
 
-    def with_cursor(self, parameter: str, cursor: str) -> LoadedQuery:
-        """The same with a cursor; whatever is derived from either is kept here."""
-        found = LoadedQuery.__new__(LoadedQuery)
-        found._values, found.sent = {**self._values, parameter: cursor}, self.sent
-        found._parameter, found._derived = parameter, self._derived
-        return found
+    def with_apart(self, name: str, text: str) -> LoadedQuery:
+        """The same with an apart parameter; whatever is derived from either is kept here."""
+        query = LoadedQuery.__new__(LoadedQuery)
+        query._values, query.sent = {**self._values, name: text}, self.sent
+        query._apart, query._derived = name, self._derived
+        return query
 
     def derive(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """What `make` reads in these parameters, made once for each `key`. It may depend on the cursor's
-        parameter, never on its value."""
-        derived: T = self._derived.get((self._parameter, key), make)
+        """What `make` reads in these parameters, made once for each `key`. It may depend on which apart parameter
+        there is, never on its value."""
+        derived: T = self._derived.get((self._apart, key), make)
         return derived
 
     def __getitem__(self, name: str) -> Any:
@@ -170,25 +177,23 @@ def load_query(schema: Schema | None, request: Request,
     A list (`fields`, `expand`, `…__in`) that was sent several times is one list. `granted` says whether the caller has
     a permission on any object: of parameters with `metadata={"guard": permission}` no others are suggested.
 
-    Read once per query string, whatever cursor is in it: the same is asked for again and again, page by page. So a
+    Read once per query string, whatever its apart parameter: the same is asked for again, page by page. So a
     hook of the schema (`@validates`, `@validates_schema`, `@post_load`) must look at nothing but the parameters.
     Raises `Problem` with its faults together: `unknown_parameter`, `invalid_parameter`.
     """
     if schema is None and not request.query_string:
         return NO_PARAMETERS
-    rest, name, cursor = split(request.query_string)
-    if name is not None and (schema is None or not isinstance(schema.fields.get(name), CursorParameter)):
-        rest, name = request.query_string, None  # no cursor is known here by that name
+    rest, name, text = split(schema, request.query_string)
     loaded = _queries.get((schema, rest), lambda: _query(schema, request.args, name, granted), text=rest)
-    return loaded if name is None else loaded.with_cursor(name, cursor)
+    return loaded if name is None else loaded.with_apart(name, text)
 
 
 _queries: BoundedCache[LoadedQuery] = BoundedCache()
 
 
-def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | None,
+def _query(schema: Schema | None, arguments: MultiDict[str, str], apart: str | None,
            granted: Callable[[str], bool]) -> LoadedQuery:
-    """What the arguments mean, but for the parameter `cursor`."""
+    """What the arguments mean, but for the parameter `apart`."""
     fields = {} if schema is None else {field.data_key or name: field for name, field in schema.fields.items()}
     faults, sent, parts = list[Fault](), dict[str, str](), dict[str, list[str]]()
     for name, values in arguments.lists():
@@ -202,7 +207,7 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], cursor: str | 
                 parts[name] = values  # a quote that one part opens is not closed by the next one
         elif len(values) > 1:
             faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
-        elif name != cursor:
+        elif name != apart:
             sent[name] = values[0]
     if faults:
         raise Problem.of(faults, "invalid_parameter")

@@ -1,5 +1,7 @@
 """Cursors: a place in one list, as opaque text that only this service can have written.
 
+Here is all there is to a cursor: its parameters, the object that a page takes, how it is signed and read.
+
 A cursor names its collection, the position after (or before) which the next page starts, a fingerprint of
 what the list was asked for, and the snapshot time of the walk. It grants nothing: each request is authorised
 afresh. It is not encrypted either, and holds only values of a row that its first owner has seen.
@@ -13,24 +15,33 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Any
 
 import orjson
+from marshmallow import fields
 
+from ..protocol.problems import Fault
+from ..schemas.validation import ApartParameter
 from .base64url import decode, encode
+from .epoch import Epoch
+from .keys import Keys
 
 MAX_AGE = 24 * 60 * 60  # seconds
 _GRAIN = 600  # seconds within which the same page has the same cursors, and so the same ETag
 MAX_LENGTH = 8_192  # characters: a title of a thousand letters fits, a flood does not
 _MAC = 24  # bytes of a signature
+BACKWARD = "before"  # the parameter of a page that goes back
 
 
 class CursorError(Exception):
     """A cursor that cannot be used. `code` is the error code of the answer."""
 
     code: str
+
+    def fault(self, **place: str) -> Fault:
+        """What is wrong with a request that has it there."""
+        return Fault(self.code, "Ask for the first page again.", **place)  # type: ignore[arg-type]
 
 
 class InvalidCursor(CursorError):
@@ -51,15 +62,34 @@ class CursorExpired(CursorError):
     code = "cursor_expired"
 
 
-@dataclass(frozen=True, slots=True)
 class Cursor:
-    """What a cursor says.
+    """Where one page of a list begins, or ends if it goes `backward`; it writes the cursors of other places.
 
-    `position`: the values of the sort keys, the id last. `snapshot`: only rows up to this time; None, all.
+    position  the values of the sort keys, the id last; None: the edge of the list
+    snapshot  only rows up to this time; None, all
     """
 
-    position: tuple[Any, ...]
-    snapshot: str | None = None
+    __slots__ = ("_collection", "_cursors", "_question", "backward", "position", "snapshot")
+
+    def __init__(self, cursors: Cursors, collection: str, question: str, position: tuple[Any, ...] | None,
+                 snapshot: str | None, backward: bool) -> None:
+        self._cursors, self._collection, self._question = cursors, collection, question
+        self.position, self.snapshot, self.backward = position, snapshot, backward
+
+    def at(self, position: tuple[Any, ...]) -> str:
+        """The text of the cursor of another place of this walk, URL-safe."""
+        return self._cursors.write(self._collection, self._question, position, self.snapshot)
+
+
+def parameters() -> dict[str, fields.Field[Any]]:
+    """The parameters of a list that hold a cursor."""
+    return {name: ApartParameter(metadata={"description": text}) for name, text in _TEXTS.items()}
+
+
+_TEXTS = {"cursor": "Another name of `after`.",
+          "after": "A cursor that an earlier answer had: the page begins behind its row.",
+          BACKWARD: "A cursor that an earlier answer had: the page ends before its row."}
+NAMES = tuple(_TEXTS)
 
 
 def fingerprint(*, filters: Mapping[str, Any], sort: str, q: str | None, tenant: str) -> str:
@@ -88,20 +118,31 @@ class Cursors:
         self._clock = clock
         self._refresh = refresh
 
+    @classmethod
+    def of(cls, keys: Keys, epoch: Epoch) -> Cursors:
+        """Those of an instance, which follow its keys and its epoch."""
+        cursors = cls(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
+
+        def follow() -> None:
+            cursors.renew(keys.secrets("cursor"))
+            cursors.epoch = epoch.value
+
+        keys.followers.append(follow)
+        epoch.followers.append(follow)
+        return cursors
+
     def renew(self, secrets: Sequence[str | bytes]) -> None:
         """Use this ring from now on."""
         if not secrets or not all(secrets):
             raise ValueError("cursors need at least one secret")
         self._keys = [_key(secret) for secret in secrets]
 
-    def write(self, collection: str, cursor: Cursor, question: str) -> str:
-        """The text of a cursor, URL-safe; `question` is the `fingerprint` of the list."""
-        written = int(self._clock()) // _GRAIN * _GRAIN
-        payload = orjson.dumps([collection, cursor.position, question, cursor.snapshot, written, self.epoch])
-        return encode(_mac(self._keys[0], payload) + payload)
+    def begin(self, collection: str, question: str, snapshot: str | None = None) -> Cursor:
+        """The edge of a list; `question` is its `fingerprint`."""
+        return Cursor(self, collection, question, None, snapshot, False)
 
-    def read(self, text: str, collection: str, question: str) -> Cursor:
-        """What `write` was given.
+    def read(self, text: str, collection: str, question: str, *, backward: bool = False) -> Cursor:
+        """The place that a cursor names, in the list for which it was written.
 
         Raises InvalidCursor, CursorExpired, CursorMismatch; what is wrong first in this order.
         """
@@ -110,7 +151,13 @@ class Cursors:
             raise CursorExpired
         if of != collection or asked != question:
             raise CursorMismatch
-        return Cursor(tuple(position), snapshot)
+        return Cursor(self, collection, question, tuple(position), snapshot, backward)
+
+    def write(self, collection: str, question: str, position: tuple[Any, ...], snapshot: str | None = None) -> str:
+        """The text of a cursor, URL-safe."""
+        written = int(self._clock()) // _GRAIN * _GRAIN
+        payload = orjson.dumps([collection, position, question, snapshot, written, self.epoch])
+        return encode(_mac(self._keys[0], payload) + payload)
 
     def _verified(self, text: str) -> list[Any]:
         if len(text) > MAX_LENGTH:

@@ -12,7 +12,6 @@ from typing import Any
 import jwt
 import pytest
 
-from gatepost.http.security.cursors import Cursor
 from models.base import new_id
 from tests.apps import NO_ROW, PASSWORD, Caller
 from tests.samples import sampled
@@ -109,7 +108,7 @@ FORGERIES: dict[str, Forgery] = {
     "without a type of token": lambda world: world.token(header={"typ": _ABSENT}),
     "a refresh token": lambda world: world.refresh,
     "a refresh token by its claim": lambda world: world.token(type="refresh"),
-    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NO_ROW,)), "question"),
+    "a cursor": lambda world: world.services.cursors.write("articles", "question", (NO_ROW,)),
     "a service token without its secret": lambda world: world.service.rpartition("_")[0] + "_",
     "a service token with another secret": lambda world: f"gp_{world.service[3:39]}_{'x' * 43}",
     "a service token that does not exist": lambda world: f"gp_{NO_ROW}_{'x' * 43}",
@@ -194,7 +193,7 @@ def test_a_token_in_a_cookie_or_in_the_body_is_not_looked_at(world, app):
 NOT_REFRESH_TOKENS: dict[str, Forgery] = {
     "an access token": lambda world: world.caller.token,
     "a service token": lambda world: world.service,
-    "a cursor": lambda world: world.services.cursors.write("articles", Cursor((NO_ROW,)), "question"),
+    "a cursor": lambda world: world.services.cursors.write("articles", "question", (NO_ROW,)),
     "nothing": lambda world: "",
     "no session's": lambda world: f"gr_{NO_ROW}_{'x' * 65}",
     "another secret": lambda world: world.refresh[:-60] + "x" * 60,

@@ -5,8 +5,12 @@ from itertools import permutations
 import pytest
 from werkzeug.wrappers import Request
 
-from gatepost.http.schemas.validation import CURSORS, split
+from gatepost.http.schemas.fields import StrictSchema
+from gatepost.http.schemas.parameters import Number
+from gatepost.http.schemas.validation import split
+from gatepost.http.security.cursors import NAMES, parameters
 
+SCHEMA = StrictSchema.from_dict(parameters(), name="Pages")()
 CURSOR = "W10-_w.Zm9v"
 
 
@@ -19,7 +23,7 @@ CURSOR = "W10-_w.Zm9v"
     (f"created_at__after=x&after={CURSOR}", "created_at__after=x", "after"),
 ])
 def test_a_cursor_is_taken_out(query, rest, parameter):
-    assert split(query.encode()) == (rest.encode(), parameter, CURSOR)
+    assert split(SCHEMA, query.encode()) == (rest.encode(), parameter, CURSOR)
 
 
 @pytest.mark.parametrize("query", [
@@ -43,7 +47,13 @@ def test_a_cursor_is_taken_out(query, rest, parameter):
     f"after={CURSOR}\xe9",
 ])
 def test_a_query_without_exactly_one_plain_cursor_stays_whole(query):
-    assert split(query.encode("latin-1")) == (query.encode("latin-1"), None, "")
+    assert split(SCHEMA, query.encode("latin-1")) == (query.encode("latin-1"), None, "")
+
+
+@pytest.mark.parametrize("schema", [None, StrictSchema.from_dict({"limit": Number()}, name="Numbers")()])
+def test_a_query_whose_schema_has_no_cursor_stays_whole(schema):
+    query = f"limit=20&after={CURSOR}".encode()
+    assert split(schema, query) == (query, None, "")
 
 
 PIECES = ("limit=2", "", f"after={CURSOR}", "after=x", "before=y", "cursor=", "cursor", "cursor=%57", "%61fter=x",
@@ -53,10 +63,10 @@ PIECES = ("limit=2", "", f"after={CURSOR}", "after=x", "before=y", "cursor=", "c
 def test_the_parts_mean_what_they_meant_together():
     for pieces in permutations(PIECES, 3):
         whole = "&".join(pieces).encode()
-        rest, parameter, cursor = split(whole)
+        rest, parameter, cursor = split(SCHEMA, whole)
         apart = arguments(rest)
         if parameter is not None:
-            assert not set(CURSORS) & {name for name, _ in apart}, whole
+            assert not set(NAMES) & {name for name, _ in apart}, whole
             apart.append((parameter, cursor))
         assert sorted(apart) == sorted(arguments(whole)), whole
 

@@ -10,14 +10,14 @@ from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import Problem
 from gatepost.http.schemas.fields import Line, StrictSchema, Text
 from gatepost.http.schemas.parameters import Number
-from gatepost.http.schemas.validation import CursorParameter, load_query
+from gatepost.http.schemas.validation import ApartParameter, load_query
 
 
 class Range(StrictSchema):
     low = Number()
     high = Number(load_default=10)
     unit = Line(data_key="in", attribute="unit")
-    after = CursorParameter()
+    after = ApartParameter()
 
     @validates("low")
     def is_even(self, value, **_):

@@ -9,7 +9,6 @@ import pytest
 
 from gatepost.http.security.cursors import (
     MAX_AGE,
-    Cursor,
     CursorExpired,
     CursorMismatch,
     Cursors,
@@ -18,8 +17,7 @@ from gatepost.http.security.cursors import (
 )
 
 OLD, NEW = "o" * 32, "n" * 32
-CURSOR = Cursor(("2026-11-21T08:39:30.123456Z", "01930000-0000-7000-8000-000000000001"),
-                "2026-11-21T09:00:00.000000Z")
+PLACE = (("2026-11-21T08:39:30.123456Z", "01930000-0000-7000-8000-000000000001"), "2026-11-21T09:00:00.000000Z")
 QUESTION = fingerprint(filters={"status": "published"}, sort="-created_at", q=None, tenant="default")
 URL_SAFE = string.ascii_letters + string.digits + "-_.~"
 
@@ -44,17 +42,34 @@ def cursors(clock):
 
 @pytest.fixture
 def text(cursors):
-    return cursors.write("articles", CURSOR, QUESTION)
+    return cursors.write("articles", QUESTION, *PLACE)
 
 
-@pytest.mark.parametrize("cursor", [
-    CURSOR,
-    Cursor(("id-only",)),
-    Cursor((None, "01930000-0000-7000-8000-000000000001")),
-    Cursor((-(2**63), True, "naïve \"quoted\" \u2028 text", "id"), None),
+def place(cursors, text):
+    """Position and snapshot of a cursor."""
+    cursor = cursors.read(text, "articles", QUESTION)
+    return cursor.position, cursor.snapshot
+
+
+@pytest.mark.parametrize("snapshot", [None, PLACE[1]])
+@pytest.mark.parametrize("position", [
+    PLACE[0],
+    ("id-only",),
+    (None, "01930000-0000-7000-8000-000000000001"),
+    (-(2**63), True, "naïve \"quoted\" \u2028 text", "id"),
 ])
-def test_what_is_written_is_read_back(cursors, cursor):
-    assert cursors.read(cursors.write("articles", cursor, QUESTION), "articles", QUESTION) == cursor
+def test_what_is_written_is_read_back(cursors, position, snapshot):
+    assert place(cursors, cursors.write("articles", QUESTION, position, snapshot)) == (position, snapshot)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_cursor_writes_the_others_of_its_walk(cursors, text, backward):
+    start = cursors.begin("articles", QUESTION, PLACE[1])
+    assert (start.position, start.snapshot, start.backward) == (None, PLACE[1], False)
+    cursor = cursors.read(start.at(PLACE[0]), "articles", QUESTION, backward=backward)
+    assert (cursor.position, cursor.snapshot, cursor.backward) == (*PLACE, backward)
+    assert cursor.at(PLACE[0]) == start.at(PLACE[0]) == text
+    assert place(cursors, cursor.at(("another",))) == (("another",), PLACE[1])
 
 
 def test_a_cursor_needs_no_escaping_in_a_url(text):
@@ -130,7 +145,7 @@ def test_the_order_in_which_filters_are_written_does_not_matter():
 
 def test_a_cursor_lives_for_a_day(cursors, clock, text):
     clock.time += MAX_AGE
-    assert cursors.read(text, "articles", QUESTION) == CURSOR
+    assert place(cursors, text) == PLACE
     clock.time += 1
     with pytest.raises(CursorExpired):
         cursors.read(text, "articles", QUESTION)
@@ -139,19 +154,19 @@ def test_a_cursor_lives_for_a_day(cursors, clock, text):
 @pytest.mark.parametrize(("written_in", "read_in"), [("", "0badcafe"), ("0badcafe", "0badf00d")])
 def test_a_cursor_ends_with_its_epoch(cursors, written_in, read_in):
     cursors.epoch = written_in
-    text = cursors.write("articles", CURSOR, QUESTION)
-    assert cursors.read(text, "articles", QUESTION) == CURSOR
+    text = cursors.write("articles", QUESTION, *PLACE)
+    assert place(cursors, text) == PLACE
     cursors.epoch = read_in
     with pytest.raises(CursorExpired):
         cursors.read(text, "articles", QUESTION)
 
 
 def test_a_rotated_key_is_accepted_until_it_leaves_the_ring(clock):
-    before = Cursors([OLD], clock=clock).write("articles", CURSOR, QUESTION)
+    before = Cursors([OLD], clock=clock).write("articles", QUESTION, *PLACE)
     during = Cursors([NEW, OLD], clock=clock)
-    assert during.read(before, "articles", QUESTION) == CURSOR
+    assert place(during, before) == PLACE
     after = Cursors([NEW], clock=clock)
-    assert after.read(during.write("articles", CURSOR, QUESTION), "articles", QUESTION) == CURSOR
+    assert place(after, during.write("articles", QUESTION, *PLACE)) == PLACE
     with pytest.raises(InvalidCursor):
         after.read(before, "articles", QUESTION)
 
