@@ -44,7 +44,7 @@ class Key:
 
 
 class Start(Enum):
-    """What the text of a query depends on: is there a position, and is its first key NULL?"""
+    """The part of a position that decides the text of a query: is there one, and is its first key NULL?"""
 
     EDGE = "edge"
     VALUE = "value"
@@ -52,7 +52,7 @@ class Start(Enum):
 
     @classmethod
     def of(cls, position: Position | None) -> Start:
-        """Which of the three a position is."""
+        """The start that a position is."""
         if position is None:
             return cls.EDGE
         return cls.NULL if position[0] is None else cls.VALUE
@@ -176,7 +176,7 @@ class Shape:
 
     @cached_property
     def ordinals(self) -> tuple[int, ...]:
-        """Where in `selected` the columns of the order stand, from 0."""
+        """Places of the columns of the order in `selected`, from 0."""
         names = [one.name for one in self.selected]
         return tuple(names.index(one.name) for one in self.order.columns)
 
@@ -190,11 +190,11 @@ class Shape:
 
     @cached_property
     def bare(self) -> Shape:
-        """The same list without the columns that its order does not need."""
+        """This list without the columns that its order does not need."""
         return replace(self, columns=self.order.columns)
 
     def reasons(self) -> list[Conditions]:
-        """What each branch adds to the filters; one empty addition when every row may be seen."""
+        """Conditions that each branch adds to the filters; one empty addition when every row may be seen."""
         return [()] if self.branches is None else [(one,) for one in self.branches]
 
     @cached_property

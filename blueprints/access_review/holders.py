@@ -1,4 +1,4 @@
-"""Who may do this: active users of one tenant, and guests, as far as the asker may view users.
+"""Holders of permissions: active users of one tenant, and guests, as far as the viewer may view users.
 
 Roles are asked about at once, by one condition on users; persons whom lines name each by themselves, from one more
 statement, and owners of service tokens likewise, where lines tell tokens from logins. So the number of statements does
@@ -61,14 +61,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class _Given:
-    """When a caller has the permissions, and each line that allows the last of them with when it does."""
+    """The condition under which a caller has the permissions, and that of each line that allows the last of them."""
 
     goal: Expression
     lines: tuple[tuple[Rule, Expression], ...]
 
 
 class Holders:
-    """Those who have permissions, as `asked` says.
+    """The callers who have permissions, as `asked` says.
 
     viewer   who asks: only users that they may view count, and by nothing of them that they may not see; None: all
     guards   field of a user → the permission that shows it
@@ -114,7 +114,7 @@ class Holders:
                                tuple(by_id for _, by_id in branches)), values)
 
     def permits(self, user: User) -> bool:
-        """Whether a user of the tenant, whom the viewer may view, is one of them."""
+        """True if a user of the tenant, whom the viewer may view, is one of them."""
         return is_active(user, self._viewer, self._guards, certain=self._certain) and self._may(user)
 
     def reason(self, user: Mapping[str, Any]) -> Reason:
@@ -245,7 +245,7 @@ class Holders:
         return self._given(subject).goal
 
     def _given(self, subject: Subject) -> _Given:
-        """What the rules give to a caller. Those with the same lines are asked about once."""
+        """The conditions for a caller. Callers with the same lines are asked about once."""
         apart = subject.key is not None and self._is_apart(subject.key)
         reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
                     for permission in self._asked.permissions]

@@ -39,7 +39,7 @@ class Pages:
 
     @cached_property
     def cursor(self) -> Cursor:
-        """Where this page begins. Raises `Problem` for a token of another question."""
+        """The start of this page. Raises `Problem` for a token of another question."""
         cursors, token = self._call.services.cursors, self._page.get("token")
         try:
             return cursors.read(token, self._name, self._question) if token else cursors.begin(
@@ -54,7 +54,7 @@ class Pages:
 
 
 def subjects(call: Call, asked: Asked) -> Asked:
-    """Those of the type of subject who are permitted."""
+    """Lists the subjects of the type who are permitted."""
     question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
     pages, kind = Pages(call, "subject", asked), asked["subject"]["type"]
     start, row, id = pages.cursor.position, None, asked["resource"]["id"] if question.verb != "create" else ""

@@ -1,4 +1,4 @@
-"""What two policies say of many callers at once, as conditions on the rows of a table and on its tenants' users.
+"""Decisions of two policies about many callers, as conditions on the rows of a table and on its tenants' users.
 
 A decision answers for one caller, a plan for the rows of one caller. Here the caller stays open: what depends on the
 role and the environment alone is answered, and the attributes in which users of a role differ become columns.
@@ -50,7 +50,7 @@ class NoSql(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SharedAs(Shared):
-    """That a share gives one of `rights`, also by one of `roles`: two policies may tell apart what a role inherits."""
+    """A share gives one of `rights`, also by one of `roles`: a role may inherit others in the other policy."""
 
     rights: tuple[str, ...]
     roles: tuple[str, ...]
@@ -58,19 +58,19 @@ class SharedAs(Shared):
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a policy asks of a subject for a permission, and the roles by which a share may give it, if one can."""
+    """The condition of a policy on a subject for a permission, and the roles by which a share may give it."""
 
     condition: Expression
     roles: frozenset[str]
 
     @property
     def is_timely(self) -> bool:
-        """Whether the answer may be another in another environment."""
+        """True if the answer may differ in another environment."""
         return any(one.root == "env" for atom in atoms(self.condition) for one in attributes(atom))
 
 
 def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
-    """What the lines that reach a role, a person with that role, or guests ask."""
+    """The conditions of the lines that reach a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
     found = condition_of(policy.reaching(subject.role, key, permission))
     if not any(isinstance(atom, Shared) for atom in atoms(found)):
@@ -90,7 +90,7 @@ class Callers:
     guest_tenant: str
 
     def allowed(self, policy: Policy, permission: str) -> Expression:
-        """When the policy gives them the permission, of what differs among them and from row to row.
+        """The condition under which the policy gives them the permission, of what differs among them and between rows.
 
         Raises FunctionFailed, and NoSql.
         """
@@ -120,7 +120,7 @@ class Callers:
         return False if missing or (isinstance(expression, InGroup) and self.subject.is_guest) else expression
 
     def knows(self, attribute: Attribute) -> bool:
-        """Whether an attribute is the same for all of them, and for every row."""
+        """True if an attribute is the same for all of them, and for every row."""
         return attribute.root == "env" or (
             attribute.root == "sub" and (self.subject.is_guest or attribute.name not in _OWN))
 
@@ -134,7 +134,7 @@ class Callers:
 
 
 def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
-    """What they look at of rows and users: `("obj", "department")`. A share may be with a group of the caller's."""
+    """The attributes that they read: `("obj", "department")`. A share may be with a group of the caller."""
     found = set[tuple[str, str]]()
     for atom in (atom for condition in conditions for atom in atoms(condition)):
         found |= {(one.root, one.name) for one in attributes(atom)}
@@ -144,7 +144,7 @@ def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
 
 
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
-    """When `allowed` holds and `other` does not, as alternatives, each of which is the sum of its parts."""
+    """`allowed` without `other`, as alternatives. The parts of each must all hold."""
     found = []
     for one in disjuncts(allowed):
         left = [_without(each, one) for each in disjuncts(other)]
@@ -154,7 +154,7 @@ def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]
 
 
 def _without(expression: Expression, known: Expression) -> Expression:
-    """What is left to ask where `known` holds."""
+    """The rest of an expression where `known` holds."""
     if contradicts(conjunction((expression, known))):
         return False
     held = _parts(known)

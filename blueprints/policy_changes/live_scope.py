@@ -1,4 +1,4 @@
-"""Which rows and users count for a change of the policy: all for an operator, for others those that they may view."""
+"""Rows and users that count for a change of the policy: all for an operator, for others those that they may view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Reads = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Scope:
-    """Which rows and users count.
+    """The rows and users that count.
 
     guest_tenant  whose rows guests see
     viewer        who asks: then only rows and users of their tenant that they may view; None: those of every tenant
@@ -66,7 +66,7 @@ class Scope:
         return {user.id: user.role for user in known if self.viewer.allows("user.view", user.__data__)}
 
     def values(self, collection: Readable, reads: Reads) -> dict[str, Any]:
-        """What fills the placeholders of these conditions."""
+        """The values of the Binds of these conditions."""
         if self.viewer is None:
             return {}
         found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id,

@@ -71,13 +71,13 @@ class Rows(Generic[T]):
         if where:
             query = self.select().where(self.model.id == id, *where)
             return (locked(query) if lock else query).first()
-        found = _find(current, self.model, lock).run(current, {_TENANT: self.tenant_id, "id": id})
-        return _read(self.model, found[0]) if found else None
+        rows = _find(current, self.model, lock).run(current, {_TENANT: self.tenant_id, "id": id})
+        return _read(self.model, rows[0]) if rows else None
 
     def find_by(self, **values: Any) -> T | None:
         """Returns the row with these values in unique columns, none of them None."""
-        found = _find_by(current, self.model, *values).run(current, self._bound(values))
-        return _read(self.model, found[0]) if found else None
+        rows = _find_by(current, self.model, *values).run(current, self._bound(values))
+        return _read(self.model, rows[0]) if rows else None
 
     def find_all(self, ids: Collection[str], *, column: str = "id", lock: bool = False) -> list[T]:
         """Returns the rows whose `column` is one of `ids`, in the order of that column. `lock` locks them."""

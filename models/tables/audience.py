@@ -34,7 +34,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows, of how many owners (None where rows have none), concern how many users (None: only guests)."""
+    """Numbers of rows, of their owners (None where rows have none) and of users whom they concern (None: guests)."""
 
     rows: int
     owners: int | None
@@ -89,7 +89,7 @@ class Audience:
         self._owned = "owner_id" in model._meta.fields
 
     def names_a_group(self, name: pw.Node) -> pw.Node:
-        """That some user is in the group of that name."""
+        """Some user is in the group of that name."""
         users = pw.SQL("FROM users")
         if self._database.dialect == "postgres":
             each = pw.NodeList((pw.fn.jsonb_array_elements_text(pw.SQL("CAST(users.groups AS jsonb)")), users))
@@ -109,7 +109,7 @@ class Audience:
             share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
 
     def shared_at_all(self, resource: str) -> pw.Node:
-        """That somebody has a right on the row."""
+        """Somebody has a right on the row."""
         if are_ignored(self._database):
             return pw.SQL("1 = 0")
         share = self._share
@@ -117,7 +117,7 @@ class Audience:
 
     def counts(self, which: Sequence[pw.Node], who: Sequence[pw.Node] | None,
                *several: Sequence[Way], values: Mapping[str, object]) -> list[Counts]:
-        """For each of `several`, the counts of the rows that one of its ways picks; all in one statement.
+        """The counts of the rows that one of the ways picks, for each of `several`, in one statement.
 
         which    conditions of the rows that count at all
         who      conditions of the users; None: no user is looked for, and `Counts.users` is None

@@ -118,8 +118,7 @@ def newest_time() -> str | None:
 
 
 def unsealed() -> tuple[int, str | None]:
-    """How many rows were written since the newest seal, by their numbers, and when the oldest of them was; the database
-    is connected."""
+    """The number of rows written since the newest seal, and the time of the oldest; the database is connected."""
     # Across tenants: the chain is one for all of them.
     sealed = Seal.select(Seal.last_seq).order_by(Seal.last_seq.desc()).limit(1).scalar() or 0
     oldest = Audit.select(Audit.seq, Audit.time).where(Audit.seq > sealed).order_by(Audit.seq).first()

@@ -61,7 +61,7 @@ def _begun(database: Database) -> Prepared:
 
 
 def begun_among(ids: Collection[str]) -> set[str]:
-    """Those of these users who are erased, or are being erased."""
+    """The users among `ids` who are erased, or are being erased."""
     return {one.user_id for some in pw.chunked(sorted(ids), _BATCH)
             for one in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
 

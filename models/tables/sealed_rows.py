@@ -1,4 +1,4 @@
-"""What a seal proves of the rows of the audit trail: the bytes that are signed.
+"""The bytes of audit rows that a seal signs.
 
 The personal columns are covered by a commitment alone: HMAC-SHA-256 (RFC 2104) over them, keyed with the 16 random
 bytes of the row's own `salt`. So a person can be erased: value and salt go, the commitment is kept in their place, the
@@ -59,8 +59,8 @@ _COLUMNS = [Audit.count if name == "number" else Audit._meta.fields[name] for na
 
 def between(after: int, upto: int, limit: int) -> list[SealedRow]:
     """The rows with numbers in (after, upto], at most `limit` of them."""
-    found = _between(current).run(current, {"after": after, "upto": upto, "limit": limit})
-    return list(map(SealedRow._make, found))
+    rows = _between(current).run(current, {"after": after, "upto": upto, "limit": limit})
+    return list(map(SealedRow._make, rows))
 
 
 @cache_sql
@@ -70,14 +70,14 @@ def _between(database: Database) -> Prepared:
 
 
 def content(previous: str, rows: Iterable[SealedRow], form: int = FORMAT) -> bytes:
-    """What the head of a seal signs: the head before it, and each row."""
+    """The bytes that the head of a seal signs: the head before it, and each row."""
     leaf = _in_the_clear if form == 1 else _committed
     # A damaged row may hold bytes: as anything else than what was sealed.
     return b"\n".join((previous.encode(), *(orjson.dumps(leaf(row), default=str) for row in rows)))
 
 
 def commitment(row: SealedRow) -> str:
-    """What proves the personal columns of a row; where they were erased, what is kept of them."""
+    """The proof of the personal columns of a row, kept once they are erased."""
     if row.commitment is not None:
         return row.commitment
     # An older process that still runs beside this one gives its rows no salt.
@@ -85,12 +85,12 @@ def commitment(row: SealedRow) -> str:
 
 
 def is_erased(row: SealedRow) -> bool:
-    """Whether the personal columns of a row were erased."""
+    """True if the personal columns of a row were erased."""
     return row.commitment is not None
 
 
 def is_half_erased(row: SealedRow) -> bool:
-    """Whether a row that counts as erased has values all the same: no erasure leaves it so."""
+    """True if a row that counts as erased has personal values: no erasure leaves it so."""
     return is_erased(row) and any(value is not None for value in (*row[14:17], row.salt))
 
 

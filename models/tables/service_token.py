@@ -19,7 +19,7 @@ LASTS = 90 * DAY  # seconds for which a token is valid whose maker says nothing 
 
 
 class Bearer(NamedTuple):
-    """What every request must know again of a service token and the user it acts for."""
+    """The columns of a service token and its user that every request reads."""
 
     token_hash: str
     scopes: frozenset[str]
@@ -70,14 +70,14 @@ class ServiceToken(Owned):
 
     @classmethod
     def valid(cls) -> tuple[int, int]:
-        """How many tokens are valid, and how many of them without end."""
+        """The number of valid tokens, and of those without end."""
         # Across tenants: the operator asks how many credentials there are.
         endless = cls.select().where(cls.expires_at.is_null()).count()
         return endless + cls.select().where(cls.expires_at > now()).count(), endless
 
     @classmethod
     def held(cls) -> int:
-        """How many tokens a restore holds."""
+        """The number of tokens that a restore suspended."""
         # Across tenants: for operators.
         return int(cls.select().where(cls.held_hash.is_null(False)).count())
 

@@ -20,7 +20,7 @@ COUNTED = 100_000  # live sessions that are counted; there are so many or more
 
 
 class SessionUser(NamedTuple):
-    """What every request must know again of a session and its user."""
+    """The columns of a session and its user that every request reads."""
 
     user_id: str
     tenant_id: str
@@ -72,7 +72,7 @@ class Session(Record):
 
     @classmethod
     def user_of(cls, database: Database, id: str) -> SessionUser | None:
-        """Whose session it is, by primary keys, in one statement: the first query of every request."""
+        """The session and its user, by primary keys, in one statement: the first query of every request."""
         rows = _user_of(database).recall(database, {"id": id})
         if not rows:
             return None
@@ -94,7 +94,7 @@ class Session(Record):
 
 
 def live() -> int:
-    """How many sessions are live, `COUNTED` at most; the database is connected."""
+    """The number of live sessions, `COUNTED` at most; the database is connected."""
     # Across tenants: for operators.
     some = Session.select(Session.id).where(Session.revoked_at.is_null(), Session.expires_at > now()).limit(COUNTED)
     return int(some.count())

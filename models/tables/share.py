@@ -61,7 +61,7 @@ def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> b
 
 
 def number(tenant_id: str, resource: str, object_id: str) -> int:
-    """How many shares an object has."""
+    """The number of shares of an object."""
     return int(Rows(Share, tenant_id).select().where(*_object(resource, object_id)).count())
 
 

@@ -77,7 +77,7 @@ class Filter:
 
 
 def parameter(name: str, operator: str) -> str:
-    """How a filter is written in a query string."""
+    """The name of a filter in a query string."""
     return name if operator == "eq" else f"{name}__{operator}"
 
 
@@ -124,8 +124,10 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
 
 
 def fits(column: pw.Field | None, operator: str) -> bool:
-    """Whether a column can be filtered by an operator: one of a list by whether it has an entry, of text by a part
-    of it, others by values; None: a reference, by its name."""
+    """True if a column can be filtered by an operator. None is a reference, which is filtered by its name.
+
+    A list is filtered by an entry, a text also by a part of it.
+    """
     if column is None:
         return operator == "eq"
     if isinstance(column, ListField):

@@ -145,7 +145,7 @@ class Listing:
                 "page_size": asked.size, **total(call, shape, values), "has_next": page.has_next}
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
-        """Whether every guest is answered this, at any hour and from anywhere, so that shared caches may keep it."""
+        """True if every guest gets this answer, at any hour and from anywhere: shared caches may keep it."""
         collection = self.collection
         if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(asked.names):
             return False
@@ -177,7 +177,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """Which columns are read for a set of fields, and how a row becomes its values by name.
+    """The columns that are read for a set of fields, and a function from a row to its values by name.
 
     plain     the values are the answer but for what is withheld: no field is expanded, computed or from another table
     shown_by  the permissions by whose plans rows and, where it is plain, fields are shown
@@ -192,7 +192,7 @@ class Projection:
 
 
 class Selection:
-    """Which rows and columns a list of one collection reads."""
+    """The rows and columns that a list of one collection reads."""
 
     def __init__(self, collection: Readable, query: ListQuery) -> None:
         self._collection, self._model, self._query = collection, collection.model, query
@@ -220,7 +220,7 @@ class Selection:
                       is_rare, snapshot is not None), values
 
     def projection(self, call: Call, asked: ListRequest) -> Projection:
-        """How the rows of a request are read, as far as the caller may see them."""
+        """The columns that a request reads, as far as the caller may see them."""
         plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
         return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
 
@@ -244,7 +244,7 @@ class Selection:
                           tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
     def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
-        """What keeps a filter by a guarded field from telling of rows whose field is hidden.
+        """Narrowings that keep a filter by a guarded field from revealing rows whose field is hidden.
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """

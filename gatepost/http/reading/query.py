@@ -36,7 +36,7 @@ _SIZE_TEXTS = {"limit": "How many rows a page has at most.", "page_size": "Anoth
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What a client asked a list for, but for the position that its cursor holds: neighbouring pages share one.
+    """The request of a client for a list, without its cursor: neighbouring pages share one.
 
     offset            rows to skip, in the page envelope only
     offset_parameter  the parameter that said so: `page` or `offset`
@@ -84,7 +84,7 @@ class ItemQuery:
 
     @property
     def _rows_called(self) -> str:
-        """What a row is called in the documentation."""
+        """The name of a row in the documentation."""
         return component_name(self._collection.schema)
 
     def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -114,7 +114,7 @@ class ListQuery(ItemQuery):
         self.schema = self._schema("List", rows | self._expansions() | _paging())
 
     def _rows(self) -> dict[str, Any]:
-        """Which rows, and in which order."""
+        """Parameters of the rows and their order."""
         made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
             "description": "The order of the rows; `-` stands before what descends. "
                            f"Without it: `{self._collection.default_sort}`.",
@@ -137,7 +137,7 @@ class ListQuery(ItemQuery):
         return made | filters
 
     def interpret(self, loaded: LoadedQuery, *, tenant_id: str, default_size: int, max_size: int) -> ListRequest:
-        """What the loaded parameters ask for, in a tenant.
+        """Returns the request that the loaded parameters make, in a tenant.
 
         Raises `Problem`: `pagination_conflict`, `invalid_parameter` for what is out of range, `offset_too_large`.
         """
@@ -161,7 +161,7 @@ class ListQuery(ItemQuery):
 
 
 def _paging() -> dict[str, Any]:
-    """Which page of them. Ranges are not declared here: the largest size depends on the caller's role."""
+    """Parameters of the page. Ranges are not declared here: the largest size depends on the caller's role."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": _SIZE_TEXTS[name], "minimum": 1}) for name in SIZES}
     made |= cursors.parameters()

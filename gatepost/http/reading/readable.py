@@ -1,4 +1,4 @@
-"""What a caller sees of a collection: rows found through `<resource>.view`, turned into JSON.
+"""The rows of a collection that a caller may view (`<resource>.view`), as JSON.
 
 Nothing here changes a row. Fields that the caller may not see are left out, and an object that is expanded is
 authorised like any other.
@@ -34,7 +34,7 @@ _MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postg
 
 
 class Readable:
-    """What can be read of a collection; `Collection` says what the class attributes mean."""
+    """The reading half of a collection; `Collection` says what the class attributes mean."""
 
     name: ClassVar[str]
     resource: ClassVar[str]
@@ -84,7 +84,7 @@ class Readable:
 
     @property
     def a_row(self) -> str:
-        """What a sentence calls one of the rows: `an article`, `a user`."""
+        """One of the rows in a sentence: `an article`, `a user`."""
         return f"{'an' if self.resource[0] in 'aeio' else 'a'} {self.resource}"
 
     @cached_property
@@ -106,13 +106,13 @@ class Readable:
 
     @property
     def lasting(self) -> list[pw.Expression]:
-        """That a row still counts, at the time that is bound as `now`: no condition where rows count for good."""
+        """Conditions of rows that have not expired at the time that is bound as `now`, and are not deleted."""
         fields = self.model._meta.fields
         return [*([] if self.until is None else [fields[self.until] > Bind("now")]),
                 *([] if self.gone is None else [fields[self.gone].is_null()])]
 
     def moment(self) -> dict[str, str]:
-        """The value of `lasting`'s placeholder."""
+        """The value of the Bind of `lasting`."""
         return {} if self.until is None else {"now": now()}
 
     def values_of(self, name: str) -> tuple[str, ...]:
@@ -121,11 +121,11 @@ class Readable:
 
     @cached_property
     def answer(self) -> Schema:
-        """How its rows look in answers, for the documentation: a guarded field may be left out of any."""
+        """The schema of its rows in answers, for the documentation. Any may lack a guarded field."""
         return self.answer_without(frozenset(self.guards))
 
     def answer_without(self, sometimes: frozenset[str], name: str = "") -> Schema:
-        """The same, where the fields that are there `sometimes` may be left out; a component `name`."""
+        """`answer`, where the fields `sometimes` may be missing, as the component `name`."""
         expanded: dict[str, fields.Field[Any]] = {one: Expanded(self.expansions[one].collection, one)
                                                   for one in self.expand}
         return answered(self.schema, sometimes=sometimes, besides=expanded | self._computed, name=name,
@@ -139,12 +139,12 @@ class Readable:
     # Finding rows
 
     def counts(self, row: Values) -> bool:
-        """Whether a row that was found still counts."""
+        """True if a row has neither expired nor been deleted."""
         return ((self.until is None or row[self.until] > now())
                 and (self.gone is None or row[self.gone] is None))
 
     def shows(self, call: Call, row: Values) -> bool:
-        """Whether a row that was found still counts, and the caller may view it."""
+        """True if a row counts, and the caller may view it."""
         if not self.counts(row):
             return False
         if call.access.allows(self.view, row):
@@ -161,7 +161,7 @@ class Readable:
         return Rows(self.model, call.tenant_id)
 
     def sees(self, call: Call, id: str) -> bool:
-        """Whether the caller may view the row; what was seen once in this call is not looked for again."""
+        """True if the caller may view the row. A row that was seen in this call is not read again."""
         if (self.name, id) in call.seen:
             return True
         if self.visible(call, id) is None:
@@ -177,8 +177,8 @@ class Readable:
         `column` is one whose values tell rows apart, such as `slug`.
         """
         database = call.services.database
-        found = _by_column(database, self, column).run(database, {"tenant": call.tenant_id, "key": key})
-        values = self._read(found[0]) if found else None
+        rows = _by_column(database, self, column).run(database, {"tenant": call.tenant_id, "key": key})
+        values = self._read(rows[0]) if rows else None
         return values if values is not None and self.shows(call, values) else None
 
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
@@ -204,13 +204,13 @@ class Readable:
         return found
 
     def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        database, wanted = call.services.database, placeholders(ids)
-        found = _by_ids(database, self, narrowing.where, len(wanted)).run(
-            database, {**narrowing.values, "tenant": call.tenant_id, **self.moment(), **wanted})
-        rows = [self._read(row) for row in found]
+        database, values = call.services.database, placeholders(ids)
+        tuples = _by_ids(database, self, narrowing.where, len(values)).run(
+            database, {**narrowing.values, "tenant": call.tenant_id, **self.moment(), **values})
+        rows = [self._read(row) for row in tuples]
         call.access.note_shown(self.view, rows)
-        shown = self.represent(call, rows, self.representation.names)
-        return {row[self._id]: answer for row, answer in zip(found, shown, strict=True)}
+        answers = self.represent(call, rows, self.representation.names)
+        return {row[self._id]: answer for row, answer in zip(tuples, answers, strict=True)}
 
     # From rows to JSON
 
@@ -233,7 +233,7 @@ class Readable:
         return answer
 
     def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:
-        """Those of these fields that the caller may not see of this row."""
+        """The fields among `names` that the caller may not see of this row."""
         found: list[str] = []
         for permission, guarded in self.guarding.items():
             asked = [name for name in guarded if name in names]

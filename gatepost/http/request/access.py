@@ -1,4 +1,4 @@
-"""Where rows meet rules: what one principal may do, in one request.
+"""Rows and rules: the rights of one principal, in one request.
 
 `policies` knows no table and `models` no rule; this module turns a policy's plan into the WHERE of a
 table, and answers the question "is this row shared with the caller?" from the table of shares.
@@ -75,12 +75,12 @@ class Access:
         return self.policy.is_lost(self.principal)
 
     def ranks_over(self, role: str) -> bool:
-        """Whether the principal may decide about users of a role: one that theirs equals or inherits, and with the role
-        `admin` any, also one that the policy does not have for users. What a line lends to a person gives no rank."""
+        """True if the principal may decide about users of a role: one that theirs equals or inherits, and with the role
+        `admin` any, also one that the policy does not have for users. A role that a line lends gives no rank."""
         return self.principal.role == ADMIN or (role in self.roles and role != GUEST)
 
     def may_ever(self, permission: str) -> bool:
-        """Whether there is any object at all on which the permission could be granted."""
+        """True if there is any object at all on which the permission could be granted."""
         return self.plan(permission).outcome is not NEVER
 
     def permissions(self) -> list[str]:
@@ -88,8 +88,7 @@ class Access:
         return [name for name in sorted(self.policy.patterns.permissions) if self.may_ever(name)]
 
     def patterns(self) -> list[str]:
-        """The same, shortened: `article.*` where that is every permission of the resource, `*` where it is every one
-        there is."""
+        """`permissions`, shortened: `article.*` for every permission of the resource, `*` for every one there is."""
         held, known = self.permissions(), self.policy.patterns.permissions
         if len(held) == len(known):
             return ["*"]
@@ -98,11 +97,11 @@ class Access:
         return list(dict.fromkeys(name if resource in wanting else f"{resource}.*" for name, resource in resources))
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
-        """Whether the principal may do this, to this row (column name → value); the line that settles it is counted."""
+        """True if the principal may do this, to this row (column name → value). Counts a use of the deciding line."""
         return self.policy.settle(self.principal, permission, row, self.environment, self.shared)
 
     def would_allow(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
-        """`allows`, where nothing is done: no use of a line is counted."""
+        """`allows`, for an action that is not done: counts no use of a line."""
         return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
 
     def is_certain(self, permission: str, row: Mapping[str, Any] | None, unknown: Set[str]) -> bool:
@@ -174,7 +173,7 @@ class Access:
         return Narrowing(where, values)
 
     def is_constant(self, permission: str) -> bool:
-        """Whether the plan would be the same at another hour, from elsewhere, and whatever is shared."""
+        """True if the plan would be the same at another hour, from elsewhere, and whatever is shared."""
         plan = self.plan(permission)
         return not plan.uses_environment and not plan.uses_shares
 
@@ -196,7 +195,7 @@ class Access:
                         FixedEnvironment(**{**known, "method": method, "request": REQUESTS[method]}))
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
-        """Whether a share gives this permission on the row: to the principal, a group or a role of theirs."""
+        """True if a share gives this permission on the row: to the principal, a group or a role of theirs."""
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
         # With a guest, nothing can be shared.

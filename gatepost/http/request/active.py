@@ -1,4 +1,4 @@
-"""Selects active users, as far as the one who asks may see `active`: a user who is left out would tell it.
+"""Selects active users, as far as the viewer may see `active`: an omitted user would reveal it.
 
 A rule reads the field through the policy, which guards it. Where code leaves out disabled users, it asks here.
 """

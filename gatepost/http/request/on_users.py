@@ -42,8 +42,8 @@ class OnUsers(Writer):
     def expression(self, expression: Expression) -> Any:
         if isinstance(expression, AnyOf) and len(ids := [one for one in map(named, expression.parts) if one]) > 1:
             rest = [part for part in expression.parts if named(part) is None]
-            found = self._users.among(ids)
-            return pw.Expression(found, "OR", super().expression(_any(rest))) if rest else found
+            among = self._users.among(ids)
+            return pw.Expression(among, "OR", super().expression(_any(rest))) if rest else among
         return super().expression(expression)
 
     def comparison(self, asked: Comparison) -> Any:

@@ -33,8 +33,7 @@ _LONGEST = 1024  # bytes of a client's text in a key: what is read from it takes
 
 
 class BoundedCache(Generic[T]):
-    """At most `most` results by key. When there are more it forgets them all: a client that varies its requests
-    without end costs time, never memory."""
+    """At most `most` values by key. A full cache is emptied: a client who varies requests costs time, never memory."""
 
     __slots__ = ("_found", "_most")
 
@@ -43,8 +42,10 @@ class BoundedCache(Generic[T]):
         self._most = most
 
     def get(self, key: Hashable, make: Callable[[], T], *, text: bytes = b"") -> T:
-        """What is kept under `key`, made first if it is not there; what `make` raises is not kept, and neither is
-        what comes of a long `text` of the client's."""
+        """Returns the value of `key`, which `make` makes if there is none.
+
+        An exception is not kept, and neither is the value of a long `text` of the client.
+        """
         if len(text) > _LONGEST:
             return make()
         found = self._found.get(key)
@@ -108,15 +109,17 @@ class LoadedQuery(Mapping[str, Any]):
         self._derived: BoundedCache[Any] = BoundedCache(_MOST_DERIVED)
 
     def with_apart(self, name: str, text: str) -> LoadedQuery:
-        """The same with an apart parameter; whatever is derived from either is kept here."""
+        """This query with an apart parameter. Both share what is derived from them."""
         query = LoadedQuery.__new__(LoadedQuery)
         query._values, query.sent = {**self._values, name: text}, self.sent
         query._apart, query._derived = name, self._derived
         return query
 
     def derive(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """What `make` reads in these parameters, made once for each `key`. It may depend on which apart parameter
-        there is, never on its value."""
+        """Returns what `make` derives from these parameters, made once for each `key`.
+
+        It may depend on which apart parameter there is, never on its value.
+        """
         derived: T = self._derived.get((self._apart, key), make)
         return derived
 
@@ -193,7 +196,7 @@ _queries: BoundedCache[LoadedQuery] = BoundedCache()
 
 def _query(schema: Schema | None, arguments: MultiDict[str, str], apart: str | None,
            granted: Callable[[str], bool]) -> LoadedQuery:
-    """What the arguments mean, but for the parameter `apart`."""
+    """The loaded arguments, without the parameter `apart`."""
     fields = {} if schema is None else {field.data_key or name: field for name, field in schema.fields.items()}
     faults, sent, parts = list[Fault](), dict[str, str](), dict[str, list[str]]()
     for name, values in arguments.lists():

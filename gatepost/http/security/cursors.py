@@ -40,7 +40,7 @@ class CursorError(Exception):
     code: str
 
     def fault(self, **place: str) -> Fault:
-        """What is wrong with a request that has it there."""
+        """The fault of a request that has the cursor in this place."""
         return Fault(self.code, "Ask for the first page again.", **place)  # type: ignore[arg-type]
 
 
@@ -51,7 +51,7 @@ class InvalidCursor(CursorError):
 
 
 class CursorMismatch(CursorError):
-    """From another list: another collection, tenant, filter, sort or search."""
+    """Written for another collection, tenant, filter, sort or search."""
 
     code = "cursor_mismatch"
 
@@ -63,7 +63,7 @@ class CursorExpired(CursorError):
 
 
 class Cursor:
-    """Where one page of a list begins, or ends if it goes `backward`; it writes the cursors of other places.
+    """The place where a page of a list begins, or ends if it goes `backward`. Writes the cursors of other places.
 
     position  the values of the sort keys, the id last; None: the edge of the list
     snapshot  only rows up to this time; None, all
@@ -120,7 +120,7 @@ class Cursors:
 
     @classmethod
     def of(cls, keys: Keys, epoch: Epoch) -> Cursors:
-        """Those of an instance, which follow its keys and its epoch."""
+        """The cursors of an instance, which follow its keys and its epoch."""
         cursors = cls(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
 
         def follow() -> None:
