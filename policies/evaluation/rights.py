@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# right → verbs, in the words of permissions (docs/api.md, Shares)
+# right → verbs, in the words of permissions (docs/api/shares.md, Rights)
 RIGHTS: Mapping[str, tuple[str, ...]] = {
     "read": ("view",),
     "write": ("view", "update"),

@@ -180,7 +180,7 @@ def _lacks_a_field(error: Any) -> bool:
 
 
 def check_headers(answer: TestResponse) -> None:
-    """What every answer carries (docs/api.md, Conventions)."""
+    """What every answer carries (docs/reference.md, Answer headers)."""
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers["X-Request-ID"])
     assert answer.headers["API-Version"] == "1"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` (docs/api.md): a request that is sent twice has its effect once."""
+"""`Idempotency-Key` (docs/api/retries.md): a request that is sent twice has its effect once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay by `Idempotency-Key` after something changed (docs/api.md, Idempotency): what is asked again, and what not.
+"""A replay by `Idempotency-Key` after something changed (docs/api/retries.md): what is asked again, and what not.
 
 Each row of the table is a request that succeeded, a change, and what its repetition is answered then.
 """

@@ -1,4 +1,4 @@
-"""`GET /api/{collection}/export` (docs/api/lists.md, Files): what a list shows, as a file."""
+"""`GET /api/{collection}/export` (docs/api/files.md, Export): what a list shows, as a file."""
 
 from __future__ import annotations
 

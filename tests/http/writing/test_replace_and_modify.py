@@ -1,4 +1,4 @@
-"""PUT and PATCH (docs/api.md, Objects; RFC 7396): what changes, what must not, and what is refused."""
+"""PUT and PATCH (docs/api/writing.md, Objects; RFC 7396): what changes, what must not, and what is refused."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.apps import NO_ROW, Caller
 from tests.samples import sampled
 
 RIGHTS = ("read", "write", "delete", "manage")
-# verb → the rights that give it (docs/api.md, Shares)
+# verb → the rights that give it (docs/api/shares.md, Rights)
 GIVEN_BY = {"view": RIGHTS, "update": ("write", "manage"), "delete": ("delete", "manage"), "share": ("manage",)}
 
 
