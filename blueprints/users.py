@@ -11,61 +11,13 @@ from gatepost import Call, Collection, Email, Line, Many, Name, NewPassword, Rec
 from gatepost.http.credentials import step_up
 from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import Fault
-from gatepost.http.request.access import MOST_GROUPS, Access
-from gatepost.http.writing.actions import Conflict
+from gatepost.http.request.access import MOST_GROUPS
+from gatepost.http.writing import administrators
 from gatepost.http.writing.revocation import retract_user
-from gatepost.http.writing.rules_in_code import LAST_ADMINISTRATOR, PASSWORD, RuleInCode, outranked, rank
+from gatepost.http.writing.rules_in_code import RuleInCode, outranked, rank
 from models.tables.session import end_all
-from models.tables.user import ADMINISTRATOR, User
+from models.tables.user import User
 from policies.syntax.roles import LONGEST_ROLE
-
-
-def lock_before(found: User | None, access: Access) -> None:
-    """Lock all administrators before the row of one, for a caller who ranks high enough to change that row."""
-    if found is not None and found.administers and access.ranks_over(found.role):
-        User.administrators(lock=True)
-
-
-def unmakes(changes: Mapping[str, Any]) -> bool:
-    """Whether an administrator whose columns change like this is none any more."""
-    return bool(changes.get("role", ADMINISTRATOR) != ADMINISTRATOR or not changes.get("active", True))
-
-
-def keep_one(user: User) -> None:
-    """Raises `Conflict` (`last_administrator`) when there is no administrator but this user."""
-    if _is_last(user, lock=True):
-        raise _conflict()
-
-
-def rules(call: Call, verb: str, user: User | None) -> Iterator[RuleInCode]:
-    """The rules about unmaking this user, and about a sensitive change of the caller's own account."""
-    if user is None:
-        return
-    if verb in ("update", "delete", "disable"):
-        yield _stays(user, sent=verb == "update")
-    if verb == "update" and user.id == call.principal.id:
-        yield RuleInCode(PASSWORD, Message("another e-mail address of one's own needs the current password, or a "
-                                           "login within ten minutes"), step_up.missing(), sent=True)
-
-
-def _stays(user: User, *, sent: bool) -> RuleInCode:
-    """Whether an administrator besides this user would be left; `sent`: only some changes unmake one."""
-    if not user.administers:
-        return RuleInCode(LAST_ADMINISTRATOR, Message("the user is no active administrator"), reads=("role", "active"))
-    last = _is_last(user, lock=False)
-    text = Message("the user is the last active administrator, and must stay one") if last else \
-        Message("the user is not the only active administrator")
-    return RuleInCode(LAST_ADMINISTRATOR, text, _conflict() if last else None, sent=sent and last,
-                      reads=("role", "active"))
-
-
-def _is_last(user: User, *, lock: bool) -> bool:
-    return user.administers and User.administrators(lock=lock) == [user.id]
-
-
-def _conflict() -> Conflict:
-    return Conflict("This is the last active administrator. Make another user an administrator first.",
-                    "last_administrator")
 
 
 class UserSchema(RecordSchema):
@@ -118,22 +70,22 @@ class Users(Collection):
         if self.restricted(verb):
             yield rank(call.access, None if row is None else row.role)
         yield from super().rules_in_code(call, verb, row)
-        yield from rules(call, verb, row)
+        yield from administrators.rules(call, verb, row)
 
     def load_record(self, call: Call) -> User | None:
-        lock_before(self.rows(call).find(call.path["id"]), call.access)
+        administrators.lock_before(self.rows(call).find(call.path["id"]), call.access)
         row: User | None = super().load_record(call)
         return row
 
     def update(self, call: Call, row: User, changes: Mapping[str, Any]) -> None:
-        if unmakes(changes):
-            keep_one(row)
+        if administrators.unmakes(changes):
+            administrators.keep_one(row)
         if not changes.get("active", True):
             end_all(row)
         super().update(call, row, step_up.allowed(call, row, changes))
 
     def delete(self, call: Call, row: User) -> None:
-        keep_one(row)
+        administrators.keep_one(row)
         retract_user(call, row)
         super().delete(call, row)
 
@@ -145,7 +97,7 @@ class Users(Collection):
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:
         """End the user's sessions and refuse new ones."""
-        keep_one(user)
+        administrators.keep_one(user)
         end_all(user)
 
     @action("enable", transitions={False: True}, state="active")
