@@ -11,18 +11,19 @@ from models.base import is_id
 from models.records.columns import IdField
 from models.tables.audience import among, in_a_group, in_group
 from models.tables.user import User
-from policies.evaluation.fold import COMPARE
 from policies.evaluation.sql import Writer
 from policies.holders.conditions import ID, KEY
 from policies.syntax.expression import (
+    COMPARE,
     GROUPS,
-    AllOf,
     AnyOf,
     Attribute,
     Comparison,
     Expression,
     GroupOfCaller,
     Shared,
+    conjuncts,
+    disjunction,
 )
 
 _PREFIX = "user:"
@@ -39,7 +40,7 @@ class OnUsers(Writer):
         if isinstance(expression, AnyOf) and len(ids := [one for one in map(named, expression.parts) if one]) > 1:
             rest = [part for part in expression.parts if named(part) is None]
             found = self.among(ids)
-            return pw.Expression(found, "OR", super().expression(_any(rest))) if rest else found
+            return pw.Expression(found, "OR", super().expression(disjunction(rest))) if rest else found
         return super().expression(expression)
 
     def among(self, ids: Iterable[str]) -> pw.Node:
@@ -82,13 +83,8 @@ def named(expression: Expression) -> str | None:
 
 
 def names_one(expression: Expression) -> bool:
-    """Whether an alternative is about certain users: these are looked up."""
-    parts = expression.parts if isinstance(expression, AllOf) else (expression,)
-    return any(named(part) is not None for part in parts)
-
-
-def _any(parts: list[Expression]) -> Expression:
-    return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+    """True if an alternative is about certain users: these are looked up."""
+    return any(named(part) is not None for part in conjuncts(expression))
 
 
 def _is_id(operand: Any) -> bool:

@@ -17,28 +17,28 @@ from models.tables.audience import Audience, Way
 from policies import Policy, Principal
 from policies.comparison.subjects import Subject, condition_of
 from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
-from policies.evaluation.fold import COMPARE
-from policies.evaluation.plan import contradicts, disjuncts
+from policies.evaluation.plan import branches, contradicts
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import Writer
 from policies.syntax.expression import (
-    AllOf,
-    AnyOf,
+    COMPARE,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     GroupOfCaller,
     InGroup,
-    Negation,
     PluginCall,
     Shared,
+    asks_shares,
     atoms,
     attributes,
     conjunction,
-    disjunction,
+    conjuncts,
     negation,
     reads_object,
+    rebuild,
 )
 from policies.syntax.roles import GUEST
 
@@ -67,15 +67,15 @@ class Asks:
 
     @property
     def is_timely(self) -> bool:
-        """Whether the answer may be another in another environment."""
-        return any(one.root == "env" for atom in atoms(self.condition) for one in attributes(atom))
+        """True if the answer may be another in another environment."""
+        return any(one.root == "env" for one in attributes(self.condition))
 
 
 def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
     """What the lines that reach a role, a person with that role, or guests ask."""
     key = GUEST if subject.is_guest else subject.key
     found = condition_of(policy.reaching(subject.role, key, permission))
-    if not any(isinstance(atom, Shared) for atom in atoms(found)):
+    if not asks_shares(found):
         return Asks(found, frozenset())
     return Asks(found, policy.roles.shared_as(subject.role, subject.key))
 
@@ -102,27 +102,20 @@ class Callers:
         return self._settled(found.condition, permission, shared)
 
     def _settled(self, expression: Expression, permission: str, shared: Expression) -> Expression:
-        match expression:
-            case AllOf(parts):
-                return conjunction(self._settled(part, permission, shared) for part in parts)
-            case AnyOf(parts):
-                return disjunction(self._settled(part, permission, shared) for part in parts)
-            case Negation(part):
-                return negation(self._settled(part, permission, shared))
-            case Shared():
-                return shared
-            case bool():
-                return expression
-        constant = [one for one in attributes(expression) if self.knows(one)]
-        if len(constant) == len(attributes(expression)):
-            return compiled(expression, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
-        if isinstance(expression, PluginCall) and expression.function.where is None:
-            raise NoSql(f"the function {expression.function.name} of a plugin asks who calls, and has no SQL")
-        missing = isinstance(expression, Comparison | InGroup) and any(self.value(one) is None for one in constant)
-        return False if missing or (isinstance(expression, InGroup) and self.subject.is_guest) else expression
+        return rebuild(expression, lambda atom: shared if isinstance(atom, Shared) else self._answer(atom, permission))
+
+    def _answer(self, atom: Atom, permission: str) -> Expression:
+        """The answer to an atom if it is the same for all callers and every row; else the atom."""
+        constant = [one for one in attributes(atom) if self.knows(one)]
+        if len(constant) == len(attributes(atom)):
+            return compiled(atom, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
+        if isinstance(atom, PluginCall) and atom.function.where is None:
+            raise NoSql(f"the function {atom.function.name} of a plugin asks who calls, and has no SQL")
+        missing = isinstance(atom, Comparison | InGroup) and any(self.value(one) is None for one in constant)
+        return False if missing or (isinstance(atom, InGroup) and self.subject.is_guest) else atom
 
     def knows(self, attribute: Attribute) -> bool:
-        """Whether an attribute is the same for all of them, and for every row."""
+        """True if an attribute is the same for all of them, and for every row."""
         return attribute.root == "env" or (
             attribute.root == "sub" and (self.subject.is_guest or attribute.name not in _OWN))
 
@@ -148,10 +141,10 @@ def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
     """When `allowed` holds and `other` does not, as alternatives, each of which is the sum of its parts."""
     found = []
-    for one in disjuncts(allowed):
-        left = [_without(each, one) for each in disjuncts(other)]
+    for one in branches(allowed):
+        left = [_without(each, one) for each in branches(other)]
         if not any(each is True for each in left):
-            found.append((*_parts(one), *(negation(each) for each in left if each is not False)))
+            found.append((*conjuncts(one), *(negation(each) for each in left if each is not False)))
     return found
 
 
@@ -159,14 +152,8 @@ def _without(expression: Expression, known: Expression) -> Expression:
     """What is left to ask where `known` holds."""
     if contradicts(conjunction((expression, known))):
         return False
-    held = _parts(known)
-    return conjunction(part for part in _parts(expression) if part not in held)
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    if expression is True:
-        return ()
-    return expression.parts if isinstance(expression, AllOf) else (expression,)
+    held = conjuncts(known)
+    return conjunction(part for part in conjuncts(expression) if part not in held)
 
 
 class Conditions(Writer):
@@ -219,8 +206,8 @@ class Conditions(Writer):
     def _reads_user(self, part: Expression) -> bool:
         if self._callers.subject.is_guest:
             return False
-        return any(isinstance(atom, Shared) or not all(
-            one.root == "obj" or self._callers.knows(one) for one in attributes(atom)) for atom in atoms(part))
+        return asks_shares(part) or not all(
+            one.root == "obj" or self._callers.knows(one) for one in attributes(part))
 
 
 def _is_column(operand: Any) -> bool:

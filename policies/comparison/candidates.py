@@ -14,10 +14,10 @@ from functools import cached_property
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_for
-from ..evaluation.unreadable import ADDRESS
 from ..syntax.addresses import within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
+    ADDRESS,
     GROUPS,
     Atom,
     Attribute,

@@ -9,13 +9,12 @@ and the memory does not grow with the number of persons.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..syntax.conditions import is_parameter
 from ..syntax.expression import (
+    COMPARE,
     MIRRORED,
     AllOf,
     AnyOf,
@@ -30,22 +29,16 @@ from ..syntax.expression import (
     atoms,
     attributes,
     conjunction,
+    conjuncts,
     disjunction,
     negation,
+    walk,
 )
 from ..syntax.roles import Roles
 from ..syntax.vocabulary import Patterns
 
 Known = Mapping[str, str]
 _KEY, _ROLE = Attribute("sub", "key"), Attribute("sub", "role")
-COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class Folder:
@@ -56,16 +49,16 @@ class Folder:
         # For each part: the constants that it compares, and the calls in it.
         self._needs: dict[int, tuple[tuple[str, ...], tuple[_Call, ...]]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
-        self._prepare(matcher)
+        for part in walk(matcher):
+            self._needs[id(part)] = _needs(part)
 
     def fold(self, known: Known) -> Expression:
         """Returns what is left of the matcher."""
         return self._folded(self._matcher, known)
 
     def leaves_any(self, known: Known) -> bool:
-        """Whether anything is left of the matcher: `fold` is not False. What it is, is not put together."""
-        parts = self._matcher.parts if isinstance(self._matcher, AllOf) else (self._matcher,)
-        return all(self._folded(part, known) is not False for part in parts)
+        """True if `fold` is not False; faster, since the parts that are left are not joined."""
+        return all(self._folded(part, known) is not False for part in conjuncts(self._matcher))
 
     @property
     def asks_role(self) -> bool:
@@ -73,19 +66,6 @@ class Folder:
         constants, calls = self._needs[id(self._matcher)]
         needs = ({call.first_need, call.second_need} for call in calls)
         return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)
-
-    def _prepare(self, part: Expression) -> None:
-        found = tuple(atoms(part))
-        needs = (_need(attribute) for atom in found if not _answered(atom) for attribute in attributes(atom))
-        constants = tuple(sorted({need for need in needs if need}))
-        calls = dict.fromkeys(atom for atom in found if isinstance(atom, FunctionCall) and _answered(atom))
-        self._needs[id(part)] = constants, tuple(map(_call, calls))
-        match part:
-            case AllOf(parts) | AnyOf(parts):
-                for inner in parts:
-                    self._prepare(inner)
-            case Negation(inner):
-                self._prepare(inner)
 
     def _folded(self, part: Expression, known: Known) -> Expression:
         constants, calls = self._needs[id(part)]
@@ -140,6 +120,15 @@ class _Call:
     second_need: str | None
 
 
+def _needs(part: Expression) -> tuple[tuple[str, ...], tuple[_Call, ...]]:
+    """The constants that a part compares, and the calls in it."""
+    within = tuple(atoms(part))
+    needs = (_need(attribute) for atom in within if not _answered(atom) for attribute in attributes(atom))
+    constants = tuple(sorted({need for need in needs if need}))
+    calls = dict.fromkeys(atom for atom in within if isinstance(atom, FunctionCall) and _answered(atom))
+    return constants, tuple(map(_call, calls))
+
+
 def _call(call: FunctionCall) -> _Call:
     first, second = call.arguments
     # Only in a call is the key a constant: in a comparison it is left for each caller.
@@ -148,7 +137,7 @@ def _call(call: FunctionCall) -> _Call:
 
 
 def _answered(atom: Expression) -> bool:
-    """Whether the atom is a call whose answer is known with its arguments."""
+    """True if the atom is a call whose answer follows from its arguments."""
     return isinstance(atom, FunctionCall) and atom.function in ("g", "globMatch")
 
 

@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..syntax.expression import (
-    AllOf,
-    AnyOf,
-    Attribute,
-    Comparison,
-    Expression,
-    Negation,
-    Shared,
-    conjunction,
-    disjunction,
-    negation,
-)
+from ..syntax.expression import Atom, Attribute, Comparison, Expression, Shared, rebuild
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 from .policy import Policy
@@ -136,15 +125,12 @@ def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
 
 def _with_kind(expression: Expression, kind: str) -> Expression:
     """The condition for a caller of this kind: only a guest is of the kind `guest`, and nothing is shared with one."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_with_kind(part, kind) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_with_kind(part, kind) for part in parts)
-        case Negation(part):
-            return negation(_with_kind(part, kind))
-        case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
-            return (kind == right) is (operator == "==")
-        case Shared() if kind == GUEST:
-            return False
-    return expression
+    def leaf(atom: Atom) -> Expression:
+        match atom:
+            case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
+                return (kind == right) is (operator == "==")
+            case Shared() if kind == GUEST:
+                return False
+        return atom
+
+    return rebuild(expression, leaf)

@@ -6,12 +6,26 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ..syntax.attributes import Reads, reads_of
 from ..syntax.conditions import Branch
-from ..syntax.expression import Atom, Expression, Shared, atoms, attributes, text
+from ..syntax.expression import (
+    ADDRESS,
+    Atom,
+    Attribute,
+    Comparison,
+    Expression,
+    PluginCall,
+    asks_shares,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    rebuild,
+    text,
+)
 from ..syntax.model import Model
 from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
@@ -24,7 +38,6 @@ from .plan import NEVER, Plan
 from .principal import Environment, Principal
 from .residual import Residual, Uses
 from .rule_trace import RuleTrace, trace_rule
-from .unreadable import cautious
 
 # Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
 # answers for roles, which most callers share, are as few as the policy has words, and are kept.
@@ -35,6 +48,8 @@ Line = tuple[Rule, Expression]
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
+READABLE = Comparison("==", ADDRESS, ADDRESS)
+_EFFECT = Attribute("rule", "eft")
 
 
 class Policy:
@@ -54,7 +69,7 @@ class Policy:
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
-        self._folder = Folder(cautious(model.matcher), self.roles, self.patterns)
+        self._folder = Folder(_cautious(model.matcher), self.roles, self.patterns)
         self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
         self._covered: dict[tuple[str, str], bool] = {}
         self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
@@ -297,9 +312,10 @@ class Policy:
         return [replace(of[left], rule=rule) for rule, left in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
-        """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
-        read = (attribute for atom in self._atoms(principal, permission) for attribute in attributes(atom))
-        return frozenset((attribute.root, attribute.name) for attribute in read)
+        """The attributes that the rules read for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …
+        """
+        lines = self.residual(principal.role, principal.key, permission).rules
+        return frozenset((attribute.root, attribute.name) for _, left in lines for attribute in attributes(left))
 
     def looks_at(self, asked: tuple[str, ...]) -> Reads:
         """What lines about these permissions look at for any caller: by that alone a request is decided."""
@@ -317,12 +333,8 @@ class Policy:
                 yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
-        """Whether some rule for this caller and permission asks whom an object is shared with."""
-        return any(isinstance(atom, Shared) for atom in self._atoms(principal, permission))
-
-    def _atoms(self, principal: Principal, permission: str) -> Iterator[Atom]:
-        for _, left in self.residual(principal.role, principal.key, permission).rules:
-            yield from atoms(left)
+        """True if a rule for this caller and permission asks whom an object is shared with."""
+        return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
         """What a rule asks for a permission, of a caller with the role or key that it names."""
@@ -330,7 +342,7 @@ class Policy:
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
-        return Folder(cautious(condition.expression), self.roles, self.patterns).fold(
+        return Folder(_cautious(condition.expression), self.roles, self.patterns).fold(
             _known(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
@@ -365,6 +377,24 @@ class Policy:
                 if self._scope_folder.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
         return known
+
+
+def _cautious(matcher: Expression) -> Expression:
+    """The matcher with the unreadable address spelled out: an allow does not match by an address, and a deny does.
+
+    Elsewhere a comparison with a missing value does not hold (decision 26): a row without an owner is ordinary data. An
+    address is missing only if a proxy writes none, and the client behind it may be in any network. So an atom that
+    reads the address also holds without one in lines that deny; below a negation, in lines that allow. In the others it
+    does not hold, even if it calls a function of a plugin.
+    """
+    return rebuild(matcher, partial(_without_address, "deny"), partial(_without_address, "allow"))
+
+
+def _without_address(closing: str, atom: Atom) -> Expression:
+    if ADDRESS not in attributes(atom):
+        return atom
+    closed = conjunction((Comparison("==", _EFFECT, closing), negation(READABLE)))
+    return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:

@@ -8,23 +8,21 @@ from time import monotonic
 from typing import Any
 
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
+    Atom,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     Shared,
+    asks_shares,
     atoms,
     attributes,
     columns,
-    conjunction,
     disjunction,
-    negation,
     reads_object,
+    rebuild,
 )
 from ..syntax.rules import Rule
-from .compiled import NO_OBJECT, FunctionFailed, Row, SharedWith, Test, compiled, either, no_shares, value_of
+from .compiled import NO_OBJECT, FunctionFailed, Row, SharedWith, Test, compiled, no_shares, value_of
 from .plan import Plan, planned
 from .principal import Environment, Principal
 
@@ -162,8 +160,7 @@ class Residual:
     @cached_property
     def _showing(self) -> list[tuple[frozenset[str] | None, Test, Cell]]:
         """Of each line that allows the columns that it reads (None: it asks for shares), its test and its cell."""
-        read = (None if any(isinstance(atom, Shared) for atom in atoms(left)) else columns(left)
-                for left in self._first_lines("allow"))
+        read = (None if asks_shares(left) else columns(left) for left in self._first_lines("allow"))
         return [(names, *counted) for names, counted in zip(read, self._counted("allow"), strict=True)]
 
     def _counted(self, effect: str) -> list[tuple[Test, Cell]]:
@@ -179,10 +176,10 @@ class Residual:
         return {True: found[True]} if True in found else found
 
     def _decision(self) -> Test:
-        allow = _any_of(self._allows, self.permission)
+        allow = compiled(disjunction(self._allows), self.permission)
         if not self._denies:
             return allow
-        deny = _any_of(self._denies, self.permission)
+        deny = compiled(disjunction(self._denies), self.permission)
         return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
 
     def _planned(self, answers: tuple[int, ...]) -> Plan:
@@ -191,40 +188,20 @@ class Residual:
         absences = zip(self._parameters, absent, strict=True)
         missing = frozenset(attribute for attribute, absent in absences if absent)
 
-        def put(expression: Expression) -> Expression:
-            match expression:
-                case AllOf(parts):
-                    return conjunction(put(part) for part in parts)
-                case AnyOf(parts):
-                    return disjunction(put(part) for part in parts)
-                case Negation(part):
-                    return negation(put(part))
+        def leaf(atom: Atom) -> Expression:
+            match atom:
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
                 case InGroup() if groups == 0:
                     return False
                 case Shared() if not self._shareable:
                     return False
-            return settled.get(expression, expression)
+            return settled.get(atom, atom)
 
-        return planned(
-            self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
-            self._uses_environment, groups,
-        )
+        allows, denies = ([rebuild(left, leaf) for left in lines] for lines in (self._allows, self._denies))
+        return planned(self.permission, allows, denies, self._uses_environment, groups)
 
 
 def _supposing(expression: Expression, unknown: frozenset[str], answer: bool) -> Expression:
-    """An expression with this answer in the place of what reads one of these columns: no `!` is over the object."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_supposing(part, unknown, answer) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_supposing(part, unknown, answer) for part in parts)
-    return expression if unknown.isdisjoint(columns(expression)) else answer
-
-
-def _any_of(expressions: list[Expression], permission: str) -> Test:
-    whole = disjunction(expressions)
-    if isinstance(whole, AnyOf):
-        return either([compiled(part, permission) for part in whole.parts])
-    return compiled(whole, permission)
+    """The expression with this answer for every atom that reads one of these columns. No `!` contains such an atom."""
+    return rebuild(expression, lambda atom: atom if unknown.isdisjoint(columns(atom)) else answer)

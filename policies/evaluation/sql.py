@@ -11,6 +11,7 @@ from typing import Any, cast
 import peewee as pw
 
 from ..syntax.expression import (
+    COMPARE,
     AllOf,
     AnyOf,
     Attribute,
@@ -24,10 +25,10 @@ from ..syntax.expression import (
     Shared,
     attributes,
     conjunction,
+    conjuncts,
     text,
 )
 from .compiled import FunctionFailed
-from .fold import COMPARE
 from .plan import MOST_BRANCHES, NEVER, Plan
 
 Columns = Mapping[str, pw.Node]
@@ -68,7 +69,7 @@ def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[
 
 
 def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:
-    parts = allow.parts if isinstance(allow, AllOf) else (allow,)
+    parts = conjuncts(allow)
     for part in parts:
         if isinstance(part, InGroup) and isinstance(part.group, Attribute) and part.group.name in indexed:
             rest = [one for one in parts if one is not part]

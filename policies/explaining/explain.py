@@ -26,7 +26,7 @@ from ..syntax.expression import (
     Attribute,
     Expression,
     GroupOfCaller,
-    Shared,
+    asks_shares,
     atoms,
     attributes,
     reads_object,
@@ -127,7 +127,7 @@ def _known(rule: Rule, left: Expression, permission: str, principal: Principal, 
            env: Environment, sees: Callable[[Attribute], bool]) -> RuleTrace | None:
     """What a line found, as far as the caller may be told; None where that is nothing."""
     asked = [atom for atom in atoms(left) if obj is not None or not reads_object(atom)]
-    if any(isinstance(atom, Shared) for atom in asked):
+    if any(map(asks_shares, asked)):
         return None
     if not all(attribute.root == "env" or sees(attribute) for atom in asked for attribute in attributes(atom)):
         return None

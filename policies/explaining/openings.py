@@ -12,7 +12,7 @@ from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import trace_rule
-from ..syntax.expression import Attribute, Shared, atoms, attributes
+from ..syntax.expression import Attribute, asks_shares, attributes
 from ..syntax.rules import Rule
 
 
@@ -52,12 +52,10 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
     for word in policy.conditions:
         rule = Rule("", 0, principal.role, permission, word, "allow")
         left = policy.folded(rule, permission, principal.role, principal.key)
-        asked = set(atoms(left))
-        read = {attribute for atom in asked for attribute in attributes(atom)}
         known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
-                    for attribute in read)
+                    for attribute in attributes(left))
         # With whom it is shared, the object's own list of shares tells.
-        if (known and not any(isinstance(atom, Shared) for atom in asked)
+        if (known and not asks_shares(left)
                 and trace_rule(rule, left, permission, principal, obj, env, shared).matched):
             yield word
 

@@ -15,19 +15,17 @@ from ..comparison.candidates import METHOD, REQUEST, Ground
 from ..comparison.search import MOST_NODES, Variable
 from ..comparison.subjects import Lines, Subject, condition_of
 from ..comparison.substitution import Facts, Input, Value, inputs, put
-from ..evaluation.plan import disjuncts
+from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
 from ..syntax.attributes import REQUESTS
 from ..syntax.expression import (
     GROUPS,
-    AllOf,
-    AnyOf,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     PluginCall,
     Shared,
     atoms,
@@ -36,6 +34,7 @@ from ..syntax.expression import (
     disjunction,
     negation,
     reads_object,
+    rebuild,
 )
 from ..syntax.roles import GUEST
 
@@ -153,7 +152,7 @@ def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
 
 
 def _environment(goal: Expression) -> set[Attribute]:
-    return {one for atom in atoms(goal) for one in attributes(atom) if one.root == "env"}
+    return {one for one in attributes(goal) if one.root == "env"}
 
 
 def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, lines: Lines) -> Expression:
@@ -164,7 +163,7 @@ def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, line
     denies = disjunction(left for rule, left in lines if rule.eft == "deny")
     # As a list is planned: of alternatives, those that contradict themselves are none.
     given = disjunction(_folded(one, policy, subject, asked, permission, whatever.possible)
-                        for one in disjuncts(allows))
+                        for one in branches(allows))
     return conjunction((given, negation(_folded(denies, policy, subject, asked, permission, whatever.certain))))
 
 
@@ -181,24 +180,18 @@ def _of(subject: Subject, asked: Asked) -> Facts:
 
 
 def _answered(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str) -> Expression:
-    """With the shares of the object, and what plugins say of it, in the place of the questions."""
-    def answered(part: Expression) -> Expression:
-        match part:
-            case AllOf(parts):
-                return conjunction(map(answered, parts))
-            case AnyOf(parts):
-                return disjunction(map(answered, parts))
-            case Negation(inner):
-                return negation(answered(inner))
+    """The expression with the shares of the object and the answers of plugins for the atoms that ask for them."""
+    def leaf(atom: Atom) -> Expression:
+        match atom:
             case Shared() if subject.is_guest or not rights_for(permission.partition(".")[2]):
                 return False
             case Shared() if asked.row is not None:
                 return _shared(policy, subject, asked.grantees(permission))
-            case PluginCall() if asked.row is not None or not reads_object(part):
-                return _of_plugin(part, asked)
-        return part
+            case PluginCall() if asked.row is not None or not reads_object(atom):
+                return _of_plugin(atom, asked)
+        return atom
 
-    return answered(expression)
+    return rebuild(expression, leaf)
 
 
 def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expression:
@@ -226,38 +219,27 @@ def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
 
 @dataclass(frozen=True)
 class _AnyObject:
-    """What can be said of an expression without an object, for a caller of this kind."""
+    """Removes the object from an expression, for a caller of this kind."""
 
     subject: Subject
 
     def possible(self, expression: Expression) -> Expression:
-        """When it may hold, for some object."""
-        match expression:
-            case bool():
-                return expression
-            case AllOf(parts):
-                return conjunction(map(self.possible, parts))
-            case AnyOf(parts):
-                return disjunction(map(self.possible, parts))
-            case Negation(part):
-                return negation(self.certain(part))
-        if not reads_object(expression):
-            return expression
-        # Of the object nothing is missing that could be there; of the caller it may be.
-        return True if isinstance(expression, PluginCall) else conjunction(map(self._there, attributes(expression)))
+        """The condition under which it may hold, for some object."""
+        return rebuild(expression, self._possible, self._certain)
 
     def certain(self, expression: Expression) -> Expression:
-        """When it holds, whatever the object is."""
-        match expression:
-            case bool():
-                return expression
-            case AllOf(parts):
-                return conjunction(map(self.certain, parts))
-            case AnyOf(parts):
-                return disjunction(map(self.certain, parts))
-            case Negation(part):
-                return negation(self.possible(part))
-        return False if reads_object(expression) else expression
+        """The condition under which it holds for every object."""
+        return rebuild(expression, self._certain, self._possible)
+
+    def _possible(self, atom: Atom) -> Expression:
+        if not reads_object(atom):
+            return atom
+        # No column of the object is missing if it could have a value; an attribute of the caller may be missing.
+        return True if isinstance(atom, PluginCall) else conjunction(map(self._there, attributes(atom)))
+
+    @staticmethod
+    def _certain(atom: Atom) -> Expression:
+        return False if reads_object(atom) else atom
 
     def _there(self, attribute: Attribute) -> Expression:
         if attribute.root == "obj" or (attribute in (ID, KEY) and not self.subject.is_guest):

@@ -10,7 +10,6 @@ from datetime import datetime
 from ..comparison.candidates import DATE, KIND, NOW
 from ..comparison.clock import WEST
 from ..comparison.search import Undecided
-from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_for
@@ -18,21 +17,17 @@ from ..syntax.addresses import network
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
+    COMPARE,
     Atom,
     Attribute,
     Comparison,
     Expression,
     FunctionCall,
     InGroup,
-    Negation,
     Shared,
     atoms,
     columns,
-    conjunction,
-    disjunction,
-    negation,
+    rebuild,
     text,
 )
 from ..syntax.model import MODEL_FILE
@@ -349,11 +344,11 @@ def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[
 def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
     asked = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
              and atom.left in (NOW, DATE) and isinstance(atom.right, str)]
-    settled = {atom: outcome for atom in asked if (outcome := _since(atom, moment)) is not None}
+    settled: dict[Atom, bool] = {atom: holds for atom in asked if (holds := _since(atom, moment)) is not None}
     if not settled:
         return None
     over = next((atom for atom, holds in settled.items() if not holds), None)
-    if over is not None and _with(expression, settled) is False:
+    if over is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
         return (f"`{word}` is over: `{text(over)}` never holds again; take it out with the lines that name it, or set "
                 f"a later time")
     if len(settled) < len(asked):
@@ -371,17 +366,3 @@ def _since(atom: Comparison, moment: datetime) -> bool | None:
     if named < first or (named == first and atom.operator in ("<", ">=")):
         return COMPARE[atom.operator](first, named)
     return None
-
-
-def _with(expression: Expression, settled: Mapping[Comparison, bool]) -> Expression:
-    """The expression with these comparisons replaced by their answers."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_with(part, settled) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_with(part, settled) for part in parts)
-        case Negation(part):
-            return negation(_with(part, settled))
-        case Comparison() if expression in settled:
-            return settled[expression]
-    return expression

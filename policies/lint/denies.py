@@ -9,19 +9,16 @@ from ..comparison.search import Undecided
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
     GROUPS,
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
     Expression,
-    Negation,
     PluginCall,
     atoms,
     attributes,
     conjunction,
-    disjunction,
     negation,
+    rebuild,
 )
 from ..syntax.roles import ADMIN, GUEST
 from ..syntax.rules import Rule
@@ -118,22 +115,14 @@ def _compared(atom: Atom) -> Iterator[Attribute]:
     return (one for one in attributes(atom) if one != GROUPS and not isinstance(atom, PluginCall))
 
 
-def _as_if(expression: Expression, one: Attribute, holds: bool = True) -> Expression:
+def _as_if(expression: Expression, one: Attribute) -> Expression:
     """The expression with every comparison of an attribute as it would have to be for the whole to hold."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_as_if(part, one, holds) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_as_if(part, one, holds) for part in parts)
-        case Negation(part):
-            return negation(_as_if(part, one, not holds))
-        case bool():
-            return expression
-    return holds if one in attributes(expression) else expression
+    return rebuild(expression, lambda atom: True if one in attributes(atom) else atom,
+                   lambda atom: False if one in attributes(atom) else atom)
 
 
 def _unequal(expression: Expression, one: Attribute) -> bool:
-    """Whether an attribute is compared otherwise than by `==`."""
+    """True if an attribute is compared by another operator than `==`."""
     return any(isinstance(atom, Comparison) and atom.operator != "==" for atom in atoms(expression)
                if one in attributes(atom))
 

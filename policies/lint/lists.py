@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..evaluation.plan import disjuncts
+from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
-from ..syntax.expression import AllOf, Attribute, Comparison, Expression, InGroup, Operand, Shared, columns
+from ..syntax.expression import Attribute, Comparison, Expression, InGroup, Operand, Shared, columns, conjuncts
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -54,14 +54,14 @@ class Lists:
 
 
 def _about(left: Expression, resource: Resource) -> Iterator[str]:
-    for branch in disjuncts(left):
+    for branch in branches(left):
         if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 
 
 def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether an index begins with a column, after the tenant's, that this branch pins."""
-    parts = branch.parts if isinstance(branch, AllOf) else (branch,)
+    """True if an index begins with a column, after the tenant's, that this branch pins."""
+    parts = conjuncts(branch)
     if any(isinstance(part, Shared) for part in parts):
         return True
     pinned = {

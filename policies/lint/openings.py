@@ -9,7 +9,7 @@ from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
-from ..syntax.expression import Shared, atoms, attributes
+from ..syntax.expression import asks_shares, attributes
 from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
@@ -123,10 +123,10 @@ class Openings:
         return 2 * len(gained) >= len(self._policy.vocabulary.by_permission)
 
     def _asks_nothing_of_the_caller(self, rule: Rule, permission: str) -> bool:
-        """Whether whose the object is, and who asks, does not matter to a line."""
-        read = list(atoms(self._policy.condition(rule, permission)))
-        return Shared() not in read and not any(
-            one.root == "sub" and one != KIND for atom in read for one in attributes(atom))
+        """True if the line depends on neither the owner nor the caller."""
+        condition = self._policy.condition(rule, permission)
+        return not asks_shares(condition) and not any(
+            one.root == "sub" and one != KIND for one in attributes(condition))
 
 
 def everyone(policy: Policy) -> frozenset[str]:

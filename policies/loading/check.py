@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from ..evaluation.fold import Folder
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
@@ -16,11 +14,12 @@ from ..syntax.expression import (
     Negation,
     PluginCall,
     Prefixed,
-    Shared,
+    asks_shares,
     atoms,
     attributes,
     columns,
     reads_object,
+    walk,
 )
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import Roles
@@ -72,9 +71,9 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
     scope_atoms = atoms(model.scope_matcher)
     if not all(isinstance(atom, Comparison | FunctionCall) and not _reads_request(atom) for atom in scope_atoms):
         findings.append(Finding(MODEL_FILE, model.scope_line, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
-    for part in _negated(model.matcher):
-        if reads_object(part):
-            findings.append(Finding(MODEL_FILE, model.line(Negation(part)), NEGATED_OBJECT))
+    negations = (part for part in walk(model.matcher) if isinstance(part, Negation))
+    findings += dict.fromkeys(Finding(MODEL_FILE, model.line(part), NEGATED_OBJECT)
+                              for part in negations if reads_object(part))
     for atom in dict.fromkeys(atoms(model.matcher)):
         wrong = wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
         if wrong:
@@ -124,7 +123,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
 def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
     """Why a line denies nothing where shares do not count."""
-    if rule.eft == "deny" and any(isinstance(atom, Shared) for atom in atoms(expression)):
+    if rule.eft == "deny" and asks_shares(expression):
         return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
     return None
 
@@ -150,7 +149,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
         near = did_you_mean(lacking[0], resource.columns)
         return f"{resource.name} has no column {', '.join(lacking)}{near}"
     for atom in atoms(expression):
-        if isinstance(atom, Shared) and "id" not in resource.columns:
+        if asks_shares(atom) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
         # What reads no column is judged with the matcher.
         wrong = wrong_atom(atom, resource, roles) if columns(atom) else None
@@ -180,15 +179,6 @@ def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: V
 
 def _reads_request(atom: Comparison | FunctionCall) -> bool:
     return any(attribute.root in ("sub", "obj", "env") for attribute in attributes(atom))
-
-
-def _negated(expression: Expression) -> Iterable[Expression]:
-    match expression:
-        case Negation(part):
-            yield part
-        case AllOf(parts) | AnyOf(parts):
-            for part in parts:
-                yield from _negated(part)
 
 
 def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.fold import Folder
-from ..evaluation.unreadable import ADDRESS
 from ..syntax.addresses import network, normalized, unmapped
 from ..syntax.expression import (
+    ADDRESS,
     Atom,
     Attribute,
     Comparison,

@@ -21,20 +21,18 @@ from ..explaining.explanation import Remark, Step
 from ..explaining.facts import Called, found, nameless
 from ..syntax.expression import (
     GROUPS,
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     atoms,
     attributes,
     conjunction,
     disjunction,
     negation,
     reads_object,
+    rebuild,
     text,
 )
 from ..syntax.rules import Rule
@@ -182,21 +180,14 @@ def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Exp
 
 
 def _settled(left: Expression, decision: Recorded, permission: str) -> Expression:
-    """The expression with the answers of what reads no object, as far as they are known."""
-    match left:
-        case AllOf(parts):
-            return conjunction(_settled(part, decision, permission) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_settled(part, decision, permission) for part in parts)
-        case Negation(part):
-            return negation(_settled(part, decision, permission))
-        case bool():
-            return left
-    if not reads_object(left):
-        return _put(left, decision, permission, NO_OBJECT)
-    if isinstance(left, Comparison) and any(_read(one, decision, None) is None for one in attributes(left)):
-        return False
-    return left
+    """The expression with the known answers of the atoms that do not read the object."""
+    def leaf(atom: Atom) -> Expression:
+        if not reads_object(atom):
+            return _put(atom, decision, permission, NO_OBJECT)
+        missing = isinstance(atom, Comparison) and any(_read(one, decision, None) is None for one in attributes(atom))
+        return False if missing else atom
+
+    return rebuild(left, leaf)
 
 
 def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:

@@ -10,11 +10,10 @@ from collections.abc import Hashable, Iterator
 from functools import cache
 
 from ..comparison.candidates import ID
-from ..comparison.subjects import operands
 from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
 from ..invariants.lines import lines_of
-from ..syntax.expression import Attribute, Comparison, Expression, PluginCall, atoms
+from ..syntax.expression import Attribute, Comparison, Expression, PluginCall, atoms, operands
 from ..syntax.rules import PERSON
 
 _PREFIX = "user:"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..comparison.subjects import literals_of, names_of, persons, texts
+from ..comparison.subjects import literals_of, names_of, persons
 from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
-from ..syntax.expression import Expression, atoms, attributes
+from ..syntax.expression import Expression, atoms, attributes, texts
 from ..syntax.rules import Rule
 
 _Line = tuple[str, str, int, str]
@@ -102,8 +102,8 @@ class _Lines:
 
 
 def _names_lines(policy: Policy) -> bool:
-    """Whether the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
-    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(texts(atom))
+    """True if the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
+    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and texts(atom)
                for atom in atoms(policy.model.matcher))
 
 

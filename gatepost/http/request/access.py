@@ -24,7 +24,7 @@ from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import alternatives, where
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
-from policies.syntax.expression import AllOf, Attribute, GroupOfCaller, Shared
+from policies.syntax.expression import Attribute, GroupOfCaller, Shared, conjuncts
 from policies.syntax.roles import ADMIN, GUEST
 
 from ..protocol.messages import Message
@@ -287,7 +287,7 @@ def _template(plan: Plan, model: type[Record], resource: str, verb: str, named: 
     # A denial of what is shared holds all the same.
     opened = where(plan, columns, parameter, _no_row, indexed) if sharing == "exclude" else found
     branches = None if opened.allows is None else tuple(opened.allows)
-    sought = tuple(any(isinstance(part, Shared) for part in (allow.parts if isinstance(allow, AllOf) else (allow,)))
+    sought = tuple(any(isinstance(part, Shared) for part in conjuncts(allow))
                    for allow in alternatives(plan, indexed))
     if branches is not None and (not named or sharing == "exclude"):
         branches = tuple(branch for branch, by_id in zip(branches, sought, strict=True) if not by_id)
