@@ -12,10 +12,11 @@ from models.records.columns import IdField
 from models.tables.audience import among, in_a_group, in_group
 from models.tables.user import User
 from policies.evaluation.sql import Writer
-from policies.holders.conditions import ID, KEY
 from policies.syntax.expression import (
     COMPARE,
     GROUPS,
+    ID,
+    KEY,
     AnyOf,
     Attribute,
     Comparison,

@@ -6,7 +6,7 @@ role and the environment alone is answered, and the attributes in which users of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from policies.evaluation.rights import rights_for
 from policies.evaluation.sql import Writer
 from policies.syntax.expression import (
     COMPARE,
+    GROUPS,
     Atom,
     Attribute,
     Comparison,
@@ -32,7 +33,6 @@ from policies.syntax.expression import (
     PluginCall,
     Shared,
     asks_shares,
-    atoms,
     attributes,
     conjunction,
     conjuncts,
@@ -128,14 +128,12 @@ class Callers:
         return Principal(None, GUEST, role, self.guest_tenant, None, "guest" if self.subject.is_guest else "user")
 
 
-def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
-    """What they look at of rows and users: `("obj", "department")`. A share may be with a group of the caller's."""
-    found = set[tuple[str, str]]()
-    for atom in (atom for condition in conditions for atom in atoms(condition)):
-        found |= {(one.root, one.name) for one in attributes(atom)}
-        if isinstance(atom, Shared | InGroup):
-            found.add(("sub", "groups"))
-    return frozenset(found)
+def looked_at(conditions: Sequence[Expression]) -> frozenset[tuple[str, str]]:
+    """The attributes of rows and users that conditions read: `("obj", "department")`. A share may be with a group of
+    the caller."""
+    read = {one for condition in conditions for one in attributes(condition)}
+    groups = {GROUPS} if any(map(asks_shares, conditions)) else set()
+    return frozenset((one.root, one.name) for one in read | groups)
 
 
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:

@@ -19,6 +19,10 @@ from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
     ADDRESS,
     GROUPS,
+    ID,
+    KEY,
+    KIND,
+    TENANT,
     Atom,
     Attribute,
     Comparison,
@@ -38,7 +42,6 @@ from .search import Variable
 from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
-ID, KEY, KIND, TENANT = (Attribute("sub", name) for name in ("id", "key", "kind", "tenant_id"))
 NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
     Attribute("env", name) for name in ("now", "date", "weekday", "hour", "method", "request")
 )

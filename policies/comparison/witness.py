@@ -11,11 +11,11 @@ from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import as_written, in_words
-from ..syntax.expression import Attribute, Expression, InGroup, PluginCall, Shared, atoms, text
+from ..syntax.expression import ID, KEY, KIND, TENANT, Attribute, Expression, InGroup, PluginCall, Shared, atoms, text
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
 from . import clock, pools
-from .candidates import DATE, HOUR, ID, KEY, KIND, METHOD, NOW, REQUEST, TENANT, WEEKDAY, Ground
+from .candidates import DATE, HOUR, METHOD, NOW, REQUEST, WEEKDAY, Ground
 from .substitution import Facts, Input, Value, inputs, put
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

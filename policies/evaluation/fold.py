@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from ..syntax.conditions import is_parameter
 from ..syntax.expression import (
     COMPARE,
+    KEY,
     MIRRORED,
+    ROLE,
     AllOf,
     AnyOf,
     Attribute,
@@ -38,7 +40,6 @@ from ..syntax.roles import Roles
 from ..syntax.vocabulary import Patterns
 
 Known = Mapping[str, str]
-_KEY, _ROLE = Attribute("sub", "key"), Attribute("sub", "role")
 
 
 class Folder:
@@ -132,7 +133,7 @@ def _needs(part: Expression) -> tuple[tuple[str, ...], tuple[_Call, ...]]:
 def _call(call: FunctionCall) -> _Call:
     first, second = call.arguments
     # Only in a call is the key a constant: in a comparison it is left for each caller.
-    first_need = "key" if first == _KEY else _need(first)
+    first_need = "key" if first == KEY else _need(first)
     return _Call(call.function, first, first_need, second, _need(second))
 
 
@@ -149,7 +150,7 @@ def _need(attribute: Operand) -> str | None:
         return f"rule.{attribute.name}"
     if attribute.root in ("act", "scope"):
         return attribute.root
-    return "role" if attribute == _ROLE else None
+    return "role" if attribute == ROLE else None
 
 
 def _put(operand: Operand, known: Known) -> Operand:

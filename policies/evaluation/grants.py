@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..syntax.expression import Atom, Attribute, Comparison, Expression, Shared, rebuild
+from ..syntax.expression import KIND, Atom, Comparison, Expression, Shared, rebuild
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 from .policy import Policy
 
 ALWAYS_WORD = "always"
-_KIND = Attribute("sub", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def _with_kind(expression: Expression, kind: str) -> Expression:
     """The condition for a caller of this kind: only a guest is of the kind `guest`, and nothing is shared with one."""
     def leaf(atom: Atom) -> Expression:
         match atom:
-            case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
+            case Comparison("==" | "!=" as operator, left, right) if left == KIND and "guest" in (kind, right):
                 return (kind == right) is (operator == "==")
             case Shared() if kind == GUEST:
                 return False

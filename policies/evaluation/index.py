@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from ..syntax.expression import Attribute, Comparison, Expression, FunctionCall, atoms, attributes
+from ..syntax.expression import KEY, Attribute, Comparison, Expression, FunctionCall, atoms, attributes
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Patterns
@@ -19,7 +19,6 @@ from .fold import Folder
 
 Numbered = tuple[int, Rule]  # with the place in the order of the files
 _ACTS = (Attribute("act", ""), Attribute("rule", "act"))
-_KEY = Attribute("sub", "key")
 NOBODY = ""  # a key that no line names
 _NO_ROLE, _NO_PERMISSION = "\0role", "\0permission"  # that no line can hold
 
@@ -45,7 +44,7 @@ class Index:
                         for side in (atom.left, atom.right) if isinstance(side, str)}
         # Names in quotes, of which the matcher asks whether the caller's key has them.
         self.quoted_names = frozenset(
-            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == _KEY
+            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
             for name in atom.arguments[1:] if isinstance(name, str)
         )
         self._reached: dict[tuple[str, str | None], frozenset[str]] = {}

@@ -13,8 +13,8 @@ from ..syntax.attributes import Reads, reads_of
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
     ADDRESS,
+    EFFECT,
     Atom,
-    Attribute,
     Comparison,
     Expression,
     PluginCall,
@@ -49,7 +49,6 @@ Line = tuple[Rule, Expression]
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
 READABLE = Comparison("==", ADDRESS, ADDRESS)
-_EFFECT = Attribute("rule", "eft")
 
 
 class Policy:
@@ -393,7 +392,7 @@ def _cautious(matcher: Expression) -> Expression:
 def _without_address(closing: str, atom: Atom) -> Expression:
     if ADDRESS not in attributes(atom):
         return atom
-    closed = conjunction((Comparison("==", _EFFECT, closing), negation(READABLE)))
+    closed = conjunction((Comparison("==", EFFECT, closing), negation(READABLE)))
     return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 

@@ -20,7 +20,13 @@ from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
 from ..syntax.attributes import REQUESTS
 from ..syntax.expression import (
+    DEPARTMENT,
     GROUPS,
+    ID,
+    KEY,
+    KIND,
+    ROLE,
+    TENANT,
     Atom,
     Attribute,
     Comparison,
@@ -32,13 +38,12 @@ from ..syntax.expression import (
     attributes,
     conjunction,
     disjunction,
+    groups,
     negation,
     reads_object,
     rebuild,
 )
 from ..syntax.roles import GUEST
-
-ID, KEY, DEPARTMENT, KIND = (Attribute("sub", name) for name in ("id", "key", "department", "kind"))
 
 
 class NotTold(Exception):
@@ -175,7 +180,7 @@ def _folded(expression: Expression, policy: Policy, subject: Subject, asked: Ask
 
 
 def _of(subject: Subject, asked: Asked) -> Facts:
-    return {Attribute("sub", "role"): subject.role, Attribute("sub", "tenant_id"): asked.tenant_id,
+    return {ROLE: subject.role, TENANT: asked.tenant_id,
             KIND: "guest" if subject.is_guest else asked.kind}
 
 
@@ -247,19 +252,18 @@ class _AnyObject:
         return Comparison("==", attribute, attribute)
 
 
-def of_user(expression: Expression, id: str, department: str | None, groups: Iterable[str]) -> Expression:
-    """What is left for one user: of the environment alone."""
-    return _of_caller(expression, {ID: id, KEY: f"user:{id}", DEPARTMENT: department}, frozenset(groups))
+def of_user(expression: Expression, id: str, department: str | None, own: Iterable[str]) -> Expression:
+    """The rest of an expression for one user in the groups `own`. It reads the environment alone."""
+    return _of_caller(expression, {ID: id, KEY: f"user:{id}", DEPARTMENT: department}, frozenset(own))
 
 
 def of_guest(expression: Expression) -> Expression:
-    """What is left for guests."""
+    """The rest of an expression for guests."""
     return _of_caller(expression, {ID: None, KEY: GUEST, DEPARTMENT: None}, frozenset())
 
 
-def _of_caller(expression: Expression, known: Facts, groups: frozenset[str]) -> Expression:
-    left = put(expression, {**known, GROUPS: "some" if groups else None})
-    # What is known may name a group, too.
-    named = {one.group for one in atoms(left) if isinstance(one, InGroup) and isinstance(one.group, str)}
-    about_groups: dict[Input, Value] = {InGroup(name): name in groups for name in named}
+def _of_caller(expression: Expression, known: Facts, own: frozenset[str]) -> Expression:
+    left = put(expression, {**known, GROUPS: "some" if own else None})
+    # The values of `known` may name a group, too.
+    about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(left)}
     return put(left, about_groups)

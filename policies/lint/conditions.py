@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..comparison.candidates import DATE, KIND, NOW
+from ..comparison.candidates import DATE, NOW
 from ..comparison.clock import WEST
 from ..comparison.search import Undecided
 from ..evaluation.grants import ALWAYS_WORD
@@ -18,6 +18,7 @@ from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
     COMPARE,
+    KIND,
     Atom,
     Attribute,
     Comparison,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..comparison.candidates import ID
 from ..comparison.search import Undecided
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
     GROUPS,
+    ID,
     Atom,
     Attribute,
     Comparison,

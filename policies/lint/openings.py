@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
-from ..syntax.expression import asks_shares, attributes
+from ..syntax.expression import KIND, asks_shares, attributes
 from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person

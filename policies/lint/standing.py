@@ -12,7 +12,6 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from ..comparison.candidates import ID, KEY
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, named_in, persons, told_apart
@@ -20,6 +19,9 @@ from ..comparison.witness import Witness
 from ..evaluation.policy import Policy, place_of
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (
+    ID,
+    KEY,
+    ROLE,
     Attribute,
     Comparison,
     Expression,
@@ -37,7 +39,6 @@ from ..syntax.rules import Rule
 ALLOW, DENY = "allow", "deny"
 MOST_NODES = 3_000  # of the search for one example; beyond it a line is said to be undecided
 MOST_PERSONS = 20  # whose own identity is looked at where a condition names roles or persons
-_ROLE = Attribute("sub", "role")
 Numbers = Counter[int]
 
 
@@ -418,7 +419,7 @@ def _names_callers(atom: Expression) -> bool:
         case FunctionCall("g", (_, str())):
             return True
         case Comparison(_, left, right) if not isinstance(right, Attribute) or right.root == "sub":
-            return left in (_ROLE, ID, KEY)
+            return left in (ROLE, ID, KEY)
         case Comparison():
-            return _ROLE in attributes(atom)
+            return ROLE in attributes(atom)
     return False

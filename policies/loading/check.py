@@ -88,10 +88,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     What no resource has, or is of another type in all of them, is a finding at its line of the matcher.
     """
     folder = Folder(model.matcher, Roles(()), patterns)
-    named = {
-        attribute.name for atom in atoms(model.matcher) if not isinstance(atom, FunctionCall)
-        for attribute in attributes(atom) if attribute.root == "rule"
-    } | {"when", "eft"}
+    named = model.rule_columns
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], Finding | str | None] = {}
     judged: dict[Atom, Finding | None] = {}
@@ -102,7 +99,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
             resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
         for resource in resources:
-            key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
+            key = (resource.name, *(getattr(rule, field) for field in named))
             if key not in seen:
                 left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
                 taken = _wrong_parameter(rule, model, resource, vocabulary, roles)

@@ -47,16 +47,13 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
     """The rules of a policy that are closed. A wrong line of model.conf is an error though no rule uses it."""
     wrong = {atom: message for atom in atoms(model.matcher) if (message := _wrong(atom))}
     folder = Folder(model.matcher, Roles(()), patterns)
-    # The columns of a rule by which its condition differs from that of another.
-    named = sorted({attribute.name for atom in atoms(model.matcher) if not hasattr(atom, "function")
-                    for attribute in attributes(atom) if attribute.root == "rule"} | {"when", "eft"})
     # Otherwise only what is asked about new rows can close a rule, and nothing else is folded.
     all_asked = bool(wrong) or any(_compares_address_with_rule(atom) for atom in atoms(model.matcher))
     known: dict[tuple[str, ...], str | Atom | None] = {}
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
     for rule in rules:
-        values = {f"rule.{name}": getattr(rule, name) for name in named}
+        values = {f"rule.{name}": getattr(rule, name) for name in model.rule_columns}
         key = (rule.act, *values.values())
         if key not in known:
             lefts = ((permission, folder.fold({"act": permission, **values}))

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import cache
 
-from ..comparison.candidates import ID
 from ..evaluation.fold import Folder
 from ..evaluation.policy import Policy
 from ..invariants.lines import lines_of
-from ..syntax.expression import Attribute, Comparison, Expression, PluginCall, atoms, operands
+from ..syntax.expression import ID, Attribute, Comparison, Expression, PluginCall, atoms, operands
 from ..syntax.rules import PERSON
 
 _PREFIX = "user:"

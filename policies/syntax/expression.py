@@ -140,8 +140,11 @@ class Negation(_Hashed):
 
 
 Atom = Comparison | FunctionCall | Shared | InGroup | PluginCall
-Expression = bool | Comparison | FunctionCall | Shared | InGroup | PluginCall | AllOf | AnyOf | Negation
-GROUPS, ADDRESS = Attribute("sub", "groups"), Attribute("env", "ip")
+Expression = bool | Atom | AllOf | AnyOf | Negation
+
+ID, KEY, ROLE, KIND, TENANT, DEPARTMENT, GROUPS = (
+    Attribute("sub", name) for name in ("id", "key", "role", "kind", "tenant_id", "department", "groups"))
+ADDRESS, EFFECT = Attribute("env", "ip"), Attribute("rule", "eft")
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
@@ -233,14 +236,8 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 def atoms(expression: Expression) -> Iterator[Atom]:
     """Every comparison and call, from left to right."""
-    match expression:
-        case AllOf(parts) | AnyOf(parts):
-            for part in parts:
-                yield from atoms(part)
-        case Negation(part):
-            yield from atoms(part)
-        case Comparison() | FunctionCall() | Shared() | InGroup() | PluginCall():
-            yield expression
+    return (part for part in walk(expression)
+            if isinstance(part, (Comparison, FunctionCall, Shared, InGroup, PluginCall)))
 
 
 def attributes(expression: Expression) -> tuple[Attribute, ...]:
@@ -275,6 +272,12 @@ def operands(atom: Atom) -> tuple[Operand, ...]:
 def texts(expression: Expression) -> frozenset[str]:
     """The texts among the operands of an expression."""
     return frozenset(one for atom in atoms(expression) for one in operands(atom) if isinstance(one, str))
+
+
+def groups(expression: Expression) -> frozenset[str]:
+    """The groups that an expression names."""
+    return frozenset(atom.group for atom in atoms(expression)
+                     if isinstance(atom, InGroup) and isinstance(atom.group, str))
 
 
 def reads_object(expression: Expression) -> bool:
