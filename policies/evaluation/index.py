@@ -15,7 +15,7 @@ from ..syntax.expression import KEY, Attribute, Comparison, Expression, Function
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Patterns
-from .fold import Folder
+from .partial import PartialEvaluator
 
 Numbered = tuple[int, Rule]  # with the place in the order of the files
 _ACTS = (Attribute("act", ""), Attribute("rule", "act"))
@@ -27,11 +27,11 @@ class Index:
     """The lines of one policy by permission column and name. Any number of threads may ask."""
 
     def __init__(
-        self, rules: Iterable[Rule], matcher: Expression, folder: Folder, roles: Roles, patterns: Patterns,
+        self, rules: Iterable[Rule], matcher: Expression, evaluator: PartialEvaluator, roles: Roles, patterns: Patterns,
         permissions: frozenset[str],
     ) -> None:
         """`permissions` are all that there are."""
-        self._folder, self._roles, self._patterns, self._all = folder, roles, patterns, permissions
+        self._evaluator, self._roles, self._patterns, self._all = evaluator, roles, patterns, permissions
         self._lines: dict[str, dict[str, list[Numbered]]] = {}
         self._names: dict[str, dict[str, None]] = {}
         for number, rule in enumerate(rules):
@@ -81,8 +81,8 @@ class Index:
     def knows_key_of(self, role: str) -> bool:
         """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
-        return any(self._folder.fold(_asked(name, role, role)) != self._folder.fold(_asked(name, role, NOBODY))
-                   for name in names)
+        evaluate = self._evaluator.evaluate
+        return any(evaluate(_asked(name, role, role)) != evaluate(_asked(name, role, NOBODY)) for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
         found = [line for act in self._acts_of.get(permission, ())
@@ -97,7 +97,7 @@ class Index:
         """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
         known = self._reached.get((role, key))
         if known is None:
-            known = frozenset(name for name in self._names if self._folder.leaves_any(_asked(name, role, key)))
+            known = frozenset(name for name in self._names if self._evaluator.leaves_any(_asked(name, role, key)))
             self._reached[role, key] = known
         return known
 
@@ -127,7 +127,7 @@ class Index:
         return {permission: tuple(acts) for permission, acts in found.items()}
 
     def _bears(self, act: str, permission: str) -> bool:
-        return self._folder.leaves_any({"rule.act": act, "act": permission})
+        return self._evaluator.leaves_any({"rule.act": act, "act": permission})
 
 
 def _asked(name: str, role: str, key: str | None) -> dict[str, str]:

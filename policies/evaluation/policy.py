@@ -32,8 +32,8 @@ from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
-from .fold import Folder
 from .index import Index
+from .partial import PartialEvaluator
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
 from .residual import Residual, Uses
@@ -68,15 +68,15 @@ class Policy:
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
-        self._folder = Folder(_cautious(model.matcher), self.roles, self.patterns)
-        self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
+        self._evaluator = PartialEvaluator(_cautious(model.matcher), self.roles, self.patterns)
+        self._scope_evaluator = PartialEvaluator(model.scope_matcher, self.roles, self.patterns)
         self._covered: dict[tuple[str, str], bool] = {}
         self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
         self._take(tuple(lines.rules))
 
     def _take(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
-        self._index = Index(rules, self.model.matcher, self._folder, self.roles, self.patterns,
+        self._index = Index(rules, self.model.matcher, self._evaluator, self.roles, self.patterns,
                             frozenset(self.vocabulary.by_permission))
         named = (*(rule.sub for rule in rules), *self.roles.parents, *self._index.quoted_names)
         # The keys that can be answered otherwise than their role.
@@ -255,7 +255,7 @@ class Policy:
     @property
     def asks_role(self) -> bool:
         """True if a condition can ask for the caller's role: then a line that names a person depends on it."""
-        return self._folder.asks_role
+        return self._evaluator.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
         """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
@@ -288,7 +288,7 @@ class Policy:
 
     def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """What is left of the matcher for one rule, one permission and one role or person."""
-        left = self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
+        left = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
             return rule.eft == "deny" and left is not False
         return left
@@ -341,7 +341,7 @@ class Policy:
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
-        return Folder(_cautious(condition.expression), self.roles, self.patterns).fold(
+        return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
             _known(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
@@ -350,7 +350,7 @@ class Policy:
         Raises KeyError for a word that there is not.
         """
         expression = self.conditions[when].expression
-        return text(Folder(expression, self.roles, self.patterns).fold({"rule.when": when}))
+        return text(PartialEvaluator(expression, self.roles, self.patterns).evaluate({"rule.when": when}))
 
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:
@@ -358,7 +358,7 @@ class Policy:
         known = self._covered.get((scope, permission))
         if known is None:
             known = any(
-                self._scope_folder.fold(
+                self._scope_evaluator.evaluate(
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
                 for rule in self._lines_of_scope(scope)
@@ -373,7 +373,7 @@ class Policy:
         if known is None:
             known = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
-                if self._scope_folder.leaves_any({"rule.scope": rule.scope, "scope": scope})
+                if self._scope_evaluator.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
         return known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..evaluation.fold import Folder
+from ..evaluation.partial import PartialEvaluator
 from ..syntax.expression import (
     Atom,
     Attribute,
@@ -52,9 +52,9 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         *(({**unbound, "role": role}, LOOSE_LINE) for role in sorted(roles)),
         *(({"act": f"{NO_WORD}a", "rule.act": act}, LOOSE_PERMISSION) for act in (f"{NO_WORD}p", *_quoted_acts(model))),
     )
-    folder = Folder(model.matcher, Roles(()), patterns)
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(MODEL_FILE, line, message) for known, message in cases if folder.fold(known) is not False
+        Finding(MODEL_FILE, line, message) for known, message in cases if evaluator.evaluate(known) is not False
         for line in _loose(model, known, patterns)
     ]
     for word, condition in model.conditions.items():
@@ -62,9 +62,9 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         if other != word and other in model.conditions:
             message = f"`{word}` is one of the words of `{other}`; keep one of both"
             findings.append(Finding(MODEL_FILE, condition.line, message))
-    scopes = Folder(model.scope_matcher, Roles(()), patterns)
+    scopes = PartialEvaluator(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
-        if scopes.fold(known) is not False:
+        if scopes.evaluate(known) is not False:
             message = "m2 must compare r2.scope with p2.scope and r2.act with p2.act"
             findings.append(Finding(MODEL_FILE, model.scope_line, message))
             break
@@ -87,7 +87,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
     What no resource has, or is of another type in all of them, is a finding at its line of the matcher.
     """
-    folder = Folder(model.matcher, Roles(()), patterns)
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     named = model.rule_columns
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], Finding | str | None] = {}
@@ -101,7 +101,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
         for resource in resources:
             key = (resource.name, *(getattr(rule, field) for field in named))
             if key not in seen:
-                left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
+                left = evaluator.evaluate({f"rule.{field}": getattr(rule, field) for field in named})
                 taken = _wrong_parameter(rule, model, resource, vocabulary, roles)
                 for atom in atoms(left):
                     if atom not in judged:
@@ -198,6 +198,7 @@ def _loose(model: Model, known: Mapping[str, str], patterns: Patterns) -> list[i
     """The lines of those parts of an `||` that hold under `known`, while others beside them do not."""
     found = []
     for parts in model.places.alternatives:
-        holding = [line for part, line in parts if Folder(part, Roles(()), patterns).fold(known) is not False]
+        holding = [line for part, line in parts
+                   if PartialEvaluator(part, Roles(()), patterns).evaluate(known) is not False]
         found += holding if len(holding) < len(parts) else []
     return found or [model.matcher_line]

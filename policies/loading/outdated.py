@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
-from ..evaluation.fold import Folder
+from ..evaluation.partial import PartialEvaluator
 from ..syntax.addresses import network, normalized, unmapped
 from ..syntax.expression import (
     ADDRESS,
@@ -46,7 +46,7 @@ class Outdated:
 def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> Outdated:
     """The rules of a policy that are closed. A wrong line of model.conf is an error though no rule uses it."""
     wrong = {atom: message for atom in atoms(model.matcher) if (message := _wrong(atom))}
-    folder = Folder(model.matcher, Roles(()), patterns)
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     # Otherwise only what is asked about new rows can close a rule, and nothing else is folded.
     all_asked = bool(wrong) or any(_compares_address_with_rule(atom) for atom in atoms(model.matcher))
     known: dict[tuple[str, ...], str | Atom | None] = {}
@@ -56,7 +56,7 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
         values = {f"rule.{name}": getattr(rule, name) for name in model.rule_columns}
         key = (rule.act, *values.values())
         if key not in known:
-            lefts = ((permission, folder.fold({"act": permission, **values}))
+            lefts = ((permission, evaluator.evaluate({"act": permission, **values}))
                      for permission in sorted(patterns.covered(rule.act))
                      if all_asked or vocabulary.by_permission[permission].unset(permission))
             known[key] = next((found for permission, left in lefts if (found := _reason(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..comparison.subjects import literals_of, names_of, persons
-from ..evaluation.fold import Folder
+from ..evaluation.partial import PartialEvaluator
 from ..evaluation.policy import Policy
 from ..syntax.expression import Expression, atoms, attributes, texts
 from ..syntax.rules import Rule
@@ -109,6 +109,6 @@ def _names_lines(policy: Policy) -> bool:
 
 def _meanings(policy: Policy, numbers: dict[Expression, int]) -> dict[str, int]:
     """What the matcher says for each condition that a line names, as a number: equal ones say the same."""
-    folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
-    return {word: numbers.setdefault(folder.fold({"rule.when": word}), len(numbers))
+    evaluator = PartialEvaluator(policy.model.matcher, policy.roles, policy.patterns)
+    return {word: numbers.setdefault(evaluator.evaluate({"rule.when": word}), len(numbers))
             for word in {rule.when for rule in policy.rules}}

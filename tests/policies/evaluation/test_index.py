@@ -11,7 +11,7 @@ import pytest
 
 from policies import Policy, Principal
 from policies.evaluation import policy as evaluation
-from policies.evaluation.fold import Folder
+from policies.evaluation.partial import PartialEvaluator
 from policies.evaluation.policy import place_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import Oracle
@@ -145,8 +145,9 @@ def crowded(*more: str, links: tuple[str, ...] = ()) -> Policy:
 def folds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by one with each line, or group of lines, that is folded."""
     done: list[object] = []
-    fold = Folder.fold
-    monkeypatch.setattr(Folder, "fold", lambda folder, known: done.append(known) or fold(folder, known))
+    evaluate = PartialEvaluator.evaluate
+    monkeypatch.setattr(PartialEvaluator, "evaluate",
+                        lambda evaluator, known: done.append(known) or evaluate(evaluator, known))
     return done
 
 

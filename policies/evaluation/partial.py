@@ -1,10 +1,12 @@
 """Partial evaluation of a matcher: known attributes become constants, and the rest of the expression is kept.
 
-Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`)
-and, where a line names a person, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
-The result for each part of a matcher is remembered by what it depends on: the constants that it compares, and the
-answers of `g` and `globMatch` in it. So thousands of lines with the same condition are folded once, whomever they name,
-and the memory does not grow with the number of persons.
+Known are the columns of a rule (`rule.when`, …), the permission (`act`), the caller's role (`role`) and, if a rule
+names a user, the caller's key (`key`). The rest reads r.sub, r.obj, r.env.
+
+The result for each part of a matcher is remembered under all that it depends on: the constants that the part compares,
+and the answers of `g` and `globMatch` in it. So thousands of rules with the same condition are evaluated once, whoever
+they name, and the memory does not grow with the number of users. `expression.rebuild` remembers nothing, so this class
+walks the parts by itself.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ from ..syntax.vocabulary import Patterns
 Known = Mapping[str, str]
 
 
-class Folder:
-    """Folds one matcher under one graph of roles and the permissions that patterns cover."""
+class PartialEvaluator:
+    """Evaluates one matcher under one graph of roles and the permissions that patterns cover."""
 
     def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
         self._roles, self._patterns, self._matcher = roles, patterns, matcher
@@ -53,13 +55,13 @@ class Folder:
         for part in walk(matcher):
             self._needs[id(part)] = _needs(part)
 
-    def fold(self, known: Known) -> Expression:
-        """Returns what is left of the matcher."""
-        return self._folded(self._matcher, known)
+    def evaluate(self, known: Known) -> Expression:
+        """Returns the rest of the matcher, simplified."""
+        return self._evaluate(self._matcher, known)
 
     def leaves_any(self, known: Known) -> bool:
-        """True if `fold` is not False; faster, since the parts that are left are not joined."""
-        return all(self._folded(part, known) is not False for part in conjuncts(self._matcher))
+        """True if `evaluate` is not False; faster, since the parts that are left are not joined."""
+        return all(self._evaluate(part, known) is not False for part in conjuncts(self._matcher))
 
     @property
     def asks_role(self) -> bool:
@@ -68,7 +70,7 @@ class Folder:
         needs = ({call.first_need, call.second_need} for call in calls)
         return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)
 
-    def _folded(self, part: Expression, known: Known) -> Expression:
+    def _evaluate(self, part: Expression, known: Known) -> Expression:
         constants, calls = self._needs[id(part)]
         if isinstance(part, FunctionCall):
             return self._called(calls[0], known) if calls else part
@@ -81,11 +83,11 @@ class Folder:
     def _compute(self, part: Expression, known: Known) -> Expression:
         match part:
             case AllOf(parts):
-                return conjunction(self._folded(inner, known) for inner in parts)
+                return conjunction(self._evaluate(inner, known) for inner in parts)
             case AnyOf(parts):
-                return disjunction(self._folded(inner, known) for inner in parts)
+                return disjunction(self._evaluate(inner, known) for inner in parts)
             case Negation(inner):
-                return negation(self._folded(inner, known))
+                return negation(self._evaluate(inner, known))
             case Comparison(symbol, left, right):
                 left, right = _put(left, known), _put(right, known)
                 if isinstance(right, Prefixed):
