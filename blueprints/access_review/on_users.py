@@ -17,7 +17,6 @@ from policies.syntax.expression import (
     GROUPS,
     ID,
     KEY,
-    AnyOf,
     Attribute,
     Comparison,
     Expression,
@@ -25,6 +24,7 @@ from policies.syntax.expression import (
     Shared,
     conjuncts,
     disjunction,
+    disjuncts,
 )
 
 _PREFIX = "user:"
@@ -38,11 +38,12 @@ class OnUsers(Writer):
         self._dialect = dialect
 
     def expression(self, expression: Expression) -> Any:
-        if isinstance(expression, AnyOf) and len(ids := [one for one in map(named, expression.parts) if one]) > 1:
-            rest = [part for part in expression.parts if named(part) is None]
-            found = self.among(ids)
-            return pw.Expression(found, "OR", super().expression(disjunction(rest))) if rest else found
-        return super().expression(expression)
+        ids = [id for id in map(named, disjuncts(expression)) if id is not None]
+        if len(ids) < 2:
+            return super().expression(expression)
+        rest = disjunction(part for part in disjuncts(expression) if named(part) is None)
+        users = self.among(ids)
+        return users if rest is False else pw.Expression(users, "OR", super().expression(rest))
 
     def among(self, ids: Iterable[str]) -> pw.Node:
         """That the user is one of these."""

@@ -219,7 +219,7 @@ class Policy:
             return self._left_of_named(role, key, permission)
         known = self._role_lines.get((role, permission)) if key is None else None
         if known is None:
-            known = tuple(self._folded(self._index.bearing(role, key, permission), permission, role, key))
+            known = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
             if key is None:
                 self._role_lines[role, permission] = known
         return known
@@ -233,12 +233,12 @@ class Policy:
             return of_role
         names = self.roles.closure(key)
         kept = (line for line in of_role if line[0].sub not in names)
-        return tuple(sorted((*kept, *self._folded(own, permission, role, key)), key=place_of))
+        return tuple(sorted((*kept, *self._matching(own, permission, role, key)), key=place_of))
 
-    def _folded(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
+    def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
         """Yields each line of which something is left, with that."""
         for rule in rules:
-            left = self.folded(rule, permission, role, key)
+            left = self.condition_for(rule, permission, role, key)
             if left is not False:
                 yield rule, left
 
@@ -250,7 +250,7 @@ class Policy:
             return ()
         if key in self.roles.parents or not self._index.is_only_named(key):
             return None
-        return tuple(self._folded(self._index.naming(key, permission), permission, role, key))
+        return tuple(self._matching(self._index.naming(key, permission), permission, role, key))
 
     @property
     def asks_role(self) -> bool:
@@ -268,7 +268,7 @@ class Policy:
             rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
         else:
             rules = self._index.naming(who, permission)
-        return tuple(self._folded(rules, permission, who, who))
+        return tuple(self._matching(rules, permission, who, who))
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
@@ -286,8 +286,8 @@ class Policy:
         """The permissions on which a line can bear."""
         return self._index.permissions_of(rule.act)
 
-    def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
-        """What is left of the matcher for one rule, one permission and one role or person."""
+    def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
+        """The rest of the matcher for one rule, one permission and one role or user."""
         left = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
             return rule.eft == "deny" and left is not False
@@ -336,8 +336,8 @@ class Policy:
         return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
-        """What a rule asks for a permission, of a caller with the role or key that it names."""
-        return self.folded(rule, permission, rule.sub, rule.sub)
+        """The condition of a rule for a permission, and for a caller with the role or key that the rule names."""
+        return self.condition_for(rule, permission, rule.sub, rule.sub)
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""

@@ -51,7 +51,7 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
     row = () if obj is None else policy.vocabulary.by_permission[permission].columns
     for word in policy.conditions:
         rule = Rule("", 0, principal.role, permission, word, "allow")
-        left = policy.folded(rule, permission, principal.role, principal.key)
+        left = policy.condition_for(rule, permission, principal.role, principal.key)
         known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
                     for attribute in attributes(left))
         # With whom it is shared, the object's own list of shares tells.

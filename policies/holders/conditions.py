@@ -108,7 +108,7 @@ def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
 
 def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression) -> Expression:
     """The same of one line that allows the last of the permissions, of which `left` is left."""
-    return _by_methods(_folded(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
+    return _by_methods(_rest(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
                        asked)
 
 
@@ -163,17 +163,17 @@ def _environment(goal: Expression) -> set[Attribute]:
 def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, lines: Lines) -> Expression:
     whatever = _AnyObject(subject)
     if asked.row is not None:
-        return _folded(condition_of(lines), policy, subject, asked, permission, whatever.possible)
+        return _rest(condition_of(lines), policy, subject, asked, permission, whatever.possible)
     allows = disjunction(left for rule, left in lines if rule.eft == "allow")
     denies = disjunction(left for rule, left in lines if rule.eft == "deny")
     # As a list is planned: of alternatives, those that contradict themselves are none.
-    given = disjunction(_folded(one, policy, subject, asked, permission, whatever.possible)
+    given = disjunction(_rest(one, policy, subject, asked, permission, whatever.possible)
                         for one in branches(allows))
-    return conjunction((given, negation(_folded(denies, policy, subject, asked, permission, whatever.certain))))
+    return conjunction((given, negation(_rest(denies, policy, subject, asked, permission, whatever.certain))))
 
 
-def _folded(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
-            abstract: Callable[[Expression], Expression]) -> Expression:
+def _rest(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
+          abstract: Callable[[Expression], Expression]) -> Expression:
     known = put(_answered(expression, policy, subject, asked, permission),
                 {**asked.facts, **_of(subject, asked)})
     return known if asked.row is not None else put(abstract(known), asked.facts)

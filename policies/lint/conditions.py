@@ -182,7 +182,7 @@ class Conditions:
             for one in self._standing.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
-                    left = self._policy.folded(rule, name, one.role, one.key)
+                    left = self._policy.condition_for(rule, name, one.role, one.key)
                     yield Place(one, name), self._standing.number(left)
             alike.add(like)
 

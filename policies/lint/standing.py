@@ -214,7 +214,7 @@ class Standing:
 
     def _places(self, rule: Rule, subjects: Iterable[Subject]) -> Iterator[tuple[Place, int]]:
         for subject, permission in product(subjects, sorted(self.policy.permissions_of_line(rule))):
-            left = self.policy.folded(rule, permission, subject.role, subject.key)
+            left = self.policy.condition_for(rule, permission, subject.role, subject.key)
             number = None if left is False else self._fitting(left, permission)
             if number is not None:
                 yield Place(subject, permission), number

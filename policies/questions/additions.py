@@ -16,8 +16,8 @@ from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
-from ..syntax.conditions import Branch
-from ..syntax.expression import AnyOf
+from ..syntax.conditions import WHEN, Branch
+from ..syntax.expression import Comparison, conjunction, text
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.text import END, decoded, meaningful
@@ -152,5 +152,5 @@ def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
 
 
 def _branch(condition: Branch) -> str:
-    source = f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
-    return f"    p.when == '{condition.name}' && {source} || \\"
+    named = conjunction((Comparison("==", WHEN, condition.name), condition.expression))
+    return f"    {text(named)} || \\"

@@ -181,14 +181,14 @@ def negation(part: Expression) -> Expression:
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of an AllOf; of True none; else the expression alone."""
+    """The parts of an AllOf. True has none; another expression is its only part."""
     if isinstance(expression, AllOf):
         return expression.parts
     return () if expression is True else (expression,)
 
 
 def disjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of an AnyOf; of False none; else the expression alone."""
+    """The parts of an AnyOf. False has none; another expression is its only part."""
     if isinstance(expression, AnyOf):
         return expression.parts
     return () if expression is False else (expression,)
@@ -196,7 +196,7 @@ def disjuncts(expression: Expression) -> tuple[Expression, ...]:
 
 def fold(expression: Expression, leaf: Callable[[Atom | bool], T], all_of: Callable[[list[T]], T],
          any_of: Callable[[list[T]], T], opposite: Callable[[T], T]) -> T:
-    """Turns every atom into a value by `leaf`, and joins the values of AllOf, AnyOf and Negation by the others."""
+    """Turns an expression into a value: `leaf` gives that of an atom, the others join those of the parts."""
     match expression:
         case AllOf(parts):
             return all_of([fold(part, leaf, all_of, any_of, opposite) for part in parts])
@@ -209,8 +209,8 @@ def fold(expression: Expression, leaf: Callable[[Atom | bool], T], all_of: Calla
 
 def rebuild(expression: Expression, leaf: Callable[[Atom], Expression],
             negated: Callable[[Atom], Expression] | None = None) -> Expression:
-    """Replaces every atom by `leaf` of it, and simplifies. `negated`, if given, replaces those that an odd number of
-    negations contains."""
+    """Replaces every atom by `leaf(atom)`, and simplifies. Below an odd number of negations it uses `negated`, if that
+    is given."""
     match expression:
         case AllOf(parts):
             return conjunction(rebuild(part, leaf, negated) for part in parts)
@@ -300,8 +300,8 @@ def text(expression: Expression) -> str:
     match expression:
         case bool():
             return "always" if expression else "never"
-        case Comparison(operator, left, right):
-            return f"{_operand(left)} {operator} {_operand(right)}"
+        case Comparison(symbol, left, right):
+            return f"{_operand(left)} {symbol} {_operand(right)}"
         case FunctionCall(function, arguments):
             return f"{function}({', '.join(map(_operand, arguments))})"
         case Shared():
