@@ -30,7 +30,7 @@ from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
 from policies.evaluation.plan import branches
 from policies.evaluation.sql import not_true
-from policies.holders.conditions import Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.questions.holders import Asked, line_holds, of_guest, of_user, somewhen, whenever
 from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import (
     DEPARTMENT,

@@ -1,7 +1,8 @@
-"""When some caller of a role has a permission on an object, or on any object at all, in some environment.
+"""The callers with a role who have a permission on an object, or on any object at all, in some environment.
 
-What is left looks at the caller alone: id, key, department and groups. `r.sub.department == r.sub.department` says that
-the caller has a department, and `r.sub.groups == r.sub.groups` that the caller is in some group.
+The rules are evaluated for the object, and the rest is a condition on the caller alone: id, key, department and groups.
+`r.sub.department == r.sub.department` says that the caller has a department, and `r.sub.groups == r.sub.groups` that
+the caller is in some group.
 """
 
 from __future__ import annotations
