@@ -46,7 +46,7 @@ class OnUsers(Writer):
         return users if rest is False else pw.Expression(users, "OR", super().expression(rest))
 
     def among(self, ids: Iterable[str]) -> pw.Node:
-        """That the user is one of these."""
+        """The condition that the user is one of these."""
         return among(self._dialect, User, [*ids])
 
     def comparison(self, asked: Comparison) -> Any:

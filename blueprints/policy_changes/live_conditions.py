@@ -1,4 +1,4 @@
-"""What two policies say of many callers at once, as conditions on the rows of a table and on its tenants' users.
+"""Conditions of two policies for many callers at once, over the rows of a table and the users of its tenants.
 
 A decision answers for one caller, a plan for the rows of one caller. Here the caller stays open: what depends on the
 role and the environment alone is answered, and the attributes in which users of a role differ become columns.
@@ -52,7 +52,7 @@ class NoSql(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SharedAs(Shared):
-    """That a share gives one of `rights`, also by one of `roles`: two policies may tell apart what a role inherits."""
+    """A share that gives one of `rights`, also by one of `roles`: a role may inherit others in one policy only."""
 
     rights: tuple[str, ...]
     roles: tuple[str, ...]
@@ -60,7 +60,7 @@ class SharedAs(Shared):
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a policy asks of a subject for a permission, and the roles by which a share may give it, if one can."""
+    """The condition of a policy for a subject and a permission, and the roles by which a share may give it."""
 
     condition: Expression
     roles: frozenset[str]
@@ -72,7 +72,7 @@ class Asks:
 
 
 def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
-    """What the lines that reach a role, a person with that role, or guests ask."""
+    """The condition of all rules that reach a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
     found = condition_of(policy.reaching(subject.role, key, permission))
     if not asks_shares(found):
@@ -92,7 +92,7 @@ class Callers:
     guest_tenant: str
 
     def allowed(self, policy: Policy, permission: str) -> Expression:
-        """When the policy gives them the permission, of what differs among them and from row to row.
+        """The condition under which the policy gives them the permission. It reads what differs by caller and by row.
 
         Raises FunctionFailed, and NoSql.
         """
@@ -137,7 +137,7 @@ def looked_at(conditions: Sequence[Expression]) -> frozenset[tuple[str, str]]:
 
 
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
-    """When `allowed` holds and `other` does not, as alternatives, each of which is the sum of its parts."""
+    """Alternatives on which `allowed` holds and `other` does not. An alternative holds if all its parts do."""
     found = []
     for one in branches(allowed):
         left = [_without(each, one) for each in branches(other)]
@@ -147,7 +147,7 @@ def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]
 
 
 def _without(expression: Expression, known: Expression) -> Expression:
-    """What is left to ask where `known` holds."""
+    """The rest of an expression if `known` holds."""
     if contradicts(conjunction((expression, known))):
         return False
     held = conjuncts(known)

@@ -66,20 +66,19 @@ def names_of(key: str) -> tuple[str, str]:
 
 
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
-    """When the policy gives a permission to a subject: one of the lines that allow holds, and none that denies."""
+    """The condition under which the policy gives a permission to a subject."""
     return condition_of(policy.reaching(subject.role, subject.key, permission))
 
 
 def condition_of(rules: Lines) -> Expression:
-    """When lines allow: one that allows holds, and none that denies."""
+    """The condition under which rules allow: one that allows holds, and none that denies."""
     allows = disjunction(left for rule, left in rules if rule.eft == "allow")
     denies = disjunction(left for rule, left in rules if rule.eft == "deny")
     return conjunction((allows, *map(negation, disjuncts(denies))))
 
 
 def by_role(policy: Policy, person: Subject, permission: str) -> tuple[Expression, Expression]:
-    """When lines of the person's role give a permission to the person, and no line denies it; and when lines of the
-    role deny it."""
+    """The conditions under which rules of the user's role allow and none denies, and under which its rules deny."""
     names = policy.roles.closure(person.role)
     rules = policy.reaching(person.role, person.key, permission)
     allows = disjunction(left for rule, left in rules if rule.eft == "allow" and rule.sub in names)

@@ -191,7 +191,7 @@ def _in_group(group: Attribute | str) -> Test:
 
 
 def _of_plugin(call: PluginCall) -> Test:
-    """What the Python half answers; never True about an object that is not there."""
+    """The answer of the Python half; never True about an object that does not exist."""
     function, literals = call.function, call.literals
     readers, asks_object = [value_of(attribute) for attribute in attributes(call)], reads_object(call)
 
@@ -204,7 +204,7 @@ def _of_plugin(call: PluginCall) -> Test:
 
 
 def held(function: Function, values: Iterable[object], literals: Iterable[str | int]) -> bool:
-    """What a function answers about these values of what it reads. Raises FunctionFailed."""
+    """The answer of a function for these values of the attributes that it reads. Raises FunctionFailed."""
     try:
         found = function.holds(*values, *literals)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a role may effectively do: every rule that reaches it, its own and the inherited ones, as one `Grant`.
+"""Effective permissions of a role: every rule that reaches it, its own and the inherited ones, as one `Grant`.
 
 The matrix, the diff and `explain` show grants, in the words of the condition column. Whether one gives more than
 another is told by `comparison`.
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What the rules together give: allowed when one of `allows` holds and none of `denies`."""
+    """The combined effect of rules: allowed when one of `allows` holds and none of `denies`."""
 
     allows: tuple[Part, ...]
     denies: tuple[Part, ...]
@@ -109,7 +109,7 @@ class Grants:
 
 
 def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
-    """What rules give together; `on_top`: beside others, so that a denial by itself is told as well."""
+    """The combined effect of rules. With `on_top` they add to others, and a denial counts without an allow."""
     found = list(parts)
     if not found:
         return NO_GRANT

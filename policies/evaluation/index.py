@@ -1,4 +1,4 @@
-"""Which lines can bear on a question, found without reading the others.
+"""Rules that can match a question, found without reading the others.
 
 A line bears on a question when something is left of the matcher. So the matcher itself is asked, with nothing known but
 who asks and whom a line names, and once more with nothing known but the permission and the line's permission column:
@@ -62,7 +62,7 @@ class Index:
         return self._of(self._roles.closure(who), permission)
 
     def sets_apart(self, key: str, permission: str) -> bool:
-        """Whether a person may be answered otherwise than others of the same role."""
+        """True if a person may be answered otherwise than others of the same role."""
         names = self._roles.closure(key)
         # Of a dict, `isdisjoint` would look at each key: there are thousands of persons.
         return not self.is_only_named(key) or any(
@@ -79,7 +79,7 @@ class Index:
         return self._permissions_of.get(act, frozenset())
 
     def knows_key_of(self, role: str) -> bool:
-        """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
+        """True if the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
         evaluate = self._evaluator.evaluate
         return any(evaluate(_asked(name, role, role)) != evaluate(_asked(name, role, NOBODY)) for name in names)
@@ -90,7 +90,7 @@ class Index:
         return [rule for _, rule in sorted(found)]
 
     def is_only_named(self, key: str) -> bool:
-        """Whether nothing but lines that name the person, or a lent role, can tell the key from another."""
+        """True if nothing but lines that name the person, or a lent role, can tell the key from another."""
         return self.quoted_names.isdisjoint(self._roles.closure(key))
 
     def _names_of(self, role: str, key: str | None) -> frozenset[str]:
@@ -131,6 +131,6 @@ class Index:
 
 
 def _asked(name: str, role: str, key: str | None) -> dict[str, str]:
-    """What is known of a line that names `name`, and of a caller with this role; with a key of None, of any."""
+    """The constants of a rule that names `name`, for a caller with this role and key, or for any key if it is None."""
     known = {"rule.sub": name, "role": role}
     return known if key is None else {**known, "key": key}

@@ -1,4 +1,4 @@
-"""What a caller may list: everything, nothing, or the rows that a condition picks.
+"""Rows that a caller may list: all, none, or those that a condition picks.
 
 A plan names columns of the object, and attributes of the caller and of the environment as parameters; conditions that
 do not depend on the object are already decided. Plans are hashable, and serve as keys of a cache.

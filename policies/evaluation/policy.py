@@ -131,7 +131,7 @@ class Policy:
         self._asked(principal, permission).glance(principal, rows, env)
 
     def _asked(self, principal: Principal, permission: str) -> Residual:
-        """What is left of the rules for a caller and a permission: of none, where scopes do not cover it."""
+        """The rules for a caller and a permission; none if the scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES
         role, key = principal.role, principal.key
@@ -156,11 +156,11 @@ class Policy:
         return self._asked(principal, permission).plan(principal, env)
 
     def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
-        """Whether there can be an object on which `principal` has this permission now."""
+        """True if there can be an object on which `principal` has this permission now."""
         return self.plan(principal, permission, env).outcome is not NEVER
 
     def covers(self, principal: Principal, permission: str) -> bool:
-        """Whether the scopes of a scoped principal include this permission; always, for an unscoped one."""
+        """True if the scopes of a scoped principal include this permission; always, for an unscoped one."""
         scopes = principal.scopes
         return scopes is None or any(self._scope_covers(scope, permission) for scope in scopes)
 
@@ -175,7 +175,7 @@ class Policy:
         return self.scope_names.union(rule.scope for rule in self.left_out if isinstance(rule, ScopeRule))
 
     def residual(self, role: str, key: str | None, permission: str) -> Residual:
-        """What is left of the rules for a role, the person `key`, and a permission."""
+        """The rules for a role, the user `key`, and a permission."""
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
@@ -201,7 +201,7 @@ class Policy:
         return self._residuals.setdefault((role, None, permission), found)
 
     def _of_person(self, role: str, person: str, permission: str) -> Residual:
-        """That of the role itself, unless a line about the person makes a difference."""
+        """The rules for a user: those of the role, unless a rule about the user makes a difference."""
         found = self.residual(role, None, permission)
         if self._index.sets_apart(person, permission):
             lines = self._left(role, person, permission)
@@ -317,14 +317,14 @@ class Policy:
         return frozenset((attribute.root, attribute.name) for _, left in lines for attribute in attributes(left))
 
     def looks_at(self, asked: tuple[str, ...]) -> Reads:
-        """What lines about these permissions look at for any caller: by that alone a request is decided."""
+        """The attributes that rules about these permissions read, for any caller. Nothing else decides a request."""
         known = self._looks.get(asked)
         if known is None:
             known = self._looks[asked] = reads_of(left for permission in asked for left in self._lefts(permission))
         return known
 
     def _lefts(self, permission: str) -> Iterator[Expression]:
-        """What is left of each line about a permission, for each role that it reaches and each person it names."""
+        """The condition of each rule about a permission, for each role that it reaches and each user it names."""
         for role in self.roles.names:
             yield from (left for _, left in self.residual(role, None, permission).rules)
         for rule in self.rules:
@@ -345,7 +345,7 @@ class Policy:
             _known(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
-        """What a word of the condition column asks, as it would stand in model.conf: with its parameter, if it has one.
+        """The meaning of a word of the condition column, as it would stand in model.conf, with its parameter.
 
         Raises KeyError for a word that there is not.
         """

@@ -1,4 +1,4 @@
-"""What is left of the rules for one role or person and one permission: decisions and plans start here."""
+"""The rules for one role or user and one permission, partially evaluated: the start of decisions and plans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Cell = list[int]
 
 
 class Uses:
-    """How often each line of one policy has settled an object, or shown rows of a list, in this process."""
+    """Counts, in this process, how often each rule of one policy settled an object or showed rows of a list."""
 
     def __init__(self) -> None:
         self._cells: dict[tuple[Rule, str], Cell] = {}

@@ -1,4 +1,4 @@
-"""Why a rule held or did not: each fact that it asked for, and what was found instead."""
+"""The reasons why a rule matched or did not: each fact that it asks for, with the actual values."""
 
 from __future__ import annotations
 

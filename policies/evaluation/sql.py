@@ -88,7 +88,7 @@ def _joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
 
 
 def not_true(expression: pw.Node) -> pw.Node:
-    """That an expression is false or unknown: as with one row, a comparison with a missing value does not hold."""
+    """The condition that an expression is false or unknown. A comparison with a missing value does not hold."""
     return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
 
 
@@ -104,11 +104,11 @@ class Writer(ABC):
 
     @abstractmethod
     def shared(self, asked: Shared) -> pw.Node:
-        """That the row is shared with the caller."""
+        """The condition that the row is shared with the caller."""
 
     @abstractmethod
     def in_group(self, name: Attribute | str) -> pw.Node:
-        """That the caller is in a group."""
+        """The condition that the caller is in a group."""
 
     def expression(self, expression: Expression) -> Any:
         """The SQL of an expression, true where it holds and false or unknown where it does not."""
@@ -133,7 +133,7 @@ class Writer(ABC):
         return COMPARE[asked.operator](self.operand(asked.left), self.operand(asked.right))
 
     def of_plugin(self, call: PluginCall) -> pw.Node:
-        """What the SQL half says, in brackets of its own, whatever operators are in it."""
+        """The SQL half of a function, in brackets of its own, whatever operators are in it."""
         half, name = call.function.where, call.function.name
         try:
             found = None if half is None else half(*map(self.operand, attributes(call)), *call.literals)

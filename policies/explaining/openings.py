@@ -1,4 +1,4 @@
-"""Which line would allow what is refused: for each condition of model.conf that holds, the line with it."""
+"""Rules that would allow a refused request: one for each condition of model.conf that holds."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
 
 
 def _file(policy: Policy, permission: str) -> str:
-    """Where most lines about the resource stand; else where they would be looked for."""
+    """The file with most rules about the resource; else the file in which an administrator expects them."""
     resource = f"{permission.partition('.')[0]}."
     places = Counter(rule.file for rule in policy.rules if rule.act.startswith(resource))
     return places.most_common(1)[0][0] if places else f"{resource}csv"

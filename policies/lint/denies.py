@@ -29,14 +29,14 @@ EVERYTHING = "*"
 
 
 class Denies:
-    """What a denial refuses to heirs, and what it does not refuse."""
+    """Findings about a denial that refuses too much to heirs, or does not refuse a missing value."""
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
         self._missing: dict[tuple[int, str], tuple[Attribute, ...]] = {}
 
     def inherited(self, rule: Rule) -> str | None:
-        """Whom a denial reaches that other lines allow it by name; for guest, whether it reaches anybody else."""
+        """Says which heirs a denial reaches although other rules allow it by name; for guest, that it reaches all."""
         if rule.sub in self._standing.persons:
             return None
         lost: dict[Rule, None] = {}
@@ -65,7 +65,7 @@ class Denies:
                 f"that allows it")
 
     def missing(self, rule: Rule) -> str | None:
-        """Where a denial does not hold because a value is missing, and a caller is allowed what it denies else."""
+        """Says that a denial does not hold for a missing value, and that a caller is allowed there."""
         found: dict[Attribute, str] = {}
         for place, number in self._standing.places(rule):
             for one in self._nullable(number, place.permission):
@@ -79,7 +79,7 @@ class Denies:
                 f"condition instead, which holds on no missing value either")
 
     def _takes(self, cell: Cell, number: int, allow: Rule, asks: int) -> bool:
-        """Whether a denial takes what a line gives: some of it, or all where the line gives everything there is."""
+        """True if a denial takes what a line gives: some of it, or all where the line gives everything there is."""
         if allow.act == EVERYTHING:
             return self._standing.implies(cell, asks, (number,))
         return self._standing.meets(cell, number, asks)

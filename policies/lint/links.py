@@ -65,7 +65,7 @@ def _declared(policy: Policy) -> Iterator[tuple[str, RoleLink]]:
 
 
 def _only_by_admin(policy: Policy, name: str) -> str:
-    """What to write so that others can give a role, or so that it is said that only administrators shall."""
+    """Says how to let others give a role, or how to declare that only administrators give it."""
     also = f"`g, {OWNER}, {name}` if owners shall, or " if OWNER in policy.roles and name != OWNER else ""
     return (f"only {ADMIN} can give the role {name}, because no other role inherits it; write {also}"
             f"`g, {ADMIN}, {name}` if nobody else shall")
@@ -110,7 +110,7 @@ def _beyond_name(policy: Policy, rule: ScopeRule, covered: frozenset[str]) -> st
 
 
 def _superfluous(policy: Policy, link: RoleLink, out: Collection[RoleLink]) -> str | None:
-    """How a role, or a person, inherits the same without this link and others."""
+    """Says how a role or a user inherits the same without this link and others."""
     chain = policy.roles.chain(link.name, link.inherits, out)
     if not chain:
         return None
@@ -121,7 +121,7 @@ def _superfluous(policy: Policy, link: RoleLink, out: Collection[RoleLink]) -> s
 
 
 def _common(policy: Policy, link: RoleLink) -> str | None:
-    """That a person is lent what every user has."""
+    """Says that a user is lent a role that every user has."""
     roles = set(policy.roles.names) - {GUEST}
     if single_person(link.name) and all(link.inherits in policy.roles.closure(role) for role in roles):
         return f"without effect: every user is {link.inherits} already; take it out"

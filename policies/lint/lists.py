@@ -15,7 +15,7 @@ from .standing import ALLOW
 
 
 class Lists:
-    """Which lines make lists slow; where several lines have one condition, what is said at the line of the condition.
+    """Findings about rules that make lists slow. Several rules with one condition have one finding at the condition.
 
     of_conditions  the findings in model.conf
     """
@@ -75,7 +75,7 @@ def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
 
 
 def _sides(part: Expression) -> tuple[Operand, ...]:
-    """What a part of a branch pins: in a list, a group is a comparison with each group of the caller."""
+    """The operands that a part of a branch pins. In a list, a group is compared with each group of the caller."""
     match part:
         case Comparison("==", left, right):
             return left, right

@@ -23,7 +23,7 @@ SHOWN, SET = "view_private", "manage"
 
 
 class Openings:
-    """What lines give to whom, beside all others."""
+    """Findings about rules that open more than others do."""
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
@@ -31,7 +31,7 @@ class Openings:
         self._gains: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def by_rule(self, rule: Rule) -> str | None:
-        """What a line opens; None where it gives about what lines give."""
+        """Says what a rule opens; None if it gives as much as rules usually do."""
         if rule.eft != ALLOW or rule in self._standing.out or rule.sub == ADMIN:
             return None
         if rule.sub not in self._everyone:
@@ -60,13 +60,13 @@ class Openings:
                 f"comes ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
-        """Whether a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
+        """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
         if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
             return False
         return settled.sub not in self._everyone or settled.when != rule.when
 
     def by_link(self, link: RoleLink) -> str | None:
-        """What a role, or a person, gains by inheriting a role, where that is hardly meant."""
+        """Says what a role or a user gains by inheriting a role, if that is hardly meant."""
         if link.name == ADMIN:
             return None
         everybody = link.name in self._everyone and link.inherits != GUEST and any(
@@ -110,7 +110,7 @@ class Openings:
         return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
-        """Whether lines of roles beyond `kept` allow in this cell what no other does."""
+        """True if lines of roles beyond `kept` allow in this cell what no other does."""
         new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
         old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
         try:

@@ -1,4 +1,4 @@
-"""Which lines bear on whom: for each caller and permission every line that reaches them, and what it asks.
+"""Rules by caller: for each caller and permission every rule that reaches them, with its condition.
 
 Most lines have the same few conditions. They are numbered, and each question is answered once for callers and
 resources that are alike, so that thousands of lines cost little more than their number.
@@ -83,23 +83,23 @@ class Cell:
 
     @property
     def allows(self) -> frozenset[int]:
-        """What the lines ask that allow, and count."""
+        """The conditions of the counted rules that allow."""
         return self.asked(ALLOW)
 
     @property
     def denies(self) -> frozenset[int]:
-        """What the lines ask that deny, and count."""
+        """The conditions of the counted rules that deny."""
         return self.asked(DENY)
 
     def asked(self, effect: str) -> frozenset[int]:
-        """What the lines of an effect ask that count."""
+        """The conditions of the counted rules of an effect."""
         found = self._asked.get(effect)
         if found is None:
             found = self._asked[effect] = frozenset(self._counts[effect])
         return found if self.base is None else found | self.base.asked(effect)
 
     def alike(self, effect: str, number: int) -> int:
-        """How many of the lines of an effect that count ask the same."""
+        """The number of counted rules of an effect with the same condition."""
         return self._counts[effect][number] + (0 if self.base is None else self.base.alike(effect, number))
 
     def count(self, rule: Rule, number: int, by: int = 1) -> None:
@@ -195,11 +195,11 @@ class Standing:
         return self._in_cells(rule, self._named(rule), self.policy.permissions_of_line(rule))
 
     def places(self, rule: Rule) -> Iterator[tuple[Place, int]]:
-        """Where `alone` has cells, without making them."""
+        """The places of the cells of `alone`, without creating them."""
         return self._places(rule, self._named(rule))
 
     def asking(self, rule: Rule) -> Iterator[tuple[Place, int]]:
-        """What a line asks of whom it reaches, by itself: of places that are alike to what it asks, the first."""
+        """The places of a rule with its condition; of places that the condition cannot tell apart, the first."""
         subjects = self._named(rule)
         if rule.sub in self.persons and not self.policy.asks_role:
             subjects = subjects[:1]
@@ -258,7 +258,7 @@ class Standing:
         return told_apart(self.policy)
 
     def is_plain(self, key: str) -> bool:
-        """Whether no line and no condition names a person: then roles that were lent are all that there is."""
+        """True if no line and no condition names a person: then roles that were lent are all that there is."""
         return key not in self._with_lines and key not in self._mentioned
 
     @cached_property
@@ -289,7 +289,7 @@ class Standing:
 
     @cached_property
     def personal(self) -> bool:
-        """Whether a condition names roles or persons: then a line may count for a person, and for no role alone."""
+        """True if a condition names roles or persons: then a line may count for a person, and for no role alone."""
         return bool(self.persons) and any(
             _names_callers(atom) for condition in self.policy.conditions.values()
             for atom in atoms(condition.expression))
@@ -306,7 +306,7 @@ class Standing:
 
     @property
     def too_many(self) -> bool:
-        """Whether it would take too long to ask for each person whether a line of a role counts for them."""
+        """True if it would take too long to ask for each person whether a line of a role counts for them."""
         return self.personal and len(self.persons) > MOST_PERSONS
 
     def take_out(self, rule: Rule) -> None:
@@ -316,7 +316,7 @@ class Standing:
             cell.count(rule, number, -1)
 
     def counts(self, cell: Cell, rule: Rule, number: int) -> bool:
-        """Whether a request is answered otherwise without this line, beside those that count. Raises Undecided."""
+        """True if a request is answered otherwise without this line, beside those that count. Raises Undecided."""
         allow = rule.eft == ALLOW
         if cell.alike(rule.eft, number) > 1:
             return False
@@ -330,12 +330,12 @@ class Standing:
                             negation(opposite) if allow else opposite))
 
     def meets(self, place: Place | Cell, *numbers: int) -> bool:
-        """Whether all of these conditions can hold at once. Raises Undecided."""
+        """True if all of these conditions can hold at once. Raises Undecided."""
         return self._asked(("meets", frozenset(numbers)), place, numbers,
                            lambda: conjunction(self.expressions[one] for one in numbers))
 
     def implies(self, place: Place | Cell, narrow: int, wide: Iterable[int]) -> bool:
-        """Whether one of `wide` holds wherever `narrow` does. Raises Undecided."""
+        """True if one of `wide` holds wherever `narrow` does. Raises Undecided."""
         wider = frozenset(wide)
         if narrow in wider:
             return True
@@ -343,7 +343,7 @@ class Standing:
                                lambda: conjunction((self.expressions[narrow], negation(self.any_of(wider)))))
 
     def holds(self, place: Place | Cell, number: int) -> bool:
-        """Whether a condition holds on every request about an object, or on every one where there are no objects.
+        """True if a condition holds on every request about an object, or on every one where there are no objects.
         Raises Undecided."""
         found = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
         return found is None or (found.row is None and bool(self._rows[place.permission]))
@@ -397,11 +397,11 @@ class Standing:
             return undecided
 
     def naming(self, number: int) -> bool:
-        """Whether a condition compares the caller's id with a literal: then it matters who the person is."""
+        """True if a condition compares the caller's id with a literal: then it matters who the person is."""
         return number in self._naming
 
     def _like_of(self, subject: Subject, permission: str, numbers: Iterable[int]) -> tuple[object, ...]:
-        """What the answer to a question about these conditions depends on, beside them."""
+        """The key of an answer about these conditions, beside the conditions."""
         named = subject.key is not None and not self._naming.isdisjoint(numbers)
         return (*self._like[permission], subject.is_guest, subject.key if named else None)
 

@@ -119,7 +119,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
 
 def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
-    """Why a line denies nothing where shares do not count."""
+    """Says why a rule denies nothing if sharing is left out."""
     if rule.eft == "deny" and asks_shares(expression):
         return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
     return None
@@ -157,7 +157,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
 
 def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: Vocabulary,
                      roles: frozenset[str]) -> Finding | None:
-    """What is wrong with what a parameter is compared with: once it is put in, what is left stands on no line.
+    """Says what is wrong with the column of a parameter. With the parameter put in, the comparison is on no line.
 
     Where the line's own resource lacks the column, another one says its type.
     """

@@ -100,7 +100,7 @@ def _wrong(atom: Atom) -> str | None:
 
 
 def unset_at_create(resource: Resource, permission: str, condition: Expression) -> str | None:
-    """Why a condition cannot be asked about a new row: it reads a column that is filled after the decision."""
+    """Says why a condition cannot be asked about a new row: it reads a column that is set after the decision."""
     unset = sorted(columns(condition) & resource.unset(permission))
     if not unset:
         return None

@@ -62,7 +62,7 @@ class NotTold(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is asked: who has these permissions at the same time.
+    """A question: the callers who have these permissions at the same time.
 
     permissions  in the order in which a request needs them: what may not be viewed is not there
     tenant_id    of the callers
@@ -85,7 +85,7 @@ class Asked:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is the same for every caller."""
+        """The facts that are the same for every caller."""
         found: dict[Input, Value] = {Attribute("env", name): value for name, value in self.environment.items()}
         for name, value in (self.row or {}).items():
             found[Attribute("obj", name)] = value
@@ -98,7 +98,7 @@ class Asked:
 
 
 def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
-    """When a caller has the permissions, of what is not known: the caller and the environment.
+    """The condition under which a caller has the permissions. It reads the caller and the environment.
 
     Raises NotTold for what a plugin's function would have to be asked.
     """
@@ -128,8 +128,8 @@ def _by_methods(goal: Expression, asked: Asked) -> Expression:
 
 
 def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:
-    """When `goal` holds in some environment. Raises NotTold where that takes too long, or where caller and environment
-    are compared with each other."""
+    """The condition under which `goal` holds in some environment. Raises NotTold if that takes too long, or if the goal
+    compares caller and environment with each other."""
     left = _environment(goal)
     if not left:
         return goal

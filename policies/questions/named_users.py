@@ -1,4 +1,4 @@
-"""What a policy says of certain users: rules that name one in their first column, or by a condition.
+"""Rules of a policy about certain users: they name one in their first column, or by a condition.
 
 A condition names a user by the key, as a line does (`g(r.sub.key, 'user:<id>')`), or by an id: `r.sub.id == '<id>'`.
 """

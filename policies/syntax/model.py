@@ -37,7 +37,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True)
 class Model:
-    """What model.conf says.
+    """The content of model.conf.
 
     places   where the parts of the matcher stand
     remarks  warnings about conditions
