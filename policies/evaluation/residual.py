@@ -65,10 +65,10 @@ class Residual:
         self._allows = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "allow"))
         self._denies = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "deny"))
         self.decide = self._decision()
-        used = [atom for left in (*self._allows, *self._denies) for atom in atoms(left)]
-        self._settled = tuple(dict.fromkeys(atom for atom in used if not reads_object(atom)))
+        used = {atom: reads_object(atom) for left in (*self._allows, *self._denies) for atom in atoms(left)}
+        self._settled = tuple(atom for atom, of_object in used.items() if not of_object)
         self._parameters = tuple(dict.fromkeys(
-            attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
+            attribute for atom, of_object in used.items() if of_object for attribute in attributes(atom)
             if attribute.root != "obj"
         ))
         self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
@@ -198,8 +198,8 @@ class Residual:
                     return False
             return settled.get(atom, atom)
 
-        allows, denies = ([rebuild(left, leaf) for left in lines] for lines in (self._allows, self._denies))
-        return planned(self.permission, allows, denies, self._uses_environment, groups)
+        return planned(self.permission, [rebuild(left, leaf) for left in self._allows],
+                       [rebuild(left, leaf) for left in self._denies], self._uses_environment, groups)
 
 
 def _supposing(expression: Expression, unknown: frozenset[str], answer: bool) -> Expression:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 from .vocabulary import Function
@@ -234,10 +235,16 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(part)
 
 
-def atoms(expression: Expression) -> Iterator[Atom]:
+def atoms(expression: Expression) -> tuple[Atom, ...]:
     """Every comparison and call, from left to right."""
-    return (part for part in walk(expression)
-            if isinstance(part, (Comparison, FunctionCall, Shared, InGroup, PluginCall)))
+    match expression:
+        case AllOf(parts) | AnyOf(parts):
+            return tuple(chain.from_iterable(map(atoms, parts)))
+        case Negation(part):
+            return atoms(part)
+        case bool():
+            return ()
+    return (expression,)
 
 
 def attributes(expression: Expression) -> tuple[Attribute, ...]:
@@ -256,7 +263,7 @@ def attributes(expression: Expression) -> tuple[Attribute, ...]:
             return tuple(Attribute(root, name) for root, name in function.reads)
         case Shared() | bool():
             return ()
-    return tuple(attribute for atom in atoms(expression) for attribute in attributes(atom))
+    return tuple(chain.from_iterable(map(attributes, atoms(expression))))
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
