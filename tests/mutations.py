@@ -1,7 +1,7 @@
 """Mistakes in central functions, one at a time: which target of the Makefile fails because of each.
 
     python -m tests.mutations -- make check
-    python -m tests.mutations --only fold -- .venv/bin/python -m pytest -q -x -m "not slow"
+    python -m tests.mutations --only partial -- .venv/bin/python -m pytest -q -x -m "not slow"
 
 Each mistake is made in a copy of the sources, and the command runs there: one that succeeds has missed it. Whoever
 chooses the tests of `make check` looks at what it misses.
@@ -43,7 +43,7 @@ class Mutation:
 MUTATIONS = (
     Mutation("scopes cover everything", "policies/evaluation/policy.py",
              "return scopes is None or any(", "return True or any("),
-    Mutation("fold forgets inherited roles", "policies/evaluation/fold.py",
+    Mutation("partial evaluation forgets inherited roles", "policies/evaluation/partial.py",
              "return first == second or second in self._roles.closure(first)", "return first == second"),
     Mutation("every object is shared", "policies/evaluation/compiled.py",
              "o is not NO_OBJECT and shared(s, o, permission)", "o is not NO_OBJECT"),

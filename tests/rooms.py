@@ -28,7 +28,7 @@ HOUSES: Mapping[str, Steps] = {
     "models/engine": ((".",), ("sqlite", "postgres"), ("connect",)),
     "policies": (("wording",), ("syntax",), ("evaluation",), ("comparison",), ("invariants",), ("loading", "lint"),
                  ("explaining",),
-                 ("cases", "tools", "questions", "holders"), ("usage",)),
+                 ("cases", "tools", "questions"), ("usage",)),
 }
 FACE = ("gatepost", "gatepost/testing")
 INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules", "gatepost/health", "gatepost/instance",

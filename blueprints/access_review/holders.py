@@ -29,15 +29,16 @@ from policies import Policy, Principal
 from policies.comparison.subjects import Subject
 from policies.comparison.substitution import Value
 from policies.evaluation.grants import ALWAYS_WORD
-from policies.evaluation.plan import disjuncts
+from policies.evaluation.plan import branches
 from policies.evaluation.sql import Where, not_true
-from policies.holders.conditions import DEPARTMENT, KIND, Asked, line_holds, of_guest, of_user, somewhen, whenever
+from policies.questions.holders import Asked, line_holds, of_guest, of_user, somewhen, whenever
 from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import (
+    DEPARTMENT,
     GROUPS,
+    KIND,
     Comparison,
     Expression,
-    atoms,
     attributes,
     conjunction,
     disjunction,
@@ -161,7 +162,7 @@ class Holders:
                 alike.setdefault(self._settled(self._goal(subject), subject), []).append(role)
         others = not_true(self._users.among([*self._persons])) if self._persons else None
         for condition, roles in alike.items():
-            found = disjuncts(condition) if condition is not True else (True,)
+            found = branches(condition)
             for sought in (True, False):
                 mine = [one for one in found if (one is not True and names_one(one)) is sought]
                 written = [one for one in map(self._written, mine) if one is not None]
@@ -239,7 +240,7 @@ class Holders:
         seen = self._viewer is None or not _looks_at_guarded(goal) or all(
             self._viewer.allows(self._guards[one.name], user.__data__) for one in GUARDED)
         return any(self._settled(of_user(one, user.id, user.department, user.groups), subject) is not False
-                   for one in _alternatives(goal) if seen or not _looks_at_guarded(one))
+                   for one in branches(goal) if seen or not _looks_at_guarded(one))
 
     def _goal(self, subject: Subject) -> Expression:
         return self._given(subject).goal
@@ -273,19 +274,15 @@ def _about(user: Mapping[str, Any]) -> tuple[Subject, Callable[[Expression], Exp
     hidden = not user.keys() >= SEEN
 
     def about(expression: Expression) -> Expression:
-        left = disjunction(one for one in _alternatives(expression) if not _looks_at_guarded(one)) if hidden else \
+        left = disjunction(one for one in branches(expression) if not _looks_at_guarded(one)) if hidden else \
             expression
         return of_user(left, user["id"], user.get("department"), user.get("groups", ()))
 
     return Subject(user["role"], f"user:{user['id']}"), about
 
 
-def _alternatives(goal: Expression) -> tuple[Expression, ...]:
-    return (goal,) if isinstance(goal, bool) else disjuncts(goal)
-
-
 def _looks_at_guarded(condition: Expression) -> bool:
-    return any(one in GUARDED for atom in atoms(condition) for one in attributes(atom))
+    return any(one in GUARDED for one in attributes(condition))
 
 
 

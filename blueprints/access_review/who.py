@@ -25,7 +25,7 @@ from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import refuse_to_tell_fields
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies.holders.conditions import NotTold
+from policies.questions.holders import NotTold
 
 routes = Routes("policy_who", "Who may do something.")
 

@@ -27,7 +27,7 @@ from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Principal
-from policies.holders.conditions import NotTold
+from policies.questions.holders import NotTold
 from policies.syntax.attributes import ENVIRONMENT
 
 from .schemas import Asked

@@ -15,7 +15,7 @@ from models.paging import Key, sort_order
 from models.records.columns import reader
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
-from policies.holders.conditions import NotTold
+from policies.questions.holders import NotTold
 
 from .questions import GUEST, ROLE, SERVICE, USER, Known, Question, Subject, role, service, subject_of
 from .schemas import Asked

@@ -6,7 +6,7 @@ role and the environment alone is answered, and the attributes in which users of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,26 +17,26 @@ from models.tables.audience import Audience, Way
 from policies import Policy, Principal
 from policies.comparison.subjects import Subject, condition_of
 from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
-from policies.evaluation.plan import contradicts, disjuncts
+from policies.evaluation.plan import branches, contradicts
 from policies.evaluation.principal import Environment
 from policies.evaluation.rights import rights_for
 from policies.syntax.expression import (
-    AllOf,
-    AnyOf,
+    GROUPS,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     GroupOfCaller,
     InGroup,
-    Negation,
     PluginCall,
     Shared,
-    atoms,
+    asks_shares,
     attributes,
     conjunction,
-    disjunction,
+    conjuncts,
     negation,
     reads_object,
+    rebuild,
 )
 from policies.syntax.roles import GUEST
 
@@ -50,7 +50,7 @@ class NoSql(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SharedAs(Shared):
-    """A share gives one of `rights`, also by one of `roles`: a role may inherit others in the other policy."""
+    """A share that gives one of `rights`, also by one of `roles`: a role may inherit others in one policy only."""
 
     rights: tuple[str, ...]
     roles: tuple[str, ...]
@@ -58,22 +58,22 @@ class SharedAs(Shared):
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """The condition of a policy on a subject for a permission, and the roles by which a share may give it."""
+    """The condition of a policy for a subject and a permission, and the roles by which a share may give it."""
 
     condition: Expression
     roles: frozenset[str]
 
     @property
     def is_timely(self) -> bool:
-        """True if the answer may differ in another environment."""
-        return any(one.root == "env" for atom in atoms(self.condition) for one in attributes(atom))
+        """True if the answer may be another in another environment."""
+        return any(one.root == "env" for one in attributes(self.condition))
 
 
 def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
-    """The conditions of the lines that reach a role, a user with that role, or guests."""
+    """The condition of all rules that reach a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
     found = condition_of(policy.reaching(subject.role, key, permission))
-    if not any(isinstance(atom, Shared) for atom in atoms(found)):
+    if not asks_shares(found):
         return Asks(found, frozenset())
     return Asks(found, policy.roles.shared_as(subject.role, subject.key))
 
@@ -90,7 +90,7 @@ class Callers:
     guest_tenant: str
 
     def allowed(self, policy: Policy, permission: str) -> Expression:
-        """The condition under which the policy gives them the permission, of what differs among them and between rows.
+        """The condition under which the policy gives them the permission. It reads what differs by caller and by row.
 
         Raises FunctionFailed, and NoSql.
         """
@@ -100,24 +100,17 @@ class Callers:
         return self._settled(found.condition, permission, shared)
 
     def _settled(self, expression: Expression, permission: str, shared: Expression) -> Expression:
-        match expression:
-            case AllOf(parts):
-                return conjunction(self._settled(part, permission, shared) for part in parts)
-            case AnyOf(parts):
-                return disjunction(self._settled(part, permission, shared) for part in parts)
-            case Negation(part):
-                return negation(self._settled(part, permission, shared))
-            case Shared():
-                return shared
-            case bool():
-                return expression
-        constant = [one for one in attributes(expression) if self.knows(one)]
-        if len(constant) == len(attributes(expression)):
-            return compiled(expression, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
-        if isinstance(expression, PluginCall) and expression.function.where is None:
-            raise NoSql(f"the function {expression.function.name} of a plugin asks who calls, and has no SQL")
-        missing = isinstance(expression, Comparison | InGroup) and any(self.value(one) is None for one in constant)
-        return False if missing or (isinstance(expression, InGroup) and self.subject.is_guest) else expression
+        return rebuild(expression, lambda atom: shared if isinstance(atom, Shared) else self._answer(atom, permission))
+
+    def _answer(self, atom: Atom, permission: str) -> Expression:
+        """The answer to an atom if it is the same for all callers and every row; else the atom."""
+        constant = [one for one in attributes(atom) if self.knows(one)]
+        if len(constant) == len(attributes(atom)):
+            return compiled(atom, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
+        if isinstance(atom, PluginCall) and atom.function.where is None:
+            raise NoSql(f"the function {atom.function.name} of a plugin asks who calls, and has no SQL")
+        missing = isinstance(atom, Comparison | InGroup) and any(self.value(one) is None for one in constant)
+        return False if missing or (isinstance(atom, InGroup) and self.subject.is_guest) else atom
 
     def knows(self, attribute: Attribute) -> bool:
         """True if an attribute is the same for all of them, and for every row."""
@@ -133,38 +126,30 @@ class Callers:
         return Principal(None, GUEST, role, self.guest_tenant, None, "guest" if self.subject.is_guest else "user")
 
 
-def looked_at(conditions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
-    """The attributes that they read: `("obj", "department")`. A share may be with a group of the caller."""
-    found = set[tuple[str, str]]()
-    for atom in (atom for condition in conditions for atom in atoms(condition)):
-        found |= {(one.root, one.name) for one in attributes(atom)}
-        if isinstance(atom, Shared | InGroup):
-            found.add(("sub", "groups"))
-    return frozenset(found)
+def looked_at(conditions: Sequence[Expression]) -> frozenset[tuple[str, str]]:
+    """The attributes of rows and users that conditions read: `("obj", "department")`. A share may be with a group of
+    the caller."""
+    read = {one for condition in conditions for one in attributes(condition)}
+    groups = {GROUPS} if any(map(asks_shares, conditions)) else set()
+    return frozenset((one.root, one.name) for one in read | groups)
 
 
 def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
-    """`allowed` without `other`, as alternatives. The parts of each must all hold."""
+    """Alternatives on which `allowed` holds and `other` does not. An alternative holds if all its parts do."""
     found = []
-    for one in disjuncts(allowed):
-        left = [_without(each, one) for each in disjuncts(other)]
+    for one in branches(allowed):
+        left = [_without(each, one) for each in branches(other)]
         if not any(each is True for each in left):
-            found.append((*_parts(one), *(negation(each) for each in left if each is not False)))
+            found.append((*conjuncts(one), *(negation(each) for each in left if each is not False)))
     return found
 
 
 def _without(expression: Expression, known: Expression) -> Expression:
-    """The rest of an expression where `known` holds."""
+    """The rest of an expression if `known` holds."""
     if contradicts(conjunction((expression, known))):
         return False
-    held = _parts(known)
-    return conjunction(part for part in _parts(expression) if part not in held)
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    if expression is True:
-        return ()
-    return expression.parts if isinstance(expression, AllOf) else (expression,)
+    held = conjuncts(known)
+    return conjunction(part for part in conjuncts(expression) if part not in held)
 
 
 class Conditions(OnUsers):
@@ -203,5 +188,5 @@ class Conditions(OnUsers):
     def _reads_user(self, part: Expression) -> bool:
         if self._callers.subject.is_guest:
             return False
-        return any(isinstance(atom, Shared) or not all(
-            one.root == "obj" or self._callers.knows(one) for one in attributes(atom)) for atom in atoms(part))
+        return asks_shares(part) or not all(
+            one.root == "obj" or self._callers.knows(one) for one in attributes(part))

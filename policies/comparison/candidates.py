@@ -14,11 +14,15 @@ from functools import cached_property
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_for
-from ..evaluation.unreadable import ADDRESS
 from ..syntax.addresses import within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
+    ADDRESS,
     GROUPS,
+    ID,
+    KEY,
+    KIND,
+    TENANT,
     Atom,
     Attribute,
     Comparison,
@@ -38,7 +42,6 @@ from .search import Variable
 from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
-ID, KEY, KIND, TENANT = (Attribute("sub", name) for name in ("id", "key", "kind", "tenant_id"))
 NOW, DATE, WEEKDAY, HOUR, METHOD, REQUEST = (
     Attribute("env", name) for name in ("now", "date", "weekday", "hour", "method", "request")
 )
@@ -50,7 +53,7 @@ Attributes = tuple[Attribute, ...]
 
 @dataclass(frozen=True)
 class Ground:
-    """Who asks for which permission, of which resource.
+    """A caller, the permission that they ask for, and its resource.
 
     named  the keys of persons whom lines name: nobody who asks by a role alone is one of them
     """
@@ -62,7 +65,7 @@ class Ground:
 
     @property
     def shareable(self) -> bool:
-        """Whether a share can give the subject this permission: not to a guest, and certain verbs only."""
+        """True if a share can give the subject this permission: not to a guest, and certain verbs only."""
         return not self.subject.is_guest and bool(rights_for(self.permission.partition(".")[2]))
 
     @cached_property
@@ -76,7 +79,7 @@ class Ground:
         return self.resource.may_lack(self.permission)
 
     def is_id(self, attribute: Attribute) -> bool:
-        """Whether an attribute holds ids."""
+        """True if an attribute holds ids."""
         return attribute == KEY or self._column(attribute).format == "uuid"
 
     def variables(self, goal: Expression) -> list[Variable]:
@@ -162,7 +165,7 @@ class Ground:
         return [*dict.fromkeys((*found, *sorted(words))), *pools.numbers(whole, count)]
 
     def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[clock.Reading]:
-        """What clocks can show, where both the time and a wall clock are read; nothing where one of them is alone."""
+        """The readings of clocks, if both the time and a wall clock are read; none if only one of them is."""
         asked = _of_clock(read)
         if NOW not in asked or asked == (NOW,):
             return
@@ -176,7 +179,7 @@ class Ground:
                                   pools.dates(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
 
     def _values(self, bundle: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
-        """What these attributes can be together."""
+        """The values that these attributes can have together."""
         if bundle == (ID, KEY):
             yield from self._identities(pool)
         elif bundle == (DATE, WEEKDAY):
@@ -216,7 +219,7 @@ class Ground:
                 yield None, OPERATOR
 
     def _answers(self, one: Input) -> tuple[tuple[Value, ...], ...]:
-        """What an atom can be that no attribute settles."""
+        """The answers of an atom that no attribute settles."""
         if (isinstance(one, Shared) and not self.shareable) or (isinstance(one, InGroup) and self.subject.is_guest):
             return ((False,),)
         return ((True,), (False,))
@@ -237,7 +240,7 @@ def _compared(atom: Atom) -> tuple[Attribute, ...]:
 
 
 def _of_clock(read: Sequence[Atom]) -> Attributes:
-    """What is read of the clock: of the date and its weekday both, where one is."""
+    """The attributes of the clock that are read: the date and its weekday together."""
     asked = {one for atom in read for one in _compared(atom)}
     asked |= {DATE, WEEKDAY} if asked & {DATE, WEEKDAY} else set()
     return tuple(one for one in CLOCK if one in asked)
@@ -263,7 +266,7 @@ def attributes_of(variable: Variable) -> Iterator[Attribute]:
 
 
 def _fits(value: Value, attribute: Attribute, column: Column) -> bool:
-    """Whether a value of the pool is one for this attribute: an address is no uuid."""
+    """True if a value of the pool is one for this attribute: an address is no uuid."""
     if attribute == ADDRESS:
         return pools.is_address(str(value))
     return column.format is None or is_of(column.format, str(value))

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from policies.comparison.substitution import Facts, Input, Value, put, reads
-from policies.syntax.expression import AllOf, AnyOf, Expression, Negation, conjunction, disjunction, negation
+from policies.syntax.expression import (
+    AllOf,
+    AnyOf,
+    Expression,
+    Negation,
+    conjunction,
+    conjuncts,
+    disjunction,
+    disjuncts,
+    negation,
+)
 
 
 def normal(goal: Expression) -> Expression:
@@ -25,7 +35,7 @@ def _settled(goal: Expression) -> Expression:
     Two policies have most of their lines in common. What is left of `new && !old` is what they have not.
     """
     while isinstance(goal, AllOf):
-        refuted = {one for part in goal.parts if isinstance(part, Negation) for one in _alternatives(part.part)}
+        refuted = {one for part in goal.parts if isinstance(part, Negation) for one in disjuncts(part.part)}
         asked: set[Expression] = {part for part in goal.parts if not isinstance(part, AnyOf | Negation)}
         left = conjunction(part if part in asked else _without(part, refuted, asked) for part in goal.parts)
         if left == goal:
@@ -46,13 +56,9 @@ def _without(part: Expression, refuted: set[Expression], asked: set[Expression])
         case Negation(AllOf(parts)):
             # `!(a && b)` beside `a` is `!b`; what is known of the denials of both policies is the same.
             return negation(conjunction(
-                True if one in asked or (isinstance(one, Negation) and set(_alternatives(one.part)) <= refuted)
+                True if one in asked or (isinstance(one, Negation) and set(disjuncts(one.part)) <= refuted)
                 else one for one in parts))
     return part
-
-
-def _alternatives(expression: Expression) -> tuple[Expression, ...]:
-    return expression.parts if isinstance(expression, AnyOf) else (expression,)
 
 
 def _pushed(expression: Expression, negated: bool) -> Expression:
@@ -108,7 +114,7 @@ class _Search:
         self._nodes += 1
         if self._nodes > self._most:
             raise Undecided
-        parts = goal.parts if isinstance(goal, AllOf) else (goal,)
+        parts = conjuncts(goal)
         read = [reads(part) for part in parts]
         variable = self._decisive(read)
         # Most parts do not read the variable: they stay as they are.

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
 from ..syntax.expression import (
-    AnyOf,
-    Atom,
-    Comparison,
     Expression,
-    FunctionCall,
-    Operand,
-    atoms,
     conjunction,
     disjunction,
+    disjuncts,
     negation,
+    texts,
 )
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
@@ -46,7 +42,7 @@ def persons(*policies: Policy) -> tuple[str, ...]:
 
 def named_in(expression: Expression, keys: Iterable[str]) -> frozenset[str]:
     """Those persons, by key, whose key or id is a literal of the expression."""
-    literals = {operand for atom in atoms(expression) for operand in operands(atom)}
+    literals = texts(expression)
     return frozenset(key for key in keys if not literals.isdisjoint(names_of(key)))
 
 
@@ -54,7 +50,7 @@ def literals_of(policy: Policy, rules: Iterable[Rule]) -> frozenset[str]:
     """The texts that conditions of these lines ask about: those in the matcher, and parameters. What a condition says
     of a person or a role by name is among them."""
     parameters = (rule.when.partition(":")[2] for rule in rules)
-    return frozenset((*(one for atom in atoms(policy.model.matcher) for one in texts(atom)), *filter(None, parameters)))
+    return texts(policy.model.matcher).union(filter(None, parameters))
 
 
 def told_apart(policy: Policy) -> frozenset[str]:
@@ -69,37 +65,20 @@ def names_of(key: str) -> tuple[str, str]:
     return key, key.removeprefix("user:")
 
 
-def texts(atom: Atom) -> list[str]:
-    """The texts that an atom compares, or gives to a function."""
-    return [one for one in operands(atom) if isinstance(one, str)]
-
-
-def operands(atom: Atom) -> tuple[Operand, ...]:
-    """What an atom compares, or gives to a function."""
-    match atom:
-        case Comparison(_, left, right):
-            return left, right
-        case FunctionCall(_, arguments):
-            return arguments
-    return ()
-
-
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
-    """When the policy gives a permission to a subject: one of the lines that allow holds, and none that denies."""
+    """The condition under which the policy gives a permission to a subject."""
     return condition_of(policy.reaching(subject.role, subject.key, permission))
 
 
 def condition_of(rules: Lines) -> Expression:
-    """When lines allow: one that allows holds, and none that denies."""
+    """The condition under which rules allow: one that allows holds, and none that denies."""
     allows = disjunction(left for rule, left in rules if rule.eft == "allow")
     denies = disjunction(left for rule, left in rules if rule.eft == "deny")
-    refused = denies.parts if isinstance(denies, AnyOf) else (denies,)
-    return conjunction((allows, *map(negation, refused)))
+    return conjunction((allows, *map(negation, disjuncts(denies))))
 
 
 def by_role(policy: Policy, person: Subject, permission: str) -> tuple[Expression, Expression]:
-    """When lines of the person's role give a permission to the person, and no line denies it; and when lines of the
-    role deny it."""
+    """The conditions under which rules of the user's role allow and none denies, and under which its rules deny."""
     names = policy.roles.closure(person.role)
     rules = policy.reaching(person.role, person.key, permission)
     allows = disjunction(left for rule, left in rules if rule.eft == "allow" and rule.sub in names)

@@ -9,27 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from ..evaluation.fold import COMPARE
 from ..syntax.addresses import within
 from ..syntax.expression import (
+    COMPARE,
     MIRRORED,
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
     Expression,
     FunctionCall,
     InGroup,
-    Negation,
     Operand,
     PluginCall,
     Shared,
     atoms,
     attributes,
-    conjunction,
-    disjunction,
-    negation,
+    rebuild,
 )
 
 Input = Attribute | Shared | FunctionCall | InGroup | PluginCall
@@ -60,31 +55,27 @@ def inputs_of(atom: Atom) -> tuple[Input, ...]:
 
 
 def put(expression: Expression, facts: Facts) -> Expression:
-    """What is left of an expression when these inputs have these values."""
-    match expression:
-        case bool():
-            return expression
-        case AllOf(parts):
-            return conjunction(put(part, facts) for part in parts)
-        case AnyOf(parts):
-            return disjunction(put(part, facts) for part in parts)
-        case Negation(part):
-            return negation(put(part, facts))
+    """The expression with these values for these inputs, simplified."""
+    return rebuild(expression, lambda atom: _put(atom, facts))
+
+
+def _put(atom: Atom, facts: Facts) -> Expression:
+    match atom:
         case Comparison(symbol, left, right):
             if left in facts or right in facts:
                 return _compared(symbol, _value(left, facts), _value(right, facts))
         case FunctionCall("ipMatch", (Attribute() as address, str(network))):
             if address in facts:
-                found = facts[address]
-                return within(None if found is None else str(found), network)
+                value = facts[address]
+                return within(None if value is None else str(value), network)
         case InGroup(group):
             named = facts.get(group, group) if isinstance(group, Attribute) else group
             if named is None:
                 return False
-            return _answered(InGroup(str(named)) if not isinstance(named, Attribute) else expression, facts)
+            return _answered(atom if isinstance(named, Attribute) else InGroup(str(named)), facts)
         case Shared() | FunctionCall() | PluginCall():
-            return _answered(expression, facts)
-    return expression
+            return _answered(atom, facts)
+    return atom
 
 
 def _answered(atom: Shared | FunctionCall | InGroup | PluginCall, facts: Facts) -> Expression:

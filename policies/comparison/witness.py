@@ -11,11 +11,11 @@ from ..evaluation.compiled import NO_OBJECT, Row, compiled
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
 from ..syntax.attributes import as_written, in_words
-from ..syntax.expression import Attribute, Expression, InGroup, PluginCall, Shared, atoms, text
+from ..syntax.expression import ID, KEY, KIND, TENANT, Attribute, Expression, InGroup, PluginCall, Shared, atoms, text
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column
 from . import clock, pools
-from .candidates import DATE, HOUR, ID, KEY, KIND, METHOD, NOW, REQUEST, TENANT, WEEKDAY, Ground
+from .candidates import DATE, HOUR, METHOD, NOW, REQUEST, WEEKDAY, Ground
 from .substitution import Facts, Input, Value, inputs, put
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -41,7 +41,7 @@ class Witness:
         return bool(self.facts.get(Shared()))
 
     def answer(self, policy: Policy) -> bool:
-        """What a policy answers to this request."""
+        """The answer of a policy to this request."""
         if not any(isinstance(one, PluginCall) for one in atoms(policy.model.matcher)):
             return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
         effects = {rule.eft for rule in self.matching(policy)}
@@ -108,7 +108,7 @@ class Witness:
         return f"{in_words(one)} is {as_written(value)}"
 
     def _made_up(self, one: Attribute, value: Value) -> bool:
-        """Whether a value stands for any that no line names, or that only has to be unlike the caller's."""
+        """True if a value stands for any that no line names, or that only has to be unlike the caller's."""
         return self.ground.is_id(one) and str(value).removeprefix("user:") in map(pools.person, range(1, 9))
 
 
@@ -155,7 +155,7 @@ def _text(value: Value) -> str | None:
 
 
 def _ordinary(name: str, column: Column) -> Value:
-    """What a column holds that does not matter."""
+    """A value for a column that does not matter."""
     if column.nullable:
         return None
     if column.values:

@@ -7,27 +7,27 @@ None, and a comparison with it is false.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from ..syntax.addresses import within
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
+    COMPARE,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     FunctionCall,
     GroupOfCaller,
     InGroup,
-    Negation,
     PluginCall,
     Shared,
     attributes,
+    fold,
     reads_object,
 )
 from ..syntax.vocabulary import Function
-from .fold import COMPARE
 from .plan import Plan
 from .principal import Principal
 
@@ -58,11 +58,15 @@ def no_shares(principal: Principal, row: Row, permission: str) -> bool:
 
 def compiled(expression: Expression, permission: str) -> Test:
     """The function that answers `expression` for this permission."""
-    match expression:
+    return fold(expression, partial(_atom, permission), _both, either, _opposite)
+
+
+def _atom(permission: str, atom: Atom | bool) -> Test:
+    match atom:
         case bool():
-            return _always if expression else _never
+            return _always if atom else _never
         case Comparison():
-            return _comparison(expression)
+            return _comparison(atom)
         case FunctionCall("ipMatch", (Attribute(), str(network))):
             return lambda s, o, e, x: within(e.ip, network)
         case Shared():
@@ -70,15 +74,12 @@ def compiled(expression: Expression, permission: str) -> Test:
         case InGroup(group):
             return _in_group(group)
         case PluginCall():
-            return _of_plugin(expression)
-        case Negation(part):
-            inner = compiled(part, permission)
-            return lambda s, o, e, x: not inner(s, o, e, x)
-        case AllOf(parts):
-            return _both([compiled(part, permission) for part in parts])
-        case AnyOf(parts):
-            return either([compiled(part, permission) for part in parts])
-    raise TypeError(f"{expression} is not folded")
+            return _of_plugin(atom)
+    raise TypeError(f"{atom} is not folded")
+
+
+def _opposite(inner: Test) -> Test:
+    return lambda s, o, e, x: not inner(s, o, e, x)
 
 
 def either(tests: list[Test]) -> Test:
@@ -190,7 +191,7 @@ def _in_group(group: Attribute | str) -> Test:
 
 
 def _of_plugin(call: PluginCall) -> Test:
-    """What the Python half answers; never True about an object that is not there."""
+    """The answer of the Python half; never True about an object that does not exist."""
     function, literals = call.function, call.literals
     readers, asks_object = [value_of(attribute) for attribute in attributes(call)], reads_object(call)
 
@@ -203,7 +204,7 @@ def _of_plugin(call: PluginCall) -> Test:
 
 
 def held(function: Function, values: Iterable[object], literals: Iterable[str | int]) -> bool:
-    """What a function answers about these values of what it reads. Raises FunctionFailed."""
+    """The answer of a function for these values of the attributes that it reads. Raises FunctionFailed."""
     try:
         found = function.holds(*values, *literals)
     except Exception as error:

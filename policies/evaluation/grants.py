@@ -1,4 +1,4 @@
-"""What a role may effectively do: every rule that reaches it, its own and the inherited ones, as one `Grant`.
+"""Effective permissions of a role: every rule that reaches it, its own and the inherited ones, as one `Grant`.
 
 The matrix, the diff and `explain` show grants, in the words of the condition column. Whether one gives more than
 another is told by `comparison`.
@@ -9,24 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..syntax.expression import (
-    AllOf,
-    AnyOf,
-    Attribute,
-    Comparison,
-    Expression,
-    Negation,
-    Shared,
-    conjunction,
-    disjunction,
-    negation,
-)
+from ..syntax.expression import KIND, Atom, Comparison, Expression, Shared, rebuild
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 from .policy import Policy
 
 ALWAYS_WORD = "always"
-_KIND = Attribute("sub", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What the rules together give: allowed when one of `allows` holds and none of `denies`."""
+    """The combined effect of rules: allowed when one of `allows` holds and none of `denies`."""
 
     allows: tuple[Part, ...]
     denies: tuple[Part, ...]
@@ -121,7 +109,7 @@ class Grants:
 
 
 def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
-    """What rules give together; `on_top`: beside others, so that a denial by itself is told as well."""
+    """The combined effect of rules. With `on_top` they add to others, and a denial counts without an allow."""
     found = list(parts)
     if not found:
         return NO_GRANT
@@ -136,15 +124,12 @@ def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
 
 def _with_kind(expression: Expression, kind: str) -> Expression:
     """The condition for a caller of this kind: only a guest is of the kind `guest`, and nothing is shared with one."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_with_kind(part, kind) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_with_kind(part, kind) for part in parts)
-        case Negation(part):
-            return negation(_with_kind(part, kind))
-        case Comparison("==" | "!=" as operator, left, right) if left == _KIND and "guest" in (kind, right):
-            return (kind == right) is (operator == "==")
-        case Shared() if kind == GUEST:
-            return False
-    return expression
+    def leaf(atom: Atom) -> Expression:
+        match atom:
+            case Comparison("==" | "!=" as operator, left, right) if left == KIND and "guest" in (kind, right):
+                return (kind == right) is (operator == "==")
+            case Shared() if kind == GUEST:
+                return False
+        return atom
+
+    return rebuild(expression, leaf)

@@ -1,4 +1,4 @@
-"""Which lines can bear on a question, found without reading the others.
+"""Rules that can match a question, found without reading the others.
 
 A line bears on a question when something is left of the matcher. So the matcher itself is asked, with nothing known but
 who asks and whom a line names, and once more with nothing known but the permission and the line's permission column:
@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from ..syntax.expression import Attribute, Comparison, Expression, FunctionCall, atoms, attributes
+from ..syntax.expression import KEY, Attribute, Comparison, Expression, FunctionCall, atoms, attributes
 from ..syntax.roles import Roles
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Patterns
-from .fold import Folder
+from .partial import PartialEvaluator
 
 Numbered = tuple[int, Rule]  # with the place in the order of the files
 _ACTS = (Attribute("act", ""), Attribute("rule", "act"))
-_KEY = Attribute("sub", "key")
 NOBODY = ""  # a key that no line names
 _NO_ROLE, _NO_PERMISSION = "\0role", "\0permission"  # that no line can hold
 
@@ -28,11 +27,11 @@ class Index:
     """The lines of one policy by permission column and name. Any number of threads may ask."""
 
     def __init__(
-        self, rules: Iterable[Rule], matcher: Expression, folder: Folder, roles: Roles, patterns: Patterns,
+        self, rules: Iterable[Rule], matcher: Expression, evaluator: PartialEvaluator, roles: Roles, patterns: Patterns,
         permissions: frozenset[str],
     ) -> None:
         """`permissions` are all that there are."""
-        self._folder, self._roles, self._patterns, self._all = folder, roles, patterns, permissions
+        self._evaluator, self._roles, self._patterns, self._all = evaluator, roles, patterns, permissions
         self._lines: dict[str, dict[str, list[Numbered]]] = {}
         self._names: dict[str, dict[str, None]] = {}
         for number, rule in enumerate(rules):
@@ -45,7 +44,7 @@ class Index:
                         for side in (atom.left, atom.right) if isinstance(side, str)}
         # Names in quotes, of which the matcher asks whether the caller's key has them.
         self.quoted_names = frozenset(
-            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == _KEY
+            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
             for name in atom.arguments[1:] if isinstance(name, str)
         )
         self._reached: dict[tuple[str, str | None], frozenset[str]] = {}
@@ -63,7 +62,7 @@ class Index:
         return self._of(self._roles.closure(who), permission)
 
     def sets_apart(self, key: str, permission: str) -> bool:
-        """Whether a person may be answered otherwise than others of the same role."""
+        """True if a person may be answered otherwise than others of the same role."""
         names = self._roles.closure(key)
         # Of a dict, `isdisjoint` would look at each key: there are thousands of persons.
         return not self.is_only_named(key) or any(
@@ -80,10 +79,10 @@ class Index:
         return self._permissions_of.get(act, frozenset())
 
     def knows_key_of(self, role: str) -> bool:
-        """Whether the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
+        """True if the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
-        return any(self._folder.fold(_asked(name, role, role)) != self._folder.fold(_asked(name, role, NOBODY))
-                   for name in names)
+        evaluate = self._evaluator.evaluate
+        return any(evaluate(_asked(name, role, role)) != evaluate(_asked(name, role, NOBODY)) for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
         found = [line for act in self._acts_of.get(permission, ())
@@ -91,14 +90,14 @@ class Index:
         return [rule for _, rule in sorted(found)]
 
     def is_only_named(self, key: str) -> bool:
-        """Whether nothing but lines that name the person, or a lent role, can tell the key from another."""
+        """True if nothing but lines that name the person, or a lent role, can tell the key from another."""
         return self.quoted_names.isdisjoint(self._roles.closure(key))
 
     def _names_of(self, role: str, key: str | None) -> frozenset[str]:
         """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
         known = self._reached.get((role, key))
         if known is None:
-            known = frozenset(name for name in self._names if self._folder.leaves_any(_asked(name, role, key)))
+            known = frozenset(name for name in self._names if self._evaluator.leaves_any(_asked(name, role, key)))
             self._reached[role, key] = known
         return known
 
@@ -128,10 +127,10 @@ class Index:
         return {permission: tuple(acts) for permission, acts in found.items()}
 
     def _bears(self, act: str, permission: str) -> bool:
-        return self._folder.leaves_any({"rule.act": act, "act": permission})
+        return self._evaluator.leaves_any({"rule.act": act, "act": permission})
 
 
 def _asked(name: str, role: str, key: str | None) -> dict[str, str]:
-    """What is known of a line that names `name`, and of a caller with this role; with a key of None, of any."""
+    """The constants of a rule that names `name`, for a caller with this role and key, or for any key if it is None."""
     known = {"rule.sub": name, "role": role}
     return known if key is None else {**known, "key": key}

@@ -1,4 +1,4 @@
-"""What a caller may list: everything, nothing, or the rows that a condition picks.
+"""Rows that a caller may list: all, none, or those that a condition picks.
 
 A plan names columns of the object, and attributes of the caller and of the environment as parameters; conditions that
 do not depend on the object are already decided. Plans are hashable, and serve as keys of a cache.
@@ -9,7 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..syntax.expression import AllOf, AnyOf, Comparison, Expression, Shared, atoms, columns, conjunction, disjunction
+from ..syntax.expression import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Expression,
+    asks_shares,
+    columns,
+    conjunction,
+    conjuncts,
+    disjunction,
+    disjuncts,
+)
 
 # So many disjuncts become branches, each with an index of its own; with more a condition stays one branch with an OR.
 MOST_DISJUNCTS = 16
@@ -48,7 +59,7 @@ class Plan:
     def __post_init__(self) -> None:
         expressions = (*(self.allows or ()), *self.denies)
         named = frozenset().union(*(columns(expression) for expression in expressions))
-        shares = any(isinstance(atom, Shared) for expression in expressions for atom in atoms(expression))
+        shares = any(map(asks_shares, expressions))
         object.__setattr__(self, "columns", named)
         object.__setattr__(self, "uses_shares", shares)
         key = (self.permission, self.outcome, self.allows, self.denies, self.uses_environment, self.groups)
@@ -65,38 +76,38 @@ def planned(
     allowed, denied = disjunction(allows), disjunction(denies)
     if allowed is False or denied is True:
         return Plan(permission, NEVER, (), (), uses_environment)
-    refusals: tuple[Expression, ...] = () if denied is False else (denied,)
-    if isinstance(denied, AnyOf) and len(denied.parts) <= MOST_BRANCHES:
-        refusals = denied.parts
+    refusals = disjuncts(denied)
+    if len(refusals) > MOST_BRANCHES:
+        refusals = (denied,)
     if allowed is True:
         return Plan(permission, IF if refusals else ALWAYS, None, refusals, uses_environment, groups)
-    branches = disjuncts(allowed)
-    if not branches:
+    alternatives = branches(allowed)
+    if not alternatives:
         return Plan(permission, NEVER, (), (), uses_environment)
-    return Plan(permission, IF, branches, refusals, uses_environment, groups)
+    return Plan(permission, IF, alternatives, refusals, uses_environment, groups)
 
 
-def disjuncts(expression: Expression) -> tuple[Expression, ...]:
+def branches(expression: Expression) -> tuple[Expression, ...]:
     """An expression as alternatives without an OR inside, as far as that stays short.
 
-    An alternative that contradicts itself is dropped, and so is one that another one contains. Where there would be
-    too many, the expression is the only one.
+    Drops an alternative that contradicts itself, and one that contains another one. Returns the expression alone if
+    there are more than MOST_BRANCHES.
     """
-    found = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
-    if len(found) > MOST_BRANCHES:
+    consistent = [branch for branch in _distributed(expression) if branch is not False and not contradicts(branch)]
+    if len(consistent) > MOST_BRANCHES:
         return (expression,)
-    sets = [frozenset(branch.parts if isinstance(branch, AllOf) else (branch,)) for branch in found]
+    sets = [frozenset(conjuncts(branch)) for branch in consistent]
     kept: dict[frozenset[Expression], Expression] = {}
-    for branch, parts in zip(found, sets, strict=True):
+    for branch, parts in zip(consistent, sets, strict=True):
         if not any(other < parts for other in sets):
             kept.setdefault(parts, branch)
     return tuple(kept.values())
 
 
 def contradicts(expression: Expression) -> bool:
-    """Whether a conjunction asks one attribute to equal two different literals."""
+    """True if a conjunction asks one attribute to equal two different literals."""
     wanted: dict[object, object] = {}
-    for part in expression.parts if isinstance(expression, AllOf) else ():
+    for part in conjuncts(expression):
         match part:
             case Comparison("==", left, (str() | int()) as right) if wanted.setdefault(left, right) != right:
                 return True
@@ -108,11 +119,11 @@ def _distributed(expression: Expression) -> list[Expression]:
         case AnyOf(parts):
             return [branch for part in parts for branch in _distributed(part)]
         case AllOf(parts):
-            branches: list[Expression] = [True]
+            products: list[Expression] = [True]
             for part in parts:
                 choices = _distributed(part)
-                if len(branches) * len(choices) > MOST_DISJUNCTS:
+                if len(products) * len(choices) > MOST_DISJUNCTS:
                     choices = [part]
-                branches = [conjunction((branch, choice)) for branch in branches for choice in choices]
-            return [branch for branch in branches if branch is not False]
+                products = [conjunction((product, choice)) for product in products for choice in choices]
+            return [product for product in products if product is not False]
     return [expression]

@@ -6,25 +6,38 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ..syntax.attributes import Reads, reads_of
 from ..syntax.conditions import Branch
-from ..syntax.expression import Atom, Expression, Shared, atoms, attributes, text
+from ..syntax.expression import (
+    ADDRESS,
+    EFFECT,
+    Atom,
+    Comparison,
+    Expression,
+    PluginCall,
+    asks_shares,
+    attributes,
+    conjunction,
+    disjunction,
+    negation,
+    rebuild,
+    text,
+)
 from ..syntax.model import Model
 from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding
 from .compiled import NO_OBJECT, Row, SharedWith, no_shares
-from .fold import Folder
 from .index import Index
+from .partial import PartialEvaluator
 from .plan import NEVER, Plan
 from .principal import Environment, Principal
 from .residual import Residual, Uses
 from .rule_trace import RuleTrace, trace_rule
-from .unreadable import cautious
 
 # Answers for persons whom rules name that are remembered: all permissions of a hundred or two, the last who asked. The
 # answers for roles, which most callers share, are as few as the policy has words, and are kept.
@@ -35,6 +48,7 @@ Line = tuple[Rule, Expression]
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
+READABLE = Comparison("==", ADDRESS, ADDRESS)
 
 
 class Policy:
@@ -54,15 +68,15 @@ class Policy:
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
         self.patterns = Patterns(vocabulary)
-        self._folder = Folder(cautious(model.matcher), self.roles, self.patterns)
-        self._scope_folder = Folder(model.scope_matcher, self.roles, self.patterns)
+        self._evaluator = PartialEvaluator(_cautious(model.matcher), self.roles, self.patterns)
+        self._scope_evaluator = PartialEvaluator(model.scope_matcher, self.roles, self.patterns)
         self._covered: dict[tuple[str, str], bool] = {}
         self._of_scopes: dict[str, tuple[ScopeRule, ...]] = {}
         self._take(tuple(lines.rules))
 
     def _take(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
-        self._index = Index(rules, self.model.matcher, self._folder, self.roles, self.patterns,
+        self._index = Index(rules, self.model.matcher, self._evaluator, self.roles, self.patterns,
                             frozenset(self.vocabulary.by_permission))
         named = (*(rule.sub for rule in rules), *self.roles.parents, *self._index.quoted_names)
         # The keys that can be answered otherwise than their role.
@@ -117,7 +131,7 @@ class Policy:
         self._asked(principal, permission).glance(principal, rows, env)
 
     def _asked(self, principal: Principal, permission: str) -> Residual:
-        """What is left of the rules for a caller and a permission: of none, where scopes do not cover it."""
+        """The rules for a caller and a permission; none if the scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES
         role, key = principal.role, principal.key
@@ -142,11 +156,11 @@ class Policy:
         return self._asked(principal, permission).plan(principal, env)
 
     def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
-        """Whether there can be an object on which `principal` has this permission now."""
+        """True if there can be an object on which `principal` has this permission now."""
         return self.plan(principal, permission, env).outcome is not NEVER
 
     def covers(self, principal: Principal, permission: str) -> bool:
-        """Whether the scopes of a scoped principal include this permission; always, for an unscoped one."""
+        """True if the scopes of a scoped principal include this permission; always, for an unscoped one."""
         scopes = principal.scopes
         return scopes is None or any(self._scope_covers(scope, permission) for scope in scopes)
 
@@ -161,7 +175,7 @@ class Policy:
         return self.scope_names.union(rule.scope for rule in self.left_out if isinstance(rule, ScopeRule))
 
     def residual(self, role: str, key: str | None, permission: str) -> Residual:
-        """What is left of the rules for a role, the person `key`, and a permission."""
+        """The rules for a role, the user `key`, and a permission."""
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
@@ -187,7 +201,7 @@ class Policy:
         return self._residuals.setdefault((role, None, permission), found)
 
     def _of_person(self, role: str, person: str, permission: str) -> Residual:
-        """That of the role itself, unless a line about the person makes a difference."""
+        """The rules for a user: those of the role, unless a rule about the user makes a difference."""
         found = self.residual(role, None, permission)
         if self._index.sets_apart(person, permission):
             lines = self._left(role, person, permission)
@@ -205,7 +219,7 @@ class Policy:
             return self._left_of_named(role, key, permission)
         known = self._role_lines.get((role, permission)) if key is None else None
         if known is None:
-            known = tuple(self._folded(self._index.bearing(role, key, permission), permission, role, key))
+            known = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
             if key is None:
                 self._role_lines[role, permission] = known
         return known
@@ -219,12 +233,12 @@ class Policy:
             return of_role
         names = self.roles.closure(key)
         kept = (line for line in of_role if line[0].sub not in names)
-        return tuple(sorted((*kept, *self._folded(own, permission, role, key)), key=place_of))
+        return tuple(sorted((*kept, *self._matching(own, permission, role, key)), key=place_of))
 
-    def _folded(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
+    def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
         """Yields each line of which something is left, with that."""
         for rule in rules:
-            left = self.folded(rule, permission, role, key)
+            left = self.condition_for(rule, permission, role, key)
             if left is not False:
                 yield rule, left
 
@@ -236,12 +250,12 @@ class Policy:
             return ()
         if key in self.roles.parents or not self._index.is_only_named(key):
             return None
-        return tuple(self._folded(self._index.naming(key, permission), permission, role, key))
+        return tuple(self._matching(self._index.naming(key, permission), permission, role, key))
 
     @property
     def asks_role(self) -> bool:
         """True if a condition can ask for the caller's role: then a line that names a person depends on it."""
-        return self._folder.asks_role
+        return self._evaluator.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
         """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
@@ -254,7 +268,7 @@ class Policy:
             rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
         else:
             rules = self._index.naming(who, permission)
-        return tuple(self._folded(rules, permission, who, who))
+        return tuple(self._matching(rules, permission, who, who))
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
@@ -272,9 +286,9 @@ class Policy:
         """The permissions on which a line can bear."""
         return self._index.permissions_of(rule.act)
 
-    def folded(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
-        """What is left of the matcher for one rule, one permission and one role or person."""
-        left = self._folder.fold(_known(rule, act=permission, role=role, key=key or ""))
+    def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
+        """The rest of the matcher for one rule, one permission and one role or user."""
+        left = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
             return rule.eft == "deny" and left is not False
         return left
@@ -297,19 +311,20 @@ class Policy:
         return [replace(of[left], rule=rule) for rule, left in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
-        """What the rules look at for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …"""
-        read = (attribute for atom in self._atoms(principal, permission) for attribute in attributes(atom))
-        return frozenset((attribute.root, attribute.name) for attribute in read)
+        """The attributes that the rules read for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …
+        """
+        lines = self.residual(principal.role, principal.key, permission).rules
+        return frozenset((attribute.root, attribute.name) for _, left in lines for attribute in attributes(left))
 
     def looks_at(self, asked: tuple[str, ...]) -> Reads:
-        """What lines about these permissions look at for any caller: by that alone a request is decided."""
+        """The attributes that rules about these permissions read, for any caller. Nothing else decides a request."""
         known = self._looks.get(asked)
         if known is None:
             known = self._looks[asked] = reads_of(left for permission in asked for left in self._lefts(permission))
         return known
 
     def _lefts(self, permission: str) -> Iterator[Expression]:
-        """What is left of each line about a permission, for each role that it reaches and each person it names."""
+        """The condition of each rule about a permission, for each role that it reaches and each user it names."""
         for role in self.roles.names:
             yield from (left for _, left in self.residual(role, None, permission).rules)
         for rule in self.rules:
@@ -317,29 +332,25 @@ class Policy:
                 yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
-        """Whether some rule for this caller and permission asks whom an object is shared with."""
-        return any(isinstance(atom, Shared) for atom in self._atoms(principal, permission))
-
-    def _atoms(self, principal: Principal, permission: str) -> Iterator[Atom]:
-        for _, left in self.residual(principal.role, principal.key, permission).rules:
-            yield from atoms(left)
+        """True if a rule for this caller and permission asks whom an object is shared with."""
+        return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
-        """What a rule asks for a permission, of a caller with the role or key that it names."""
-        return self.folded(rule, permission, rule.sub, rule.sub)
+        """The condition of a rule for a permission, and for a caller with the role or key that the rule names."""
+        return self.condition_for(rule, permission, rule.sub, rule.sub)
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
-        return Folder(cautious(condition.expression), self.roles, self.patterns).fold(
+        return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
             _known(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
-        """What a word of the condition column asks, as it would stand in model.conf: with its parameter, if it has one.
+        """The meaning of a word of the condition column, as it would stand in model.conf, with its parameter.
 
         Raises KeyError for a word that there is not.
         """
         expression = self.conditions[when].expression
-        return text(Folder(expression, self.roles, self.patterns).fold({"rule.when": when}))
+        return text(PartialEvaluator(expression, self.roles, self.patterns).evaluate({"rule.when": when}))
 
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:
@@ -347,7 +358,7 @@ class Policy:
         known = self._covered.get((scope, permission))
         if known is None:
             known = any(
-                self._scope_folder.fold(
+                self._scope_evaluator.evaluate(
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
                 for rule in self._lines_of_scope(scope)
@@ -362,9 +373,27 @@ class Policy:
         if known is None:
             known = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
-                if self._scope_folder.leaves_any({"rule.scope": rule.scope, "scope": scope})
+                if self._scope_evaluator.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
         return known
+
+
+def _cautious(matcher: Expression) -> Expression:
+    """The matcher with the unreadable address spelled out: an allow does not match by an address, and a deny does.
+
+    Elsewhere a comparison with a missing value does not hold (decision 26): a row without an owner is ordinary data. An
+    address is missing only if a proxy writes none, and the client behind it may be in any network. So an atom that
+    reads the address also holds without one in lines that deny; below a negation, in lines that allow. In the others it
+    does not hold, even if it calls a function of a plugin.
+    """
+    return rebuild(matcher, partial(_without_address, "deny"), partial(_without_address, "allow"))
+
+
+def _without_address(closing: str, atom: Atom) -> Expression:
+    if ADDRESS not in attributes(atom):
+        return atom
+    closed = conjunction((Comparison("==", EFFECT, closing), negation(READABLE)))
+    return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 
 def _known(rule: Rule, **known: str) -> dict[str, str]:

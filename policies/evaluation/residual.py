@@ -1,4 +1,4 @@
-"""What is left of the rules for one role or person and one permission: decisions and plans start here."""
+"""The rules for one role or user and one permission, partially evaluated: the start of decisions and plans."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from time import monotonic
 from typing import Any
 
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
+    Atom,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     Shared,
+    asks_shares,
     atoms,
     attributes,
     columns,
-    conjunction,
     disjunction,
-    negation,
     reads_object,
+    rebuild,
 )
 from ..syntax.rules import Rule
-from .compiled import NO_OBJECT, FunctionFailed, Row, SharedWith, Test, compiled, either, no_shares, value_of
+from .compiled import NO_OBJECT, FunctionFailed, Row, SharedWith, Test, compiled, no_shares, value_of
 from .plan import Plan, planned
 from .principal import Environment, Principal
 
@@ -37,7 +35,7 @@ Cell = list[int]
 
 
 class Uses:
-    """How often each line of one policy has settled an object, or shown rows of a list, in this process."""
+    """Counts, in this process, how often each rule of one policy settled an object or showed rows of a list."""
 
     def __init__(self) -> None:
         self._cells: dict[tuple[Rule, str], Cell] = {}
@@ -67,10 +65,10 @@ class Residual:
         self._allows = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "allow"))
         self._denies = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "deny"))
         self.decide = self._decision()
-        used = [atom for left in (*self._allows, *self._denies) for atom in atoms(left)]
-        self._settled = tuple(dict.fromkeys(atom for atom in used if not reads_object(atom)))
+        used = {atom: reads_object(atom) for left in (*self._allows, *self._denies) for atom in atoms(left)}
+        self._settled = tuple(atom for atom, of_object in used.items() if not of_object)
         self._parameters = tuple(dict.fromkeys(
-            attribute for atom in used if reads_object(atom) for attribute in attributes(atom)
+            attribute for atom, of_object in used.items() if of_object for attribute in attributes(atom)
             if attribute.root != "obj"
         ))
         self._uses_environment = any(attribute.root == "env" for atom in used for attribute in attributes(atom))
@@ -162,8 +160,7 @@ class Residual:
     @cached_property
     def _showing(self) -> list[tuple[frozenset[str] | None, Test, Cell]]:
         """Of each line that allows the columns that it reads (None: it asks for shares), its test and its cell."""
-        read = (None if any(isinstance(atom, Shared) for atom in atoms(left)) else columns(left)
-                for left in self._first_lines("allow"))
+        read = (None if asks_shares(left) else columns(left) for left in self._first_lines("allow"))
         return [(names, *counted) for names, counted in zip(read, self._counted("allow"), strict=True)]
 
     def _counted(self, effect: str) -> list[tuple[Test, Cell]]:
@@ -179,10 +176,10 @@ class Residual:
         return {True: found[True]} if True in found else found
 
     def _decision(self) -> Test:
-        allow = _any_of(self._allows, self.permission)
+        allow = compiled(disjunction(self._allows), self.permission)
         if not self._denies:
             return allow
-        deny = _any_of(self._denies, self.permission)
+        deny = compiled(disjunction(self._denies), self.permission)
         return lambda s, o, e, x: allow(s, o, e, x) and not deny(s, o, e, x)
 
     def _planned(self, answers: tuple[int, ...]) -> Plan:
@@ -191,40 +188,20 @@ class Residual:
         absences = zip(self._parameters, absent, strict=True)
         missing = frozenset(attribute for attribute, absent in absences if absent)
 
-        def put(expression: Expression) -> Expression:
-            match expression:
-                case AllOf(parts):
-                    return conjunction(put(part) for part in parts)
-                case AnyOf(parts):
-                    return disjunction(put(part) for part in parts)
-                case Negation(part):
-                    return negation(put(part))
+        def leaf(atom: Atom) -> Expression:
+            match atom:
                 case Comparison(_, left, right) if left in missing or right in missing:
                     return False
                 case InGroup() if groups == 0:
                     return False
                 case Shared() if not self._shareable:
                     return False
-            return settled.get(expression, expression)
+            return settled.get(atom, atom)
 
-        return planned(
-            self.permission, [put(left) for left in self._allows], [put(left) for left in self._denies],
-            self._uses_environment, groups,
-        )
+        return planned(self.permission, [rebuild(left, leaf) for left in self._allows],
+                       [rebuild(left, leaf) for left in self._denies], self._uses_environment, groups)
 
 
 def _supposing(expression: Expression, unknown: frozenset[str], answer: bool) -> Expression:
-    """An expression with this answer in the place of what reads one of these columns: no `!` is over the object."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_supposing(part, unknown, answer) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_supposing(part, unknown, answer) for part in parts)
-    return expression if unknown.isdisjoint(columns(expression)) else answer
-
-
-def _any_of(expressions: list[Expression], permission: str) -> Test:
-    whole = disjunction(expressions)
-    if isinstance(whole, AnyOf):
-        return either([compiled(part, permission) for part in whole.parts])
-    return compiled(whole, permission)
+    """The expression with this answer for every atom that reads one of these columns. No `!` contains such an atom."""
+    return rebuild(expression, lambda atom: atom if unknown.isdisjoint(columns(atom)) else answer)

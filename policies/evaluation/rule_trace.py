@@ -1,11 +1,11 @@
-"""Why a rule held or did not: each fact that it asked for, and what was found instead."""
+"""The reasons why a rule matched or did not: each fact that it asks for, with the actual values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from ..syntax.expression import AllOf, AnyOf, Atom, Expression, Negation, attributes, text
+from ..syntax.expression import Atom, Expression, attributes, fold, text
 from ..syntax.rules import Rule
 from .compiled import NO_OBJECT, Row, SharedWith, compiled, value_of
 from .principal import Environment, Principal
@@ -22,6 +22,9 @@ class Fact:
     text: str
     values: dict[str, Any]
     holds: bool
+
+
+_Outcome = tuple[bool, list[Fact]]  # of a part of a condition: its answer, and the facts that decide it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def trace_rule(
     env: Environment,
     shared: SharedWith,
 ) -> RuleTrace:
-    """Evaluate what is left of a rule, fact by fact."""
+    """Evaluates what is left of a rule, fact by fact."""
     row = NO_OBJECT if obj is None else obj
     facts: dict[Atom, Fact] = {}
 
@@ -55,20 +58,18 @@ def trace_rule(
             facts[atom] = Fact(atom, text(atom), values, holds)
         return facts[atom]
 
-    def judge(part: Expression) -> tuple[bool, list[Fact]]:
-        """Whether a part holds, and the facts that decide so."""
-        match part:
-            case bool():
-                return part, []
-            case Negation(inner):
-                holds, reasons = judge(inner)
-                return not holds, reasons
-            case AllOf(parts) | AnyOf(parts):
-                judged = [judge(inner) for inner in parts]
-                holds = all(one for one, _ in judged) if isinstance(part, AllOf) else any(one for one, _ in judged)
-                return holds, [reason for one, reasons in judged if one is holds for reason in reasons]
-        found = fact(part)
-        return found.holds, [found]
+    def leaf(atom: Atom | bool) -> _Outcome:
+        return (atom, []) if isinstance(atom, bool) else (fact(atom).holds, [fact(atom)])
 
-    matched, reasons = judge(expression)
+    matched, reasons = fold(
+        expression, leaf,
+        all_of=lambda parts: _outcome(all(holds for holds, _ in parts), parts),
+        any_of=lambda parts: _outcome(any(holds for holds, _ in parts), parts),
+        opposite=lambda part: (not part[0], part[1]),
+    )
     return RuleTrace(rule, expression, matched, tuple(facts.values()), () if matched else tuple(reasons))
+
+
+def _outcome(holds: bool, parts: list[_Outcome]) -> _Outcome:
+    """The outcome of a whole: the parts with the same outcome decide it."""
+    return holds, [fact for part, facts in parts if part is holds for fact in facts]

@@ -12,6 +12,7 @@ from typing import Any, cast
 import peewee as pw
 
 from ..syntax.expression import (
+    COMPARE,
     AllOf,
     AnyOf,
     Attribute,
@@ -25,10 +26,10 @@ from ..syntax.expression import (
     Shared,
     attributes,
     conjunction,
+    conjuncts,
     text,
 )
 from .compiled import FunctionFailed
-from .fold import COMPARE
 from .plan import MOST_BRANCHES, NEVER, Plan
 
 Columns = Mapping[str, pw.Node]
@@ -94,7 +95,7 @@ def _is_shared(allow: Expression) -> bool:
 
 
 def _by_group(allow: Expression, groups: int, indexed: Collection[str]) -> Iterator[Expression]:
-    parts = allow.parts if isinstance(allow, AllOf) else (allow,)
+    parts = conjuncts(allow)
     for part in parts:
         if isinstance(part, InGroup) and isinstance(part.group, Attribute) and part.group.name in indexed:
             rest = [one for one in parts if one is not part]
@@ -113,7 +114,7 @@ def _joined(join: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
 
 
 def not_true(expression: pw.Node) -> pw.Node:
-    """An expression is false or unknown. As with one row, a comparison with a missing value does not hold."""
+    """The condition that an expression is false or unknown. A comparison with a missing value does not hold."""
     return pw.NodeList((pw.EnclosedNodeList([expression]), pw.SQL("IS NOT TRUE")))
 
 
@@ -129,11 +130,11 @@ class Writer(ABC):
 
     @abstractmethod
     def shared(self, asked: Shared) -> pw.Node:
-        """The row is shared with the caller."""
+        """The condition that the row is shared with the caller."""
 
     @abstractmethod
     def in_group(self, name: Attribute | str) -> pw.Node:
-        """The caller is in a group."""
+        """The condition that the caller is in a group."""
 
     def expression(self, expression: Expression) -> Any:
         """The SQL of an expression, true where it holds and false or unknown where it does not."""
@@ -158,7 +159,7 @@ class Writer(ABC):
         return COMPARE[asked.operator](self.operand(asked.left), self.operand(asked.right))
 
     def of_plugin(self, call: PluginCall) -> pw.Node:
-        """The SQL of a function of a plugin, in brackets, whatever operators are in it."""
+        """The SQL half of a function, in brackets of its own, whatever operators are in it."""
         half, name = call.function.where, call.function.name
         try:
             found = None if half is None else half(*map(self.operand, attributes(call)), *call.literals)

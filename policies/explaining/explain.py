@@ -1,4 +1,4 @@
-"""Why a decision is what it is: the rule that decided, the facts that it read, and for a refusal the nearest rules.
+"""Explains a decision: the rule that decided, the facts that it read, and for a refusal the nearest rules.
 
 The answer is an `Explanation`; of a refusal, `own_reason` tells the caller no more than the caller may know.
 """
@@ -26,7 +26,7 @@ from ..syntax.expression import (
     Attribute,
     Expression,
     GroupOfCaller,
-    Shared,
+    asks_shares,
     atoms,
     attributes,
     reads_object,
@@ -55,7 +55,7 @@ def explain(
     name: str | None = None,
     called: facts.Called = facts.nameless,
 ) -> Explanation:
-    """Why `policy` answers as it does. Arguments as in `Policy.decide`; `who` and `name` are what to call the
+    """Explains the answer of `policy`. Arguments as in `Policy.decide`; `who` and `name` are what to call the
     caller and the object (by default the caller's key and the object's id), `called` names the values of facts.
 
     Raises KeyError for a permission that the vocabulary does not have.
@@ -101,7 +101,7 @@ def own_reason(
     env: Environment,
     sees: Callable[[Attribute], bool],
 ) -> Message | None:
-    """Why the lines of `policy` refuse the caller, in one sentence for the caller; None where it would tell too much.
+    """The reason why `policy` refuses, in one sentence for the caller; None if it would reveal too much.
 
     It depends on nothing that the caller does not know. `sees` says of an attribute of the caller, or of `obj`, whether
     it is known; a line that reads another one is left out, whatever it says, and so is a line that asks for shares or
@@ -125,9 +125,9 @@ def own_reason(
 
 def _known(rule: Rule, left: Expression, permission: str, principal: Principal, obj: Mapping[str, Any] | None,
            env: Environment, sees: Callable[[Attribute], bool]) -> RuleTrace | None:
-    """What a line found, as far as the caller may be told; None where that is nothing."""
+    """The facts of a rule that the caller may know; None if there are none."""
     asked = [atom for atom in atoms(left) if obj is not None or not reads_object(atom)]
-    if any(isinstance(atom, Shared) for atom in asked):
+    if any(map(asks_shares, asked)):
         return None
     if not all(attribute.root == "env" or sees(attribute) for atom in asked for attribute in attributes(atom)):
         return None
@@ -141,7 +141,7 @@ def _known(rule: Rule, left: Expression, permission: str, principal: Principal, 
 
 
 def _denied(step: Step, principal: Principal) -> Message:
-    """What the caller is told of a line that denies."""
+    """The message to the caller about a rule that denies."""
     mine = step.rule.sub == principal.key
     if not step.facts:
         return Message("a line about the caller denies this") if mine else Message("a line denies this")
@@ -152,7 +152,7 @@ def _denied(step: Step, principal: Principal) -> Message:
 
 def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrace, open_object: bool,
           called: facts.Called) -> Step:
-    """Whether a rule holds, and by which facts."""
+    """Returns the step of one rule: its answer, and the facts that decide it."""
     remarks = tuple(
         Remark(facts.asked(fact, permission), None)
         if open_object and facts.depends(fact)
@@ -186,7 +186,7 @@ def _decider(steps: list[Step], verdict: str, allowing: Rule | None) -> Step | N
 
 
 def _distance(step: Step) -> tuple[int, int]:
-    """How far a line was from holding: facts that are missing, then how far the role is inherited."""
+    """The distance of a rule from a match: the number of missing facts, then the number of inherited roles."""
     return len(step.missing), len(step.via)
 
 
@@ -197,7 +197,7 @@ def _roles(policy: Policy, role: str) -> tuple[str, ...]:
 
 
 def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, ...]]:
-    """Who has the permission in a way that `role` has not: condition → roles."""
+    """The roles that have the permission in more cases than `role`: condition → roles."""
     grants, prover = Grants(policy), Prover(policy, most=MOST_NODES)
     mine = allowed(policy, Subject(role), permission)
     found: dict[str, list[str]] = {}
@@ -208,7 +208,7 @@ def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, .
 
 
 def _more(prover: Prover, theirs: Expression, mine: Expression, subject: Subject, permission: str) -> bool:
-    """Whether a role is allowed what another is not, to some object where there are objects; also where that cannot be
+    """True if a role is allowed what another is not, to some object where there are objects; also where that cannot be
     decided."""
     try:
         found = prover.exception(theirs, mine, subject, permission)
@@ -253,7 +253,7 @@ def _written(node: pw.Node) -> str:
 
 
 def _enclosed(text: str) -> bool:
-    """Whether one pair of brackets is around the whole."""
+    """True if one pair of brackets is around the whole."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -1,4 +1,4 @@
-"""Which line would allow what is refused: for each condition of model.conf that holds, the line with it."""
+"""Rules that would allow a refused request: one for each condition of model.conf that holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.principal import Environment, Principal
 from ..evaluation.rule_trace import trace_rule
-from ..syntax.expression import Attribute, Shared, atoms, attributes
+from ..syntax.expression import Attribute, asks_shares, attributes
 from ..syntax.rules import Rule
 
 
@@ -51,19 +51,17 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
     row = () if obj is None else policy.vocabulary.by_permission[permission].columns
     for word in policy.conditions:
         rule = Rule("", 0, principal.role, permission, word, "allow")
-        left = policy.folded(rule, permission, principal.role, principal.key)
-        asked = set(atoms(left))
-        read = {attribute for atom in asked for attribute in attributes(atom)}
+        left = policy.condition_for(rule, permission, principal.role, principal.key)
         known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
-                    for attribute in read)
+                    for attribute in attributes(left))
         # With whom it is shared, the object's own list of shares tells.
-        if (known and not any(isinstance(atom, Shared) for atom in asked)
+        if (known and not asks_shares(left)
                 and trace_rule(rule, left, permission, principal, obj, env, shared).matched):
             yield word
 
 
 def _file(policy: Policy, permission: str) -> str:
-    """Where most lines about the resource stand; else where they would be looked for."""
+    """The file with most rules about the resource; else the file in which an administrator expects them."""
     resource = f"{permission.partition('.')[0]}."
     places = Counter(rule.file for rule in policy.rules if rule.act.startswith(resource))
     return places.most_common(1)[0][0] if places else f"{resource}csv"

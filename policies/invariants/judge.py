@@ -73,7 +73,7 @@ class Judge:
         return sorted(one.covered(self._policy.patterns))
 
     def _condition(self, one: Invariant, permission: str) -> Expression:
-        return self._policy.folded(one.rule, permission, one.who)
+        return self._policy.condition_for(one.rule, permission, one.who)
 
     def _promised(self, one: Invariant, permission: str) -> Expression:
         """What a line of `always` promises: the condition itself, whatever else the matcher asks of every line."""

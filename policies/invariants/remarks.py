@@ -170,7 +170,7 @@ class _Remarks:
     def _meaning(self, one: Invariant, name: str) -> Expression:
         """The condition of a line, as `Judge` understands it."""
         if one.kind == ATMOST:
-            return self._policy.folded(one.rule, name, one.who)
+            return self._policy.condition_for(one.rule, name, one.who)
         return one.when == ALWAYS_WORD or self._policy.meant(self._policy.conditions[one.when], one.rule, name)
 
     def _holds(self, one: Invariant, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 
 from ..comparison.search import MOST_NODES
@@ -103,9 +104,9 @@ class _Report:
         return (rule,) if links and (rule.sub, breach.permission) in self._by_roles else (rule, *links)
 
     def _concerns(self, rule: Rule, breach: Breach, person: str) -> bool:
-        """Whether a line of a role says something else to a person than to others of the role."""
-        of_all, asks = (self._policy.folded(rule, breach.permission, breach.subject.role, one) for one in ("", person))
-        return bool(named_in(asks, (person,))) or asks != of_all
+        """True if the condition of a role's rule is another for a user than for others with the role."""
+        condition = partial(self._policy.condition_for, rule, breach.permission, breach.subject.role)
+        return bool(named_in(condition(person), (person,))) or condition(person) != condition()
 
     def _links(self, rule: Rule, subject: Subject) -> tuple[RoleLink, ...]:
         """The links by which a subject inherits a rule; none for a person who has it by the role as well."""

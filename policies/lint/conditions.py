@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..comparison.candidates import DATE, KIND, NOW
+from ..comparison.candidates import DATE, NOW
 from ..comparison.clock import WEST
 from ..comparison.search import Undecided
-from ..evaluation.fold import COMPARE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_for
@@ -18,21 +17,18 @@ from ..syntax.addresses import network
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
+    COMPARE,
+    KIND,
     Atom,
     Attribute,
     Comparison,
     Expression,
     FunctionCall,
     InGroup,
-    Negation,
     Shared,
     atoms,
     columns,
-    conjunction,
-    disjunction,
-    negation,
+    rebuild,
     text,
 )
 from ..syntax.model import MODEL_FILE
@@ -48,7 +44,7 @@ CONTRADICTION = "its parts contradict each other"
 
 
 class Conditions:
-    """What is wrong with the conditions of model.conf, and with those of single lines.
+    """Findings about the conditions of model.conf, and about those of single rules.
 
     findings  those at lines of model.conf
     told      the words that have a finding as a whole
@@ -66,7 +62,7 @@ class Conditions:
         return frozenset(self._told)
 
     def never(self, rule: Rule) -> str | None:
-        """Why nobody whom a line reaches can meet its condition; None where model.conf is told already."""
+        """Says why no caller of a rule can meet its condition; None if model.conf has a finding about it."""
         if rule.when in self._told:
             return None
         lent = self._policy.roles.closure(rule.sub)
@@ -77,7 +73,7 @@ class Conditions:
         return f"nobody whom this line reaches can ever meet `{rule.when}`: {self._reasons[alike]}"
 
     def always(self, rule: Rule) -> str | None:
-        """That the condition of a line holds for everybody whom the line reaches, and on every object."""
+        """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
         asked = False
         for place, number in self._standing.asking(rule) if rule.when not in self._told else ():
             if not self._standing.holds(place, number):
@@ -144,7 +140,7 @@ class Conditions:
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
     def _whole(self, condition: Branch) -> str | None:
-        """That a condition holds for no caller, permission and object at all, or on all."""
+        """Says that a condition never holds, or that it always does."""
         if lacking := self._lacking(condition):
             return lacking
         if self._awaits_left_out(condition):
@@ -165,7 +161,7 @@ class Conditions:
             named <= resource.columns.keys() for resource in self._policy.vocabulary.left_out.values())
 
     def _lacking(self, condition: Branch) -> str:
-        """That no collection has what a condition reads, such as one of a plugin that is not installed."""
+        """Says that no collection has the columns of a condition, such as one of a plugin that is not installed."""
         named, resources = columns(condition.expression), self._policy.vocabulary.described
         if any(named <= resource.columns.keys() for resource in resources):
             return ""
@@ -186,7 +182,7 @@ class Conditions:
             for one in self._standing.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
-                    left = self._policy.folded(rule, name, one.role, one.key)
+                    left = self._policy.condition_for(rule, name, one.role, one.key)
                     yield Place(one, name), self._standing.number(left)
             alike.add(like)
 
@@ -209,7 +205,7 @@ class Conditions:
         return CONTRADICTION
 
     def _literal(self, atom: Atom, resources: Iterable[Resource]) -> str | None:
-        """What is wrong with the literal of a comparison, whichever of these resources the object is."""
+        """Says what is wrong with the literal of a comparison, for all of these resources."""
         if isinstance(atom, FunctionCall):
             return _of_network(atom)
         if not isinstance(atom, Comparison) or isinstance(atom.right, Attribute):
@@ -229,7 +225,7 @@ class Conditions:
 
 
 def _of_network(atom: FunctionCall) -> str | None:
-    """That a network has every address in it."""
+    """Says that a network contains every address."""
     match atom:
         case FunctionCall("ipMatch", (_, str(name))) if (every := network(name)).prefixlen == 0:
             return f"`{text(atom)}` holds for every IPv{every.version} address; name a network, or leave it out"
@@ -237,7 +233,7 @@ def _of_network(atom: FunctionCall) -> str | None:
 
 
 def _settled(atom: Comparison, called: str, column: Column) -> str | None:
-    """That a comparison has the same answer for every value that there is."""
+    """Says that a comparison has the same answer for every value of its column."""
     if not column.values:
         return _beyond(atom, called, column)
     if not (outcome := _outcome(atom, column.values)):
@@ -349,11 +345,11 @@ def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[
 def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
     asked = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
              and atom.left in (NOW, DATE) and isinstance(atom.right, str)]
-    settled = {atom: outcome for atom in asked if (outcome := _since(atom, moment)) is not None}
+    settled: dict[Atom, bool] = {atom: holds for atom in asked if (holds := _since(atom, moment)) is not None}
     if not settled:
         return None
     over = next((atom for atom, holds in settled.items() if not holds), None)
-    if over is not None and _with(expression, settled) is False:
+    if over is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
         return (f"`{word}` is over: `{text(over)}` never holds again; take it out with the lines that name it, or set "
                 f"a later time")
     if len(settled) < len(asked):
@@ -371,17 +367,3 @@ def _since(atom: Comparison, moment: datetime) -> bool | None:
     if named < first or (named == first and atom.operator in ("<", ">=")):
         return COMPARE[atom.operator](first, named)
     return None
-
-
-def _with(expression: Expression, settled: Mapping[Comparison, bool]) -> Expression:
-    """The expression with these comparisons replaced by their answers."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_with(part, settled) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_with(part, settled) for part in parts)
-        case Negation(part):
-            return negation(_with(part, settled))
-        case Comparison() if expression in settled:
-            return settled[expression]
-    return expression

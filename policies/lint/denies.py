@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..comparison.candidates import ID
 from ..comparison.search import Undecided
 from ..syntax.attributes import ENVIRONMENT, SUBJECT, in_words
 from ..syntax.expression import (
     GROUPS,
-    AllOf,
-    AnyOf,
+    ID,
     Atom,
     Attribute,
     Comparison,
     Expression,
-    Negation,
     PluginCall,
     atoms,
     attributes,
     conjunction,
-    disjunction,
     negation,
+    rebuild,
 )
 from ..syntax.roles import ADMIN, GUEST
 from ..syntax.rules import Rule
@@ -32,14 +29,14 @@ EVERYTHING = "*"
 
 
 class Denies:
-    """What a denial refuses to heirs, and what it does not refuse."""
+    """Findings about a denial that refuses too much to heirs, or does not refuse a missing value."""
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
         self._missing: dict[tuple[int, str], tuple[Attribute, ...]] = {}
 
     def inherited(self, rule: Rule) -> str | None:
-        """Whom a denial reaches that other lines allow it by name; for guest, whether it reaches anybody else."""
+        """Says which heirs a denial reaches although other rules allow it by name; for guest, that it reaches all."""
         if rule.sub in self._standing.persons:
             return None
         lost: dict[Rule, None] = {}
@@ -68,7 +65,7 @@ class Denies:
                 f"that allows it")
 
     def missing(self, rule: Rule) -> str | None:
-        """Where a denial does not hold because a value is missing, and a caller is allowed what it denies else."""
+        """Says that a denial does not hold for a missing value, and that a caller is allowed there."""
         found: dict[Attribute, str] = {}
         for place, number in self._standing.places(rule):
             for one in self._nullable(number, place.permission):
@@ -82,7 +79,7 @@ class Denies:
                 f"condition instead, which holds on no missing value either")
 
     def _takes(self, cell: Cell, number: int, allow: Rule, asks: int) -> bool:
-        """Whether a denial takes what a line gives: some of it, or all where the line gives everything there is."""
+        """True if a denial takes what a line gives: some of it, or all where the line gives everything there is."""
         if allow.act == EVERYTHING:
             return self._standing.implies(cell, asks, (number,))
         return self._standing.meets(cell, number, asks)
@@ -118,22 +115,14 @@ def _compared(atom: Atom) -> Iterator[Attribute]:
     return (one for one in attributes(atom) if one != GROUPS and not isinstance(atom, PluginCall))
 
 
-def _as_if(expression: Expression, one: Attribute, holds: bool = True) -> Expression:
+def _as_if(expression: Expression, one: Attribute) -> Expression:
     """The expression with every comparison of an attribute as it would have to be for the whole to hold."""
-    match expression:
-        case AllOf(parts):
-            return conjunction(_as_if(part, one, holds) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_as_if(part, one, holds) for part in parts)
-        case Negation(part):
-            return negation(_as_if(part, one, not holds))
-        case bool():
-            return expression
-    return holds if one in attributes(expression) else expression
+    return rebuild(expression, lambda atom: True if one in attributes(atom) else atom,
+                   lambda atom: False if one in attributes(atom) else atom)
 
 
 def _unequal(expression: Expression, one: Attribute) -> bool:
-    """Whether an attribute is compared otherwise than by `==`."""
+    """True if an attribute is compared by another operator than `==`."""
     return any(isinstance(atom, Comparison) and atom.operator != "==" for atom in atoms(expression)
                if one in attributes(atom))
 

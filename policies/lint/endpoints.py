@@ -9,7 +9,7 @@ from ..comparison.subjects import Subject
 from ..comparison.substitution import put
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
-from ..syntax.expression import Comparison, Shared, atoms, attributes, disjunction
+from ..syntax.expression import Comparison, Shared, attributes, disjunction
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 from .standing import ALLOW, Cell, Standing
@@ -104,9 +104,9 @@ class Endpoints:
         return standing.meets_allowed(standing.cell(of_role if alike else cell.subject, view), number, denies)
 
     def _reads_method(self, rule: Rule) -> bool:
-        return any({METHOD, REQUEST} & {*attributes(atom)} for permission in self._policy.patterns.covered(rule.act)
-                   for atom in atoms(self._policy.condition(rule, permission)))
+        return any({METHOD, REQUEST} & {*attributes(self._policy.condition(rule, permission))}
+                   for permission in self._policy.patterns.covered(rule.act))
 
 
 def _reads_method(policy: Policy) -> bool:
-    return any({METHOD, REQUEST} & {*attributes(atom)} for atom in atoms(policy.model.matcher))
+    return bool({METHOD, REQUEST} & {*attributes(policy.model.matcher)})

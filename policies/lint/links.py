@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ..comparison.subjects import operands
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
 from ..invariants.lines import lines_of
-from ..syntax.expression import atoms
+from ..syntax.expression import texts
 from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..wording.finding import Finding, single_person
@@ -53,7 +52,7 @@ def about_givers(policy: Policy, held: frozenset[str] | None) -> Iterator[Findin
 def _unused(policy: Policy, held: frozenset[str] | None) -> Iterator[tuple[str, RoleLink]]:
     """The roles that no line names, none inherits and nobody has, each with its first line."""
     rules = (*policy.rules, *policy.left_out)
-    named = {rule.sub for rule in rules if isinstance(rule, Rule)} | _quoted(policy)
+    named = {rule.sub for rule in rules if isinstance(rule, Rule)} | texts(policy.model.matcher)
     named |= {one.who for one in lines_of(policy)}
     used = named.union((link.inherits for link in policy.roles.links), held or ())
     return ((name, link) for name, link in _declared(policy) if name not in used)
@@ -66,15 +65,10 @@ def _declared(policy: Policy) -> Iterator[tuple[str, RoleLink]]:
 
 
 def _only_by_admin(policy: Policy, name: str) -> str:
-    """What to write so that others can give a role, or so that it is said that only administrators shall."""
+    """Says how to let others give a role, or how to declare that only administrators give it."""
     also = f"`g, {OWNER}, {name}` if owners shall, or " if OWNER in policy.roles and name != OWNER else ""
     return (f"only {ADMIN} can give the role {name}, because no other role inherits it; write {also}"
             f"`g, {ADMIN}, {name}` if nobody else shall")
-
-
-def _quoted(policy: Policy) -> set[str]:
-    """The texts in quotes in the matcher, names of roles among them."""
-    return {one for atom in atoms(policy.model.matcher) for one in operands(atom) if isinstance(one, str)}
 
 
 def about_scopes(policy: Policy) -> Iterator[Finding]:
@@ -116,7 +110,7 @@ def _beyond_name(policy: Policy, rule: ScopeRule, covered: frozenset[str]) -> st
 
 
 def _superfluous(policy: Policy, link: RoleLink, out: Collection[RoleLink]) -> str | None:
-    """How a role, or a person, inherits the same without this link and others."""
+    """Says how a role or a user inherits the same without this link and others."""
     chain = policy.roles.chain(link.name, link.inherits, out)
     if not chain:
         return None
@@ -127,7 +121,7 @@ def _superfluous(policy: Policy, link: RoleLink, out: Collection[RoleLink]) -> s
 
 
 def _common(policy: Policy, link: RoleLink) -> str | None:
-    """That a person is lent what every user has."""
+    """Says that a user is lent a role that every user has."""
     roles = set(policy.roles.names) - {GUEST}
     if single_person(link.name) and all(link.inherits in policy.roles.closure(role) for role in roles):
         return f"without effect: every user is {link.inherits} already; take it out"

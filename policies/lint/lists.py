@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..evaluation.plan import disjuncts
+from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
-from ..syntax.expression import AllOf, Attribute, Comparison, Expression, InGroup, Operand, Shared, columns
+from ..syntax.expression import Attribute, Comparison, Expression, InGroup, Operand, Shared, columns, conjuncts
 from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
@@ -15,7 +15,7 @@ from .standing import ALLOW
 
 
 class Lists:
-    """Which lines make lists slow; where several lines have one condition, what is said at the line of the condition.
+    """Findings about rules that make lists slow. Several rules with one condition have one finding at the condition.
 
     of_conditions  the findings in model.conf
     """
@@ -54,14 +54,14 @@ class Lists:
 
 
 def _about(left: Expression, resource: Resource) -> Iterator[str]:
-    for branch in disjuncts(left):
+    for branch in branches(left):
         if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 
 
 def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether an index begins with a column, after the tenant's, that this branch pins."""
-    parts = branch.parts if isinstance(branch, AllOf) else (branch,)
+    """True if an index begins with a column, after the tenant's, that this branch pins."""
+    parts = conjuncts(branch)
     if any(isinstance(part, Shared) for part in parts):
         return True
     pinned = {
@@ -75,7 +75,7 @@ def _served(branch: Expression, indexes: tuple[tuple[str, ...], ...]) -> bool:
 
 
 def _sides(part: Expression) -> tuple[Operand, ...]:
-    """What a part of a branch pins: in a list, a group is a comparison with each group of the caller."""
+    """The operands that a part of a branch pins. In a list, a group is compared with each group of the caller."""
     match part:
         case Comparison("==", left, right):
             return left, right

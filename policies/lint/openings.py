@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ..comparison.candidates import KIND
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
-from ..syntax.expression import Shared, atoms, attributes
+from ..syntax.expression import KIND, asks_shares, attributes
 from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
@@ -24,7 +23,7 @@ SHOWN, SET = "view_private", "manage"
 
 
 class Openings:
-    """What lines give to whom, beside all others."""
+    """Findings about rules that open more than others do."""
 
     def __init__(self, standing: Standing) -> None:
         self._standing, self._policy = standing, standing.policy
@@ -32,7 +31,7 @@ class Openings:
         self._gains: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def by_rule(self, rule: Rule) -> str | None:
-        """What a line opens; None where it gives about what lines give."""
+        """Says what a rule opens; None if it gives as much as rules usually do."""
         if rule.eft != ALLOW or rule in self._standing.out or rule.sub == ADMIN:
             return None
         if rule.sub not in self._everyone:
@@ -61,13 +60,13 @@ class Openings:
                 f"comes ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
-        """Whether a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
+        """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
         if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
             return False
         return settled.sub not in self._everyone or settled.when != rule.when
 
     def by_link(self, link: RoleLink) -> str | None:
-        """What a role, or a person, gains by inheriting a role, where that is hardly meant."""
+        """Says what a role or a user gains by inheriting a role, if that is hardly meant."""
         if link.name == ADMIN:
             return None
         everybody = link.name in self._everyone and link.inherits != GUEST and any(
@@ -111,7 +110,7 @@ class Openings:
         return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
-        """Whether lines of roles beyond `kept` allow in this cell what no other does."""
+        """True if lines of roles beyond `kept` allow in this cell what no other does."""
         new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
         old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
         try:
@@ -123,10 +122,10 @@ class Openings:
         return 2 * len(gained) >= len(self._policy.vocabulary.by_permission)
 
     def _asks_nothing_of_the_caller(self, rule: Rule, permission: str) -> bool:
-        """Whether whose the object is, and who asks, does not matter to a line."""
-        read = list(atoms(self._policy.condition(rule, permission)))
-        return Shared() not in read and not any(
-            one.root == "sub" and one != KIND for atom in read for one in attributes(atom))
+        """True if the line depends on neither the owner nor the caller."""
+        condition = self._policy.condition(rule, permission)
+        return not asks_shares(condition) and not any(
+            one.root == "sub" and one != KIND for one in attributes(condition))
 
 
 def everyone(policy: Policy) -> frozenset[str]:

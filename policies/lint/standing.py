@@ -1,4 +1,4 @@
-"""Which lines bear on whom: for each caller and permission every line that reaches them, and what it asks.
+"""Rules by caller: for each caller and permission every rule that reaches them, with its condition.
 
 Most lines have the same few conditions. They are numbered, and each question is answered once for callers and
 resources that are alike, so that thousands of lines cost little more than their number.
@@ -12,7 +12,6 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from ..comparison.candidates import ID, KEY
 from ..comparison.prover import Prover
 from ..comparison.search import Undecided
 from ..comparison.subjects import Subject, named_in, persons, told_apart
@@ -20,6 +19,9 @@ from ..comparison.witness import Witness
 from ..evaluation.policy import Policy, place_of
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (
+    ID,
+    KEY,
+    ROLE,
     Attribute,
     Comparison,
     Expression,
@@ -37,7 +39,6 @@ from ..syntax.rules import Rule
 ALLOW, DENY = "allow", "deny"
 MOST_NODES = 3_000  # of the search for one example; beyond it a line is said to be undecided
 MOST_PERSONS = 20  # whose own identity is looked at where a condition names roles or persons
-_ROLE = Attribute("sub", "role")
 Numbers = Counter[int]
 
 
@@ -82,23 +83,23 @@ class Cell:
 
     @property
     def allows(self) -> frozenset[int]:
-        """What the lines ask that allow, and count."""
+        """The conditions of the counted rules that allow."""
         return self.asked(ALLOW)
 
     @property
     def denies(self) -> frozenset[int]:
-        """What the lines ask that deny, and count."""
+        """The conditions of the counted rules that deny."""
         return self.asked(DENY)
 
     def asked(self, effect: str) -> frozenset[int]:
-        """What the lines of an effect ask that count."""
+        """The conditions of the counted rules of an effect."""
         found = self._asked.get(effect)
         if found is None:
             found = self._asked[effect] = frozenset(self._counts[effect])
         return found if self.base is None else found | self.base.asked(effect)
 
     def alike(self, effect: str, number: int) -> int:
-        """How many of the lines of an effect that count ask the same."""
+        """The number of counted rules of an effect with the same condition."""
         return self._counts[effect][number] + (0 if self.base is None else self.base.alike(effect, number))
 
     def count(self, rule: Rule, number: int, by: int = 1) -> None:
@@ -194,11 +195,11 @@ class Standing:
         return self._in_cells(rule, self._named(rule), self.policy.permissions_of_line(rule))
 
     def places(self, rule: Rule) -> Iterator[tuple[Place, int]]:
-        """Where `alone` has cells, without making them."""
+        """The places of the cells of `alone`, without creating them."""
         return self._places(rule, self._named(rule))
 
     def asking(self, rule: Rule) -> Iterator[tuple[Place, int]]:
-        """What a line asks of whom it reaches, by itself: of places that are alike to what it asks, the first."""
+        """The places of a rule with its condition; of places that the condition cannot tell apart, the first."""
         subjects = self._named(rule)
         if rule.sub in self.persons and not self.policy.asks_role:
             subjects = subjects[:1]
@@ -213,7 +214,7 @@ class Standing:
 
     def _places(self, rule: Rule, subjects: Iterable[Subject]) -> Iterator[tuple[Place, int]]:
         for subject, permission in product(subjects, sorted(self.policy.permissions_of_line(rule))):
-            left = self.policy.folded(rule, permission, subject.role, subject.key)
+            left = self.policy.condition_for(rule, permission, subject.role, subject.key)
             number = None if left is False else self._fitting(left, permission)
             if number is not None:
                 yield Place(subject, permission), number
@@ -257,7 +258,7 @@ class Standing:
         return told_apart(self.policy)
 
     def is_plain(self, key: str) -> bool:
-        """Whether no line and no condition names a person: then roles that were lent are all that there is."""
+        """True if no line and no condition names a person: then roles that were lent are all that there is."""
         return key not in self._with_lines and key not in self._mentioned
 
     @cached_property
@@ -288,7 +289,7 @@ class Standing:
 
     @cached_property
     def personal(self) -> bool:
-        """Whether a condition names roles or persons: then a line may count for a person, and for no role alone."""
+        """True if a condition names roles or persons: then a line may count for a person, and for no role alone."""
         return bool(self.persons) and any(
             _names_callers(atom) for condition in self.policy.conditions.values()
             for atom in atoms(condition.expression))
@@ -305,7 +306,7 @@ class Standing:
 
     @property
     def too_many(self) -> bool:
-        """Whether it would take too long to ask for each person whether a line of a role counts for them."""
+        """True if it would take too long to ask for each person whether a line of a role counts for them."""
         return self.personal and len(self.persons) > MOST_PERSONS
 
     def take_out(self, rule: Rule) -> None:
@@ -315,7 +316,7 @@ class Standing:
             cell.count(rule, number, -1)
 
     def counts(self, cell: Cell, rule: Rule, number: int) -> bool:
-        """Whether a request is answered otherwise without this line, beside those that count. Raises Undecided."""
+        """True if a request is answered otherwise without this line, beside those that count. Raises Undecided."""
         allow = rule.eft == ALLOW
         if cell.alike(rule.eft, number) > 1:
             return False
@@ -329,12 +330,12 @@ class Standing:
                             negation(opposite) if allow else opposite))
 
     def meets(self, place: Place | Cell, *numbers: int) -> bool:
-        """Whether all of these conditions can hold at once. Raises Undecided."""
+        """True if all of these conditions can hold at once. Raises Undecided."""
         return self._asked(("meets", frozenset(numbers)), place, numbers,
                            lambda: conjunction(self.expressions[one] for one in numbers))
 
     def implies(self, place: Place | Cell, narrow: int, wide: Iterable[int]) -> bool:
-        """Whether one of `wide` holds wherever `narrow` does. Raises Undecided."""
+        """True if one of `wide` holds wherever `narrow` does. Raises Undecided."""
         wider = frozenset(wide)
         if narrow in wider:
             return True
@@ -342,7 +343,7 @@ class Standing:
                                lambda: conjunction((self.expressions[narrow], negation(self.any_of(wider)))))
 
     def holds(self, place: Place | Cell, number: int) -> bool:
-        """Whether a condition holds on every request about an object, or on every one where there are no objects.
+        """True if a condition holds on every request about an object, or on every one where there are no objects.
         Raises Undecided."""
         found = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
         return found is None or (found.row is None and bool(self._rows[place.permission]))
@@ -396,11 +397,11 @@ class Standing:
             return undecided
 
     def naming(self, number: int) -> bool:
-        """Whether a condition compares the caller's id with a literal: then it matters who the person is."""
+        """True if a condition compares the caller's id with a literal: then it matters who the person is."""
         return number in self._naming
 
     def _like_of(self, subject: Subject, permission: str, numbers: Iterable[int]) -> tuple[object, ...]:
-        """What the answer to a question about these conditions depends on, beside them."""
+        """The key of an answer about these conditions, beside the conditions."""
         named = subject.key is not None and not self._naming.isdisjoint(numbers)
         return (*self._like[permission], subject.is_guest, subject.key if named else None)
 
@@ -418,7 +419,7 @@ def _names_callers(atom: Expression) -> bool:
         case FunctionCall("g", (_, str())):
             return True
         case Comparison(_, left, right) if not isinstance(right, Attribute) or right.root == "sub":
-            return left in (_ROLE, ID, KEY)
+            return left in (ROLE, ID, KEY)
         case Comparison():
-            return _ROLE in attributes(atom)
+            return ROLE in attributes(atom)
     return False

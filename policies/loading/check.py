@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..evaluation.fold import Folder
+from ..evaluation.partial import PartialEvaluator
 from ..syntax.expression import (
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
@@ -16,11 +14,12 @@ from ..syntax.expression import (
     Negation,
     PluginCall,
     Prefixed,
-    Shared,
+    asks_shares,
     atoms,
     attributes,
     columns,
     reads_object,
+    walk,
 )
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import Roles
@@ -53,9 +52,9 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         *(({**unbound, "role": role}, LOOSE_LINE) for role in sorted(roles)),
         *(({"act": f"{NO_WORD}a", "rule.act": act}, LOOSE_PERMISSION) for act in (f"{NO_WORD}p", *_quoted_acts(model))),
     )
-    folder = Folder(model.matcher, Roles(()), patterns)
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(MODEL_FILE, line, message) for known, message in cases if folder.fold(known) is not False
+        Finding(MODEL_FILE, line, message) for known, message in cases if evaluator.evaluate(known) is not False
         for line in _loose(model, known, patterns)
     ]
     for word, condition in model.conditions.items():
@@ -63,18 +62,18 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
         if other != word and other in model.conditions:
             message = f"`{word}` is one of the words of `{other}`; keep one of both"
             findings.append(Finding(MODEL_FILE, condition.line, message))
-    scopes = Folder(model.scope_matcher, Roles(()), patterns)
+    scopes = PartialEvaluator(model.scope_matcher, Roles(()), patterns)
     for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
-        if scopes.fold(known) is not False:
+        if scopes.evaluate(known) is not False:
             message = "m2 must compare r2.scope with p2.scope and r2.act with p2.act"
             findings.append(Finding(MODEL_FILE, model.scope_line, message))
             break
     scope_atoms = atoms(model.scope_matcher)
     if not all(isinstance(atom, Comparison | FunctionCall) and not _reads_request(atom) for atom in scope_atoms):
         findings.append(Finding(MODEL_FILE, model.scope_line, "m2 knows r2.scope, r2.act, p2.scope and p2.act only"))
-    for part in _negated(model.matcher):
-        if reads_object(part):
-            findings.append(Finding(MODEL_FILE, model.line(Negation(part)), NEGATED_OBJECT))
+    negations = (part for part in walk(model.matcher) if isinstance(part, Negation))
+    findings += dict.fromkeys(Finding(MODEL_FILE, model.line(part), NEGATED_OBJECT)
+                              for part in negations if reads_object(part))
     for atom in dict.fromkeys(atoms(model.matcher)):
         wrong = wrong_atom(atom, None, roles) or _wrong_role(atom, roles)
         if wrong:
@@ -88,11 +87,8 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
     What no resource has, or is of another type in all of them, is a finding at its line of the matcher.
     """
-    folder = Folder(model.matcher, Roles(()), patterns)
-    named = {
-        attribute.name for atom in atoms(model.matcher) if not isinstance(atom, FunctionCall)
-        for attribute in attributes(atom) if attribute.root == "rule"
-    } | {"when", "eft"}
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
+    named = model.rule_columns
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], Finding | str | None] = {}
     judged: dict[Atom, Finding | None] = {}
@@ -103,9 +99,9 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
             found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
             resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
         for resource in resources:
-            key = (resource.name, *(getattr(rule, field) for field in sorted(named)))
+            key = (resource.name, *(getattr(rule, field) for field in named))
             if key not in seen:
-                left = folder.fold({f"rule.{field}": getattr(rule, field) for field in named})
+                left = evaluator.evaluate({f"rule.{field}": getattr(rule, field) for field in named})
                 taken = _wrong_parameter(rule, model, resource, vocabulary, roles)
                 for atom in atoms(left):
                     if atom not in judged:
@@ -123,8 +119,8 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 
 
 def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
-    """Why a line denies nothing where shares do not count."""
-    if rule.eft == "deny" and any(isinstance(atom, Shared) for atom in atoms(expression)):
+    """Says why a rule denies nothing if sharing is left out."""
+    if rule.eft == "deny" and asks_shares(expression):
         return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
     return None
 
@@ -150,7 +146,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
         near = did_you_mean(lacking[0], resource.columns)
         return f"{resource.name} has no column {', '.join(lacking)}{near}"
     for atom in atoms(expression):
-        if isinstance(atom, Shared) and "id" not in resource.columns:
+        if asks_shares(atom) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
         # What reads no column is judged with the matcher.
         wrong = wrong_atom(atom, resource, roles) if columns(atom) else None
@@ -161,7 +157,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
 
 def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: Vocabulary,
                      roles: frozenset[str]) -> Finding | None:
-    """What is wrong with what a parameter is compared with: once it is put in, what is left stands on no line.
+    """Says what is wrong with the column of a parameter. With the parameter put in, the comparison is on no line.
 
     Where the line's own resource lacks the column, another one says its type.
     """
@@ -180,15 +176,6 @@ def _wrong_parameter(rule: Rule, model: Model, resource: Resource, vocabulary: V
 
 def _reads_request(atom: Comparison | FunctionCall) -> bool:
     return any(attribute.root in ("sub", "obj", "env") for attribute in attributes(atom))
-
-
-def _negated(expression: Expression) -> Iterable[Expression]:
-    match expression:
-        case Negation(part):
-            yield part
-        case AllOf(parts) | AnyOf(parts):
-            for part in parts:
-                yield from _negated(part)
 
 
 def _wrong_role(atom: Expression, roles: frozenset[str]) -> str | None:
@@ -211,6 +198,7 @@ def _loose(model: Model, known: Mapping[str, str], patterns: Patterns) -> list[i
     """The lines of those parts of an `||` that hold under `known`, while others beside them do not."""
     found = []
     for parts in model.places.alternatives:
-        holding = [line for part, line in parts if Folder(part, Roles(()), patterns).fold(known) is not False]
+        holding = [line for part, line in parts
+                   if PartialEvaluator(part, Roles(()), patterns).evaluate(known) is not False]
         found += holding if len(holding) < len(parts) else []
     return found or [model.matcher_line]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
-from ..evaluation.fold import Folder
-from ..evaluation.unreadable import ADDRESS
+from ..evaluation.partial import PartialEvaluator
 from ..syntax.addresses import network, normalized, unmapped
 from ..syntax.expression import (
+    ADDRESS,
     Atom,
     Attribute,
     Comparison,
@@ -46,20 +46,17 @@ class Outdated:
 def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabulary: Vocabulary) -> Outdated:
     """The rules of a policy that are closed. A wrong line of model.conf is an error though no rule uses it."""
     wrong = {atom: message for atom in atoms(model.matcher) if (message := _wrong(atom))}
-    folder = Folder(model.matcher, Roles(()), patterns)
-    # The columns of a rule by which its condition differs from that of another.
-    named = sorted({attribute.name for atom in atoms(model.matcher) if not hasattr(atom, "function")
-                    for attribute in attributes(atom) if attribute.root == "rule"} | {"when", "eft"})
+    evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     # Otherwise only what is asked about new rows can close a rule, and nothing else is folded.
     all_asked = bool(wrong) or any(_compares_address_with_rule(atom) for atom in atoms(model.matcher))
     known: dict[tuple[str, ...], str | Atom | None] = {}
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
     for rule in rules:
-        values = {f"rule.{name}": getattr(rule, name) for name in named}
+        values = {f"rule.{name}": getattr(rule, name) for name in model.rule_columns}
         key = (rule.act, *values.values())
         if key not in known:
-            lefts = ((permission, folder.fold({"act": permission, **values}))
+            lefts = ((permission, evaluator.evaluate({"act": permission, **values}))
                      for permission in sorted(patterns.covered(rule.act))
                      if all_asked or vocabulary.by_permission[permission].unset(permission))
             known[key] = next((found for permission, left in lefts if (found := _reason(
@@ -103,7 +100,7 @@ def _wrong(atom: Atom) -> str | None:
 
 
 def unset_at_create(resource: Resource, permission: str, condition: Expression) -> str | None:
-    """Why a condition cannot be asked about a new row: it reads a column that is filled after the decision."""
+    """Says why a condition cannot be asked about a new row: it reads a column that is set after the decision."""
     unset = sorted(columns(condition) & resource.unset(permission))
     if not unset:
         return None

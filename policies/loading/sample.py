@@ -18,12 +18,12 @@ from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.expression import (
     Attribute,
     Comparison,
-    InGroup,
     PluginCall,
     Prefixed,
     atoms,
     attributes,
     columns,
+    groups,
 )
 from ..syntax.model import MODEL_FILE, Model
 from ..syntax.roles import GUEST
@@ -105,9 +105,7 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
 
 def _groups(policy: Policy) -> list[str]:
     """Groups that callers may be in: those of conditions, and what columns hold that name a group."""
-    named = (atom.group for one in policy.conditions.values() for atom in atoms(one.expression)
-             if isinstance(atom, InGroup) and isinstance(atom.group, str))
-    return sorted({*named, *DEPARTMENTS})
+    return sorted(frozenset(DEPARTMENTS).union(*(groups(one.expression) for one in policy.conditions.values())))
 
 
 def _row(

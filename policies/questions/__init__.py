@@ -1,5 +1,5 @@
-"""What people ask about a policy: why something is allowed or refused, what a change of the files changes, and what
-came with an upgrade.
+"""Questions about a policy: the changes by an edit of its files, the additions of an upgrade, a replay of the past, and
+the users who may do something.
 
 May import `loading` and the rooms below it, not `cases` and `tools`.
 """

@@ -1,4 +1,4 @@
-"""What came with an upgrade: the shipped lines about permissions that are new, and an instance's files with them.
+"""Additions of an upgrade: the shipped rules about new permissions, and an instance's files with them.
 
 A shipped line (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when
 nothing in the instance's CSV files of rules mentions what stands in its permission column, letter for letter: neither a
@@ -16,8 +16,8 @@ from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..loading import first_release
 from ..loading.loader import from_files
-from ..syntax.conditions import Branch
-from ..syntax.expression import AnyOf
+from ..syntax.conditions import WHEN, Branch
+from ..syntax.expression import Comparison, conjunction, text
 from ..syntax.model import MODEL_FILE, read_model
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.text import END, decoded, meaningful
@@ -34,7 +34,7 @@ class NotAddable(Exception):
 
 @dataclass(frozen=True)
 class Additions:
-    """What an instance's files lack.
+    """The rules and conditions that an instance's files lack.
 
     permissions  the new permissions that the shipped lines are about
     lines        file name → its new lines, as they are shipped
@@ -47,7 +47,7 @@ class Additions:
 
 
 def additions(policy: Policy, shipped: Policy) -> Additions:
-    """What is new in `shipped` for the instance whose files are `policy`; both have the same vocabulary."""
+    """The additions of `shipped` for the instance whose files are `policy`. Both have the same vocabulary."""
     texts = [content.decode("utf-8") for name, content in policy.files.items()
              if name not in (MODEL_FILE, INVARIANTS_FILE)]
 
@@ -69,8 +69,8 @@ def additions(policy: Policy, shipped: Policy) -> Additions:
 
 
 def narrowed(policy: Policy, shipped: Policy) -> list[str]:
-    """What to say, line by line, of each line of 0.1 that the instance still has and that gives less as it is shipped
-    now: both lines, and how to take the shipped one over."""
+    """The messages about each rule of 0.1 that the instance still has and that now ships with less: both rules, and how
+    to take over the shipped one."""
     said = []
     for old, new in first_release.NARROWED:
         condition = shipped.conditions[new.split(", ")[3]]
@@ -152,5 +152,5 @@ def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
 
 
 def _branch(condition: Branch) -> str:
-    source = f"({condition.source})" if isinstance(condition.expression, AnyOf) else condition.source
-    return f"    p.when == '{condition.name}' && {source} || \\"
+    named = conjunction((Comparison("==", WHEN, condition.name), condition.expression))
+    return f"    {text(named)} || \\"

@@ -1,4 +1,4 @@
-"""What a policy answers to a recorded decision: allowed, refused, hidden, or unknown.
+"""The answer of a policy to a recorded decision: allowed, refused, hidden, or unknown.
 
 Unknown only where it depends on what nobody recorded. The policy itself decides first, as it decides requests, and
 where it comes upon something that is not known, its lines are simplified by what is.
@@ -21,20 +21,18 @@ from ..explaining.explanation import Remark, Step
 from ..explaining.facts import Called, found, nameless
 from ..syntax.expression import (
     GROUPS,
-    AllOf,
-    AnyOf,
     Atom,
     Attribute,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     atoms,
     attributes,
     conjunction,
     disjunction,
     negation,
     reads_object,
+    rebuild,
     text,
 )
 from ..syntax.rules import Rule
@@ -54,7 +52,7 @@ _NOT_KNOWN = _NotKnown()
 
 
 class Answer(NamedTuple):
-    """What a policy answers.
+    """The answer of a policy.
 
     result  allowed, refused, hidden or unknown; refused also where it is not known which of refused and hidden
     step    which of the steps of the decision is not allowed; None: no single one
@@ -67,7 +65,7 @@ class Answer(NamedTuple):
 
 
 def answer(policy: Policy, decision: Recorded) -> Answer:
-    """What the policy alone answers: rules in code are not asked."""
+    """The answer of the policy alone, without rules in code."""
     if not decision.facts:
         return Answer(UNKNOWN, missing=frozenset((NOTHING,)))
     if decision.of_any:
@@ -101,7 +99,7 @@ def allowing(policy: Policy, decision: Recorded, step: int) -> str | None:
 
 
 def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool | frozenset[str]:
-    """Whether one step is allowed, or what would have to be known."""
+    """Returns the answer to one step, or the facts that it lacks."""
     try:
         return policy.decide(decision.caller, permission, row, decision.environment, decision.shared)
     except (Unrecorded, FunctionFailed):
@@ -118,7 +116,7 @@ def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool
 
 
 def _of_any(policy: Policy, decision: Recorded) -> Answer:
-    """Whether there can be an object on which it is allowed, as `Policy.may_ever` says."""
+    """Returns the answer about any object, as `Policy.may_ever` does."""
     permission = decision.permission
     try:
         ever = policy.may_ever(decision.caller, permission, decision.environment)
@@ -136,7 +134,7 @@ def _of_any(policy: Policy, decision: Recorded) -> Answer:
 
 
 class _Lines(NamedTuple):
-    """What is left of the lines that allow, of those that deny, and all that they look at."""
+    """The conditions of the rules that allow and of those that deny, and all inputs that they read."""
 
     allows: Expression
     denies: Expression
@@ -155,7 +153,7 @@ def _lines_of(residual: Residual) -> _Lines:
 
 
 def covered(policy: Policy, decision: Recorded, permission: str) -> bool | frozenset[str]:
-    """Whether the scopes of then cover a permission, or what would have to be known."""
+    """True if the recorded scopes cover a permission; or the facts that the answer lacks."""
     try:
         return policy.covers(decision.caller, permission)
     except Unrecorded as error:
@@ -163,7 +161,7 @@ def covered(policy: Policy, decision: Recorded, permission: str) -> bool | froze
 
 
 def _known(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
-    """What is known of all that lines look at."""
+    """The recorded values of these inputs."""
     known: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
     for one in read:
         try:
@@ -182,21 +180,14 @@ def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Exp
 
 
 def _settled(left: Expression, decision: Recorded, permission: str) -> Expression:
-    """The expression with the answers of what reads no object, as far as they are known."""
-    match left:
-        case AllOf(parts):
-            return conjunction(_settled(part, decision, permission) for part in parts)
-        case AnyOf(parts):
-            return disjunction(_settled(part, decision, permission) for part in parts)
-        case Negation(part):
-            return negation(_settled(part, decision, permission))
-        case bool():
-            return left
-    if not reads_object(left):
-        return _put(left, decision, permission, NO_OBJECT)
-    if isinstance(left, Comparison) and any(_read(one, decision, None) is None for one in attributes(left)):
-        return False
-    return left
+    """The expression with the known answers of the atoms that do not read the object."""
+    def leaf(atom: Atom) -> Expression:
+        if not reads_object(atom):
+            return _put(atom, decision, permission, NO_OBJECT)
+        missing = isinstance(atom, Comparison) and any(_read(one, decision, None) is None for one in attributes(atom))
+        return False if missing else atom
+
+    return rebuild(left, leaf)
 
 
 def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
@@ -210,7 +201,7 @@ def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
 
 
 def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
-    """What would have to be known to answer an atom of what is left; of any object (`row` is None) nothing of it."""
+    """The facts that an atom lacks; none about the object if it is any (`row` is None)."""
     asked = [one for one in attributes(atom) if one != GROUPS and not (row is None and one.root == "obj")]
     unread = [str(one) for one in asked if _read(one, decision, row) is _NOT_KNOWN]
     if unread:

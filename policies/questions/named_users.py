@@ -1,4 +1,4 @@
-"""What a policy says of certain users: rules that name one in their first column, or by a condition.
+"""Rules of a policy about certain users: they name one in their first column, or by a condition.
 
 A condition names a user by the key, as a line does (`g(r.sub.key, 'user:<id>')`), or by an id: `r.sub.id == '<id>'`.
 """
@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import cache
 
-from ..comparison.candidates import ID
-from ..comparison.subjects import operands
-from ..evaluation.fold import Folder
+from ..evaluation.partial import PartialEvaluator
 from ..evaluation.policy import Policy
 from ..invariants.lines import lines_of
-from ..syntax.expression import Attribute, Comparison, Expression, PluginCall, atoms
+from ..syntax.expression import ID, Attribute, Comparison, Expression, PluginCall, atoms, operands
 from ..syntax.rules import PERSON
 
 _PREFIX = "user:"
@@ -45,11 +43,11 @@ def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[froz
     A condition that names users counts with its meaning, by a number. Other conditions concern everybody: they count
     by their word alone.
     """
-    folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
+    evaluator = PartialEvaluator(policy.model.matcher, policy.roles, policy.patterns)
 
     @cache
     def meaning(word: str) -> tuple[int | None, frozenset[str]]:
-        left = folder.fold({"rule.when": word})
+        left = evaluator.evaluate({"rule.when": word})
         users = users_in(left)
         return numbers.setdefault(left, len(numbers)) if users else None, users
 

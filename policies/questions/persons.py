@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..comparison.subjects import literals_of, names_of, persons, texts
-from ..evaluation.fold import Folder
+from ..comparison.subjects import literals_of, names_of, persons
+from ..evaluation.partial import PartialEvaluator
 from ..evaluation.policy import Policy
-from ..syntax.expression import Expression, atoms, attributes
+from ..syntax.expression import Expression, atoms, attributes, texts
 from ..syntax.rules import Rule
 
 _Line = tuple[str, str, int, str]
@@ -32,7 +32,7 @@ class Alike:
 
 
 class Persons:
-    """Which persons are to be compared for a permission: none where no line about it has changed."""
+    """The users to compare for a permission: none if no rule about it has changed."""
 
     def __init__(self, old: Policy, new: Policy) -> None:
         self._roles = frozenset((*old.roles.names, *new.roles.names))
@@ -60,7 +60,7 @@ class Persons:
                     self._alike.setdefault(permission, {}).setdefault((first, second, itself), []).append(key)
 
     def may_differ(self, role: str, permission: str) -> bool:
-        """Whether a role can be answered otherwise: not where lines, conditions and inheritance say the same."""
+        """True if a role can be answered otherwise: not where lines, conditions and inheritance say the same."""
         return permission in self._touched or role in self._moved
 
     def on(self, permission: str) -> Iterator[Alike]:
@@ -102,13 +102,13 @@ class _Lines:
 
 
 def _names_lines(policy: Policy) -> bool:
-    """Whether the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
-    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and bool(texts(atom))
+    """True if the matcher compares p.sub or p.act with a literal, as in `p.act == 'article.*'`."""
+    return any(any(one.root == "rule" and one.name != "when" for one in attributes(atom)) and texts(atom)
                for atom in atoms(policy.model.matcher))
 
 
 def _meanings(policy: Policy, numbers: dict[Expression, int]) -> dict[str, int]:
-    """What the matcher says for each condition that a line names, as a number: equal ones say the same."""
-    folder = Folder(policy.model.matcher, policy.roles, policy.patterns)
-    return {word: numbers.setdefault(folder.fold({"rule.when": word}), len(numbers))
+    """A number for each condition that a rule names: equal meanings have equal numbers."""
+    evaluator = PartialEvaluator(policy.model.matcher, policy.roles, policy.patterns)
+    return {word: numbers.setdefault(evaluator.evaluate({"rule.when": word}), len(numbers))
             for word in {rule.when for rule in policy.rules}}

@@ -1,20 +1,34 @@
 """The expressions that are left of a matcher: a small tree, the same for Python, SQL and people.
 
-An expression is True, False, a comparison, a question (Casbin's own functions, `shared`, `inGroup`, those of plugins),
-or AllOf, AnyOf, Negation of expressions. An operand is an attribute, a text or a whole number.
+An expression is True, False, an atom, or AllOf, AnyOf, Negation of expressions. An atom is a comparison or a call:
+Casbin's own functions, `shared`, `inGroup`, those of plugins. An operand is an attribute, a text or a whole number.
+
+`fold` turns an expression into a value, `rebuild` replaces its atoms, and `atoms`, `attributes` and `walk` list what is
+in it. A function that treats atoms alone uses one of these, and does not recurse by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import chain
+from typing import Any, ClassVar, TypeVar
 
 from .vocabulary import Function
 
 ROOTS = frozenset(("sub", "obj", "env"))  # what a request is made of, beside what is asked
 # The operator that says the same with its sides exchanged.
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,7 @@ Operand = Attribute | Prefixed | GroupOfCaller | str | int
 
 
 class _Hashed:
-    """Remembers the hash, which is asked for again and again: expressions are the keys of what is known of them."""
+    """Caches the hash: expressions are the keys of many mappings."""
 
     __slots__ = ("_hash",)
     __match_args__: ClassVar[tuple[str, ...]]
@@ -65,9 +79,9 @@ class _Hashed:
         try:
             return self._hash
         except AttributeError:
-            found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
-            object.__setattr__(self, "_hash", found)
-            return found
+            value = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
+            object.__setattr__(self, "_hash", value)
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +141,11 @@ class Negation(_Hashed):
 
 
 Atom = Comparison | FunctionCall | Shared | InGroup | PluginCall
-Expression = bool | Comparison | FunctionCall | Shared | InGroup | PluginCall | AllOf | AnyOf | Negation
-GROUPS = Attribute("sub", "groups")
+Expression = bool | Atom | AllOf | AnyOf | Negation
+
+ID, KEY, ROLE, KIND, TENANT, DEPARTMENT, GROUPS = (
+    Attribute("sub", name) for name in ("id", "key", "role", "kind", "tenant_id", "department", "groups"))
+ADDRESS, EFFECT = Attribute("env", "ip"), Attribute("rule", "eft")
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
@@ -164,21 +181,75 @@ def negation(part: Expression) -> Expression:
     return part.part if isinstance(part, Negation) else Negation(part)
 
 
-def atoms(expression: Expression) -> Iterator[Atom]:
-    """Every comparison and call, from left to right."""
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """The parts of an AllOf. True has none; another expression is its only part."""
+    if isinstance(expression, AllOf):
+        return expression.parts
+    return () if expression is True else (expression,)
+
+
+def disjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """The parts of an AnyOf. False has none; another expression is its only part."""
+    if isinstance(expression, AnyOf):
+        return expression.parts
+    return () if expression is False else (expression,)
+
+
+def fold(expression: Expression, leaf: Callable[[Atom | bool], T], all_of: Callable[[list[T]], T],
+         any_of: Callable[[list[T]], T], opposite: Callable[[T], T]) -> T:
+    """Turns an expression into a value: `leaf` gives that of an atom, the others join those of the parts."""
+    match expression:
+        case AllOf(parts):
+            return all_of([fold(part, leaf, all_of, any_of, opposite) for part in parts])
+        case AnyOf(parts):
+            return any_of([fold(part, leaf, all_of, any_of, opposite) for part in parts])
+        case Negation(part):
+            return opposite(fold(part, leaf, all_of, any_of, opposite))
+    return leaf(expression)
+
+
+def rebuild(expression: Expression, leaf: Callable[[Atom], Expression],
+            negated: Callable[[Atom], Expression] | None = None) -> Expression:
+    """Replaces every atom by `leaf(atom)`, and simplifies. Below an odd number of negations it uses `negated`, if that
+    is given."""
+    match expression:
+        case AllOf(parts):
+            return conjunction(rebuild(part, leaf, negated) for part in parts)
+        case AnyOf(parts):
+            return disjunction(rebuild(part, leaf, negated) for part in parts)
+        case Negation(part):
+            return negation(rebuild(part, negated or leaf, leaf))
+        case bool():
+            return expression
+    return leaf(expression)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and every part of it, from left to right, a part before its own parts."""
+    yield expression
     match expression:
         case AllOf(parts) | AnyOf(parts):
             for part in parts:
-                yield from atoms(part)
+                yield from walk(part)
         case Negation(part):
-            yield from atoms(part)
-        case Comparison() | FunctionCall() | Shared() | InGroup() | PluginCall():
-            yield expression
+            yield from walk(part)
 
 
-def attributes(atom: Atom) -> tuple[Attribute, ...]:
-    """The attributes that an atom reads."""
-    match atom:
+def atoms(expression: Expression) -> tuple[Atom, ...]:
+    """Every comparison and call, from left to right."""
+    match expression:
+        case AllOf(parts) | AnyOf(parts):
+            return tuple(chain.from_iterable(map(atoms, parts)))
+        case Negation(part):
+            return atoms(part)
+        case bool():
+            return ()
+    return (expression,)
+
+
+def attributes(expression: Expression) -> tuple[Attribute, ...]:
+    """The attributes that an expression reads, from left to right, each as often as an atom reads it."""
+    match expression:
         case Comparison(_, left, right):
             first, second = (side.attribute if isinstance(side, Prefixed) else side for side in (left, right))
             if isinstance(second, Attribute):
@@ -190,22 +261,45 @@ def attributes(atom: Atom) -> tuple[Attribute, ...]:
             return (GROUPS, group) if isinstance(group, Attribute) else (GROUPS,)
         case PluginCall(function):
             return tuple(Attribute(root, name) for root, name in function.reads)
-        case Shared():
+        case Shared() | bool():
             return ()
+    return tuple(chain.from_iterable(map(attributes, atoms(expression))))
+
+
+def operands(atom: Atom) -> tuple[Operand, ...]:
+    """The operands of a comparison or of one of Casbin's own functions."""
+    match atom:
+        case Comparison(_, left, right):
+            return left, right
+        case FunctionCall(_, arguments):
+            return arguments
+    return ()
+
+
+def texts(expression: Expression) -> frozenset[str]:
+    """The texts among the operands of an expression."""
+    return frozenset(one for atom in atoms(expression) for one in operands(atom) if isinstance(one, str))
+
+
+def groups(expression: Expression) -> frozenset[str]:
+    """The groups that an expression names."""
+    return frozenset(atom.group for atom in atoms(expression)
+                     if isinstance(atom, InGroup) and isinstance(atom.group, str))
 
 
 def reads_object(expression: Expression) -> bool:
-    """Whether the answer can differ from one object to the next."""
-    return any(
-        isinstance(atom, Shared) or any(attribute.root == "obj" for attribute in attributes(atom))
-        for atom in atoms(expression)
-    )
+    """True if the answer can differ from one object to the next."""
+    return asks_shares(expression) or any(attribute.root == "obj" for attribute in attributes(expression))
+
+
+def asks_shares(expression: Expression) -> bool:
+    """True if the answer depends on whom the object is shared with."""
+    return any(isinstance(atom, Shared) for atom in atoms(expression))
 
 
 def columns(expression: Expression) -> frozenset[str]:
     """The columns of the object that an expression reads."""
-    read = (attribute for atom in atoms(expression) for attribute in attributes(atom))
-    return frozenset(attribute.name for attribute in read if attribute.root == "obj")
+    return frozenset(attribute.name for attribute in attributes(expression) if attribute.root == "obj")
 
 
 def text(expression: Expression) -> str:
@@ -213,8 +307,8 @@ def text(expression: Expression) -> str:
     match expression:
         case bool():
             return "always" if expression else "never"
-        case Comparison(operator, left, right):
-            return f"{_operand(left)} {operator} {_operand(right)}"
+        case Comparison(symbol, left, right):
+            return f"{_operand(left)} {symbol} {_operand(right)}"
         case FunctionCall(function, arguments):
             return f"{function}({', '.join(map(_operand, arguments))})"
         case Shared():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from ..wording.columns import conflict
 from ..wording.expressions import balance
@@ -13,7 +13,7 @@ from ..wording.finding import Finding, quoted
 from ..wording.suggestions import did_you_mean, hint, nearest
 from . import matcher
 from .conditions import Conditions, conditions, named_branches
-from .expression import AnyOf, Expression, atoms
+from .expression import AnyOf, Expression, FunctionCall, atoms, attributes
 from .matcher import Places
 from .text import decoded
 from .vocabulary import Function
@@ -37,7 +37,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True)
 class Model:
-    """What model.conf says.
+    """The content of model.conf.
 
     places   where the parts of the matcher stand
     remarks  warnings about conditions
@@ -50,6 +50,12 @@ class Model:
     conditions: Conditions
     places: Places
     remarks: tuple[Finding, ...] = ()
+
+    @cached_property
+    def rule_columns(self) -> tuple[str, ...]:
+        """The columns of a rule by which its condition can differ from that of another rule."""
+        read = (one for atom in atoms(self.matcher) if not isinstance(atom, FunctionCall) for one in attributes(atom))
+        return tuple(sorted({one.name for one in read if one.root == "rule"} | {"when", "eft"}))
 
     def line(self, part: Expression) -> int:
         """The first line that says this, or where the matcher begins."""

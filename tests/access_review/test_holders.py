@@ -21,7 +21,7 @@ from models.tables.user import User
 from policies import NEVER, Policy, Principal
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
-from policies.holders.conditions import Asked, NotTold
+from policies.questions.holders import Asked, NotTold
 from policies.syntax.vocabulary import Function
 from tests.http.worlds import METHODS, World, of_plugin, under
 

@@ -23,7 +23,7 @@ from models.records.columns import reader
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies import Policy
-from policies.holders.conditions import NotTold
+from policies.questions.holders import NotTold
 from policies.syntax.roles import GUEST
 
 _AT_ONCE = 500  # users read by one statement

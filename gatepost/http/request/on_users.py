@@ -15,18 +15,20 @@ import peewee as pw
 from models.base import is_id
 from models.records.columns import IdField
 from models.tables.audience import Users
-from policies.evaluation.fold import COMPARE
 from policies.evaluation.sql import Writer
-from policies.holders.conditions import ID, KEY
 from policies.syntax.expression import (
+    COMPARE,
     GROUPS,
-    AllOf,
-    AnyOf,
+    ID,
+    KEY,
     Attribute,
     Comparison,
     Expression,
     GroupOfCaller,
     Shared,
+    conjuncts,
+    disjunction,
+    disjuncts,
 )
 
 _PREFIX = "user:"
@@ -40,11 +42,12 @@ class OnUsers(Writer):
         self._users = users
 
     def expression(self, expression: Expression) -> Any:
-        if isinstance(expression, AnyOf) and len(ids := [one for one in map(named, expression.parts) if one]) > 1:
-            rest = [part for part in expression.parts if named(part) is None]
-            among = self._users.among(ids)
-            return pw.Expression(among, "OR", super().expression(_any(rest))) if rest else among
-        return super().expression(expression)
+        ids = [id for id in map(named, disjuncts(expression)) if id is not None]
+        if len(ids) < 2:
+            return super().expression(expression)
+        rest = disjunction(part for part in disjuncts(expression) if named(part) is None)
+        users = self._users.among(ids)
+        return users if rest is False else pw.Expression(users, "OR", super().expression(rest))
 
     def comparison(self, asked: Comparison) -> Any:
         """An id is compared as text with what may be no id, which Postgres refuses to compare with it."""
@@ -79,12 +82,7 @@ def named(expression: Expression) -> str | None:
 
 def names_one(expression: Expression) -> bool:
     """True if an alternative is about certain users: these are looked up."""
-    parts = expression.parts if isinstance(expression, AllOf) else (expression,)
-    return any(named(part) is not None for part in parts)
-
-
-def _any(parts: list[Expression]) -> Expression:
-    return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+    return any(named(part) is not None for part in conjuncts(expression))
 
 
 def _is_id(operand: Any) -> bool:

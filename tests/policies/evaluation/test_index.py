@@ -11,7 +11,7 @@ import pytest
 
 from policies import Policy, Principal
 from policies.evaluation import policy as evaluation
-from policies.evaluation.fold import Folder
+from policies.evaluation.partial import PartialEvaluator
 from policies.evaluation.policy import place_of
 from policies.evaluation.principal import FixedEnvironment
 from policies.loading.oracle import Oracle
@@ -88,8 +88,9 @@ def test_the_lines_found_are_those_of_which_something_is_left(name: str, seeds: 
     for seed in seeds:
         policy = generated(name, seed)
         for caller, permission in itertools.product(callers(policy), ASKED):
-            folded = ((rule, policy.folded(rule, permission, caller.role, caller.key)) for rule in policy.rules)
-            expected = [(rule, left) for rule, left in folded if left is not False]
+            conditions = ((rule, policy.condition_for(rule, permission, caller.role, caller.key))
+                          for rule in policy.rules)
+            expected = [(rule, left) for rule, left in conditions if left is not False]
             found = policy.residual(caller.role, caller.key, permission).rules
             assert list(found) == expected, (seed, caller.key, caller.role, permission)
 
@@ -145,8 +146,9 @@ def crowded(*more: str, links: tuple[str, ...] = ()) -> Policy:
 def folds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by one with each line, or group of lines, that is folded."""
     done: list[object] = []
-    fold = Folder.fold
-    monkeypatch.setattr(Folder, "fold", lambda folder, known: done.append(known) or fold(folder, known))
+    evaluate = PartialEvaluator.evaluate
+    monkeypatch.setattr(PartialEvaluator, "evaluate",
+                        lambda evaluator, known: done.append(known) or evaluate(evaluator, known))
     return done
 
 
@@ -279,8 +281,8 @@ def test_the_lines_on_a_role_and_those_on_a_person_are_the_ones_that_name_them(n
     for who, permission in itertools.product((*sorted(roles), *KEYS), ASKED):
         about = [rule for rule in policy.rules
                  if (rule.sub in roles if who in roles else rule.sub in policy.roles.closure(who))]
-        folded = ((rule, policy.folded(rule, permission, who, who)) for rule in about)
-        assert policy.lines_on(who, permission) == tuple((rule, left) for rule, left in folded if left is not False)
+        conditions = ((rule, policy.condition_for(rule, permission, who, who)) for rule in about)
+        assert policy.lines_on(who, permission) == tuple((rule, left) for rule, left in conditions if left is not False)
 
 
 @pytest.mark.parametrize("name", EVERY)

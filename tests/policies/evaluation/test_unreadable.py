@@ -13,8 +13,8 @@ from policies.comparison.prover import Prover
 from policies.comparison.subjects import Subject, allowed
 from policies.evaluation.compiled import picking
 from policies.evaluation.plan import NEVER
+from policies.evaluation.policy import READABLE
 from policies.evaluation.principal import FixedEnvironment
-from policies.evaluation.unreadable import READABLE
 from policies.explaining.explain import explain
 from policies.loading.oracle import Oracle
 from policies.syntax.expression import FunctionCall, atoms, conjunction, negation

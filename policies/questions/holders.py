@@ -1,7 +1,8 @@
-"""When some caller of a role has a permission on an object, or on any object at all, in some environment.
+"""The callers with a role who have a permission on an object, or on any object at all, in some environment.
 
-What is left looks at the caller alone: id, key, department and groups. `r.sub.department == r.sub.department` says that
-the caller has a department, and `r.sub.groups == r.sub.groups` that the caller is in some group.
+The rules are evaluated for the object, and the rest is a condition on the caller alone: id, key, department and groups.
+`r.sub.department == r.sub.department` says that the caller has a department, and `r.sub.groups == r.sub.groups` that
+the caller is in some group.
 """
 
 from __future__ import annotations
@@ -15,31 +16,35 @@ from ..comparison.candidates import METHOD, REQUEST, Ground
 from ..comparison.search import MOST_NODES, Variable
 from ..comparison.subjects import Lines, Subject, condition_of
 from ..comparison.substitution import Facts, Input, Value, inputs, put
-from ..evaluation.plan import disjuncts
+from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
 from ..evaluation.rights import rights_for
 from ..syntax.attributes import REQUESTS
 from ..syntax.expression import (
+    DEPARTMENT,
     GROUPS,
-    AllOf,
-    AnyOf,
+    ID,
+    KEY,
+    KIND,
+    ROLE,
+    TENANT,
+    Atom,
     Attribute,
     Comparison,
     Expression,
     InGroup,
-    Negation,
     PluginCall,
     Shared,
     atoms,
     attributes,
     conjunction,
     disjunction,
+    groups,
     negation,
     reads_object,
+    rebuild,
 )
 from ..syntax.roles import GUEST
-
-ID, KEY, DEPARTMENT, KIND = (Attribute("sub", name) for name in ("id", "key", "department", "kind"))
 
 
 class NotTold(Exception):
@@ -57,7 +62,7 @@ class NotTold(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is asked: who has these permissions at the same time.
+    """A question: the callers who have these permissions at the same time.
 
     permissions  in the order in which a request needs them: what may not be viewed is not there
     tenant_id    of the callers
@@ -80,7 +85,7 @@ class Asked:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is the same for every caller."""
+        """The facts that are the same for every caller."""
         found: dict[Input, Value] = {Attribute("env", name): value for name, value in self.environment.items()}
         for name, value in (self.row or {}).items():
             found[Attribute("obj", name)] = value
@@ -93,7 +98,7 @@ class Asked:
 
 
 def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
-    """When a caller has the permissions, of what is not known: the caller and the environment.
+    """The condition under which a caller has the permissions. It reads the caller and the environment.
 
     Raises NotTold for what a plugin's function would have to be asked.
     """
@@ -104,7 +109,7 @@ def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
 
 def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression) -> Expression:
     """The same of one line that allows the last of the permissions, of which `left` is left."""
-    return _by_methods(_folded(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
+    return _by_methods(_rest(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
                        asked)
 
 
@@ -123,8 +128,8 @@ def _by_methods(goal: Expression, asked: Asked) -> Expression:
 
 
 def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:
-    """When `goal` holds in some environment. Raises NotTold where that takes too long, or where caller and environment
-    are compared with each other."""
+    """The condition under which `goal` holds in some environment. Raises NotTold if that takes too long, or if the goal
+    compares caller and environment with each other."""
     left = _environment(goal)
     if not left:
         return goal
@@ -153,52 +158,46 @@ def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
 
 
 def _environment(goal: Expression) -> set[Attribute]:
-    return {one for atom in atoms(goal) for one in attributes(atom) if one.root == "env"}
+    return {one for one in attributes(goal) if one.root == "env"}
 
 
 def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, lines: Lines) -> Expression:
     whatever = _AnyObject(subject)
     if asked.row is not None:
-        return _folded(condition_of(lines), policy, subject, asked, permission, whatever.possible)
+        return _rest(condition_of(lines), policy, subject, asked, permission, whatever.possible)
     allows = disjunction(left for rule, left in lines if rule.eft == "allow")
     denies = disjunction(left for rule, left in lines if rule.eft == "deny")
     # As a list is planned: of alternatives, those that contradict themselves are none.
-    given = disjunction(_folded(one, policy, subject, asked, permission, whatever.possible)
-                        for one in disjuncts(allows))
-    return conjunction((given, negation(_folded(denies, policy, subject, asked, permission, whatever.certain))))
+    given = disjunction(_rest(one, policy, subject, asked, permission, whatever.possible)
+                        for one in branches(allows))
+    return conjunction((given, negation(_rest(denies, policy, subject, asked, permission, whatever.certain))))
 
 
-def _folded(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
-            abstract: Callable[[Expression], Expression]) -> Expression:
+def _rest(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
+          abstract: Callable[[Expression], Expression]) -> Expression:
     known = put(_answered(expression, policy, subject, asked, permission),
                 {**asked.facts, **_of(subject, asked)})
     return known if asked.row is not None else put(abstract(known), asked.facts)
 
 
 def _of(subject: Subject, asked: Asked) -> Facts:
-    return {Attribute("sub", "role"): subject.role, Attribute("sub", "tenant_id"): asked.tenant_id,
+    return {ROLE: subject.role, TENANT: asked.tenant_id,
             KIND: "guest" if subject.is_guest else asked.kind}
 
 
 def _answered(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str) -> Expression:
-    """With the shares of the object, and what plugins say of it, in the place of the questions."""
-    def answered(part: Expression) -> Expression:
-        match part:
-            case AllOf(parts):
-                return conjunction(map(answered, parts))
-            case AnyOf(parts):
-                return disjunction(map(answered, parts))
-            case Negation(inner):
-                return negation(answered(inner))
+    """The expression with the shares of the object and the answers of plugins for the atoms that ask for them."""
+    def leaf(atom: Atom) -> Expression:
+        match atom:
             case Shared() if subject.is_guest or not rights_for(permission.partition(".")[2]):
                 return False
             case Shared() if asked.row is not None:
                 return _shared(policy, subject, asked.grantees(permission))
-            case PluginCall() if asked.row is not None or not reads_object(part):
-                return _of_plugin(part, asked)
-        return part
+            case PluginCall() if asked.row is not None or not reads_object(atom):
+                return _of_plugin(atom, asked)
+        return atom
 
-    return answered(expression)
+    return rebuild(expression, leaf)
 
 
 def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expression:
@@ -226,38 +225,27 @@ def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
 
 @dataclass(frozen=True)
 class _AnyObject:
-    """What can be said of an expression without an object, for a caller of this kind."""
+    """Removes the object from an expression, for a caller of this kind."""
 
     subject: Subject
 
     def possible(self, expression: Expression) -> Expression:
-        """When it may hold, for some object."""
-        match expression:
-            case bool():
-                return expression
-            case AllOf(parts):
-                return conjunction(map(self.possible, parts))
-            case AnyOf(parts):
-                return disjunction(map(self.possible, parts))
-            case Negation(part):
-                return negation(self.certain(part))
-        if not reads_object(expression):
-            return expression
-        # Of the object nothing is missing that could be there; of the caller it may be.
-        return True if isinstance(expression, PluginCall) else conjunction(map(self._there, attributes(expression)))
+        """The condition under which it may hold, for some object."""
+        return rebuild(expression, self._possible, self._certain)
 
     def certain(self, expression: Expression) -> Expression:
-        """When it holds, whatever the object is."""
-        match expression:
-            case bool():
-                return expression
-            case AllOf(parts):
-                return conjunction(map(self.certain, parts))
-            case AnyOf(parts):
-                return disjunction(map(self.certain, parts))
-            case Negation(part):
-                return negation(self.possible(part))
-        return False if reads_object(expression) else expression
+        """The condition under which it holds for every object."""
+        return rebuild(expression, self._certain, self._possible)
+
+    def _possible(self, atom: Atom) -> Expression:
+        if not reads_object(atom):
+            return atom
+        # No column of the object is missing if it could have a value; an attribute of the caller may be missing.
+        return True if isinstance(atom, PluginCall) else conjunction(map(self._there, attributes(atom)))
+
+    @staticmethod
+    def _certain(atom: Atom) -> Expression:
+        return False if reads_object(atom) else atom
 
     def _there(self, attribute: Attribute) -> Expression:
         if attribute.root == "obj" or (attribute in (ID, KEY) and not self.subject.is_guest):
@@ -265,19 +253,18 @@ class _AnyObject:
         return Comparison("==", attribute, attribute)
 
 
-def of_user(expression: Expression, id: str, department: str | None, groups: Iterable[str]) -> Expression:
-    """What is left for one user: of the environment alone."""
-    return _of_caller(expression, {ID: id, KEY: f"user:{id}", DEPARTMENT: department}, frozenset(groups))
+def of_user(expression: Expression, id: str, department: str | None, own: Iterable[str]) -> Expression:
+    """The rest of an expression for one user in the groups `own`. It reads the environment alone."""
+    return _of_caller(expression, {ID: id, KEY: f"user:{id}", DEPARTMENT: department}, frozenset(own))
 
 
 def of_guest(expression: Expression) -> Expression:
-    """What is left for guests."""
+    """The rest of an expression for guests."""
     return _of_caller(expression, {ID: None, KEY: GUEST, DEPARTMENT: None}, frozenset())
 
 
-def _of_caller(expression: Expression, known: Facts, groups: frozenset[str]) -> Expression:
-    left = put(expression, {**known, GROUPS: "some" if groups else None})
-    # What is known may name a group, too.
-    named = {one.group for one in atoms(left) if isinstance(one, InGroup) and isinstance(one.group, str)}
-    about_groups: dict[Input, Value] = {InGroup(name): name in groups for name in named}
+def _of_caller(expression: Expression, known: Facts, own: frozenset[str]) -> Expression:
+    left = put(expression, {**known, GROUPS: "some" if own else None})
+    # The values of `known` may name a group, too.
+    about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(left)}
     return put(left, about_groups)

@@ -1,22 +1,25 @@
 """Partial evaluation of a matcher: known attributes become constants, and the rest of the expression is kept.
 
-Known are the columns of a policy line (`rule.when`, …), the permission (`act`), the caller's role (`role`)
-and, where a line names a person, the caller's key (`key`). What is left reads r.sub, r.obj, r.env.
-The result for each part of a matcher is remembered by what it depends on: the constants that it compares, and the
-answers of `g` and `globMatch` in it. So thousands of lines with the same condition are folded once, whomever they name,
-and the memory does not grow with the number of persons.
+Known are the columns of a rule (`rule.when`, …), the permission (`act`), the caller's role (`role`) and, if a rule
+names a user, the caller's key (`key`). The rest reads r.sub, r.obj, r.env.
+
+The result for each part of a matcher is remembered under all that it depends on: the constants that the part compares,
+and the answers of `g` and `globMatch` in it. So thousands of rules with the same condition are evaluated once, whoever
+they name, and the memory does not grow with the number of users. `expression.rebuild` remembers nothing, so this class
+walks the parts by itself.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..syntax.conditions import is_parameter
 from ..syntax.expression import (
+    COMPARE,
+    KEY,
     MIRRORED,
+    ROLE,
     AllOf,
     AnyOf,
     Attribute,
@@ -30,42 +33,35 @@ from ..syntax.expression import (
     atoms,
     attributes,
     conjunction,
+    conjuncts,
     disjunction,
     negation,
+    walk,
 )
 from ..syntax.roles import Roles
 from ..syntax.vocabulary import Patterns
 
 Known = Mapping[str, str]
-_KEY, _ROLE = Attribute("sub", "key"), Attribute("sub", "role")
-COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
-class Folder:
-    """Folds one matcher under one graph of roles and the permissions that patterns cover."""
+class PartialEvaluator:
+    """Evaluates one matcher under one graph of roles and the permissions that patterns cover."""
 
     def __init__(self, matcher: Expression, roles: Roles, patterns: Patterns) -> None:
         self._roles, self._patterns, self._matcher = roles, patterns, matcher
         # For each part: the constants that it compares, and the calls in it.
         self._needs: dict[int, tuple[tuple[str, ...], tuple[_Call, ...]]] = {}
         self._memory: dict[tuple[object, ...], Expression] = {}
-        self._prepare(matcher)
+        for part in walk(matcher):
+            self._needs[id(part)] = _needs(part)
 
-    def fold(self, known: Known) -> Expression:
-        """Returns what is left of the matcher."""
-        return self._folded(self._matcher, known)
+    def evaluate(self, known: Known) -> Expression:
+        """Returns the rest of the matcher, simplified."""
+        return self._evaluate(self._matcher, known)
 
     def leaves_any(self, known: Known) -> bool:
-        """Whether anything is left of the matcher: `fold` is not False. What it is, is not put together."""
-        parts = self._matcher.parts if isinstance(self._matcher, AllOf) else (self._matcher,)
-        return all(self._folded(part, known) is not False for part in parts)
+        """True if `evaluate` is not False; faster, since the parts that are left are not joined."""
+        return all(self._evaluate(part, known) is not False for part in conjuncts(self._matcher))
 
     @property
     def asks_role(self) -> bool:
@@ -74,20 +70,7 @@ class Folder:
         needs = ({call.first_need, call.second_need} for call in calls)
         return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)
 
-    def _prepare(self, part: Expression) -> None:
-        found = tuple(atoms(part))
-        needs = (_need(attribute) for atom in found if not _answered(atom) for attribute in attributes(atom))
-        constants = tuple(sorted({need for need in needs if need}))
-        calls = dict.fromkeys(atom for atom in found if isinstance(atom, FunctionCall) and _answered(atom))
-        self._needs[id(part)] = constants, tuple(map(_call, calls))
-        match part:
-            case AllOf(parts) | AnyOf(parts):
-                for inner in parts:
-                    self._prepare(inner)
-            case Negation(inner):
-                self._prepare(inner)
-
-    def _folded(self, part: Expression, known: Known) -> Expression:
+    def _evaluate(self, part: Expression, known: Known) -> Expression:
         constants, calls = self._needs[id(part)]
         if isinstance(part, FunctionCall):
             return self._called(calls[0], known) if calls else part
@@ -100,11 +83,11 @@ class Folder:
     def _compute(self, part: Expression, known: Known) -> Expression:
         match part:
             case AllOf(parts):
-                return conjunction(self._folded(inner, known) for inner in parts)
+                return conjunction(self._evaluate(inner, known) for inner in parts)
             case AnyOf(parts):
-                return disjunction(self._folded(inner, known) for inner in parts)
+                return disjunction(self._evaluate(inner, known) for inner in parts)
             case Negation(inner):
-                return negation(self._folded(inner, known))
+                return negation(self._evaluate(inner, known))
             case Comparison(symbol, left, right):
                 left, right = _put(left, known), _put(right, known)
                 if isinstance(right, Prefixed):
@@ -140,15 +123,24 @@ class _Call:
     second_need: str | None
 
 
+def _needs(part: Expression) -> tuple[tuple[str, ...], tuple[_Call, ...]]:
+    """The constants that a part compares, and the calls in it."""
+    within = tuple(atoms(part))
+    needs = (_need(attribute) for atom in within if not _answered(atom) for attribute in attributes(atom))
+    constants = tuple(sorted({need for need in needs if need}))
+    calls = dict.fromkeys(atom for atom in within if isinstance(atom, FunctionCall) and _answered(atom))
+    return constants, tuple(map(_call, calls))
+
+
 def _call(call: FunctionCall) -> _Call:
     first, second = call.arguments
     # Only in a call is the key a constant: in a comparison it is left for each caller.
-    first_need = "key" if first == _KEY else _need(first)
+    first_need = "key" if first == KEY else _need(first)
     return _Call(call.function, first, first_need, second, _need(second))
 
 
 def _answered(atom: Expression) -> bool:
-    """Whether the atom is a call whose answer is known with its arguments."""
+    """True if the atom is a call whose answer follows from its arguments."""
     return isinstance(atom, FunctionCall) and atom.function in ("g", "globMatch")
 
 
@@ -160,7 +152,7 @@ def _need(attribute: Operand) -> str | None:
         return f"rule.{attribute.name}"
     if attribute.root in ("act", "scope"):
         return attribute.root
-    return "role" if attribute == _ROLE else None
+    return "role" if attribute == ROLE else None
 
 
 def _put(operand: Operand, known: Known) -> Operand:

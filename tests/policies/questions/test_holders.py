@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.comparison.substitution import put
-from policies.holders.conditions import of_guest, of_user
+from policies.questions.holders import of_guest, of_user
 from policies.syntax.expression import Attribute, InGroup, negation
 
 ANN = "00000000-0000-7000-8000-000000000001"
