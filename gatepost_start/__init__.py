@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-NAMES = ("app", "blueprints", "gatepost", "models", "policies", "settings")
+NAMES = ("app", "blueprints", "gatepost", "models", "policies", "settings", "system")
 
 
 def foreign(home: Path) -> Path | None:

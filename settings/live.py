@@ -7,13 +7,12 @@ restart. A file that is wrong changes nothing.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Event, Lock, Thread
 
 from settings.declared import DECLARED, Settings
 from settings.sources import SettingError
+from system.worker import Worker
 
 log = logging.getLogger("gatepost.settings")
 
@@ -33,68 +32,32 @@ class LiveSettings:
         self.followers: list[Callable[[Settings], object]] = []
         self.trouble: str | None = None
         self._read = read
-        self._changing = Lock()
-        self._asked = self._done = 0  # times
-        self._awake, self._stopping = Event(), False
-        self._thread: Thread | None = None
-        self._process = 0
+        self._worker = Worker("settings", self.reload)
 
     def reload(self) -> None:
         """Read the sources and take over what can be; the log names what was, and what needs a restart."""
-        with self._changing:
-            try:
-                found = self._read()
-            except SettingError as error:
-                self.trouble = str(error)
-                log.error("the settings stay as they are, because the new ones are wrong:\n%s", error)
-                return
-            self.trouble = None
-            self._take_over({name: getattr(found, name) for name in DECLARED
-                             if getattr(found, name) != getattr(self.current, name)},
-                            self.current.of_plugins.changed(found.of_plugins))
+        try:
+            new = self._read()
+        except SettingError as error:
+            self.trouble = str(error)
+            log.error("the settings stay as they are, because the new ones are wrong:\n%s", error)
+            return
+        self.trouble = None
+        self._take_over({name: getattr(new, name) for name in DECLARED
+                         if getattr(new, name) != getattr(self.current, name)},
+                        self.current.of_plugins.changed(new.of_plugins))
 
     def look_soon(self) -> None:
-        """Let the thread reload. It waits for nothing: the handler of a signal may call it."""
-        self._asked += 1
-        self._awake.set()
+        """Have the thread reload. The handler of a signal may call this: it waits for nothing."""
+        self._worker.wake()
 
     def start(self) -> None:
-        """Reload when asked, in a thread of this process; a second call does nothing."""
-        if self._process == os.getpid():
-            return
-        self._process = os.getpid()
-        # Of this process alone: a thread may have held these locks, or have been about to call the followers, when the
-        # process was forked.
-        self._awake, self._changing, self._stopping = Event(), Lock(), False
-        if self._asked:
-            self._tell_followers()
-        if self._asked != self._done:
-            self._awake.set()
-        self._thread = Thread(target=self._run, name="settings", daemon=True)
-        self._thread.start()
+        """Reload on request, in a thread of this process. A second call does nothing."""
+        self._worker.start()
 
     def stop(self) -> None:
-        """End the thread; a second call does nothing."""
-        if self._process != os.getpid():
-            return
-        self._process, self._stopping = 0, True
-        self._awake.set()
-        if self._thread is not None:
-            self._thread.join(STOP_PATIENCE)
-
-    def _run(self) -> None:
-        awake = self._awake
-        while True:
-            awake.wait()
-            awake.clear()
-            if self._stopping:
-                return
-            asked = self._asked
-            try:
-                self.reload()
-            except Exception:
-                log.exception("the settings could not be read; they stay as they are")
-            self._done = asked
+        """End the thread. A second call does nothing."""
+        self._worker.stop(STOP_PATIENCE)
 
     def _take_over(self, ours: dict[str, object], theirs: dict[str, object]) -> None:
         """`ours` are new values of Gatepost's own settings, by name; `theirs` of those of plugins."""
@@ -105,7 +68,13 @@ class LiveSettings:
         if taken:
             self.current = replace(self.current, **live,  # type: ignore[arg-type]
                                    of_plugins=self.current.of_plugins.with_values(live_theirs))
-            self._tell_followers()
+        # Also of unchanged values: the parent of this process may have been about to call them when it forked.
+        for follow in self.followers:
+            try:
+                follow(self.current)
+            except Exception:
+                # The values are in force: the other followers need them, too.
+                log.exception("not everything goes on with the new settings; a restart does")
         # Names alone: a value may be a secret.
         if taken:
             log.warning("settings are in force as settings.toml has them now: %s", ", ".join(taken))
@@ -113,11 +82,3 @@ class LiveSettings:
             log.warning("settings have changed that need a restart: %s", ", ".join(sorted(later)))
         if not ours and not theirs:
             log.warning("no setting has changed")
-
-    def _tell_followers(self) -> None:
-        for follow in self.followers:
-            try:
-                follow(self.current)
-            except Exception:
-                # The values are in force: the others must have them, too, and a reload finds nothing changed.
-                log.exception("not everything goes on with the new settings; a restart does")

@@ -27,8 +27,8 @@ from tests.rooms import (
 )
 from tests.running import ROOT
 
-PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models",
-                                "policies")))
+PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models", "policies",
+                                "system")))
 
 
 def test_a_room_imports_only_rooms_below_it():

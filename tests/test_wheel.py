@@ -22,7 +22,7 @@ from tests.running import PASSWORD, ROOT
 
 pytestmark = pytest.mark.slow
 
-PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings")
+PACKAGES = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings", "system")
 SOURCES = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 
 

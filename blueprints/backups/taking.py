@@ -10,7 +10,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 from types import TracebackType
 
@@ -28,46 +27,44 @@ from models.tables.instance import beat
 from policies.loading.files import Unreadable, give_name, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
 from settings import Settings
+from system.worker import Worker
 
 PAUSE = 0.05  # seconds between two writes
 
 
 class Probe:
-    """Writes again and again until it is left as a context.
+    """Writes again and again until the block ends, to measure how long writers wait.
 
-    waits  seconds of the longest write; it failed where it is infinite
+    waits  seconds of the longest write; infinite if one failed
     log    bytes of SQLite's log: at the beginning, and the most since; None on Postgres
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._file = Path(f"{database.database}-wal") if database.dialect == "sqlite" else None
-        self._left = Event()
-        self._thread = Thread(target=self._run, name="probe", daemon=True)
+        self._worker = Worker("probe", self._write, PAUSE)
         self.waits = 0.0
         self.log = None if self._file is None else (self._length(), self._length())
 
     def __enter__(self) -> Probe:
-        self._thread.start()
+        self._worker.wake()
+        self._worker.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._left.set()
-        self._thread.join()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        while not self._left.is_set():
-            began = monotonic()
-            try:
-                with uncounted():
-                    self._database.transact(beat)
-            except RowError:
-                self.waits = float("inf")
-            self.waits = max(self.waits, monotonic() - began)
-            if self.log is not None:
-                self.log = self.log[0], max(self.log[1], self._length())
-            self._left.wait(PAUSE)
+    def _write(self) -> None:
+        began = monotonic()
+        try:
+            with uncounted():
+                self._database.transact(beat)
+        except RowError:
+            self.waits = float("inf")
+        self.waits = max(self.waits, monotonic() - began)
+        if self.log is not None:
+            self.log = self.log[0], max(self.log[1], self._length())
 
     def _length(self) -> int:
         with suppress(OSError):

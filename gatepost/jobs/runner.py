@@ -10,19 +10,19 @@ import fcntl
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import uniform
 from secrets import token_hex
-from threading import Event, Lock, Thread
 from typing import Any
 
 from models.base import later
 from models.engine.errors import Contended, RowError, TimedOut, Unavailable
-from models.engine.waiting import uncounted
 from models.tables import job_queue
 from models.tables.job import Job
+from system.worker import Worker
 
+from ..http.operations.background import BackgroundTask
 from ..http.pipeline.errors import translate
 from ..http.protocol.problems import CATALOGUE, Problem
 from ..http.request.call import Services
@@ -51,69 +51,43 @@ class Runner:
         self.kinds = kinds
         self._services, self._clock, self._seconds = services, clock, seconds
         self._lock_file = services.settings.instance / "jobs.lock"
-        self._starting, self._stopping, self._woken = Lock(), Event(), Event()
-        self._thread: Thread | None = None
-        self._process = 0
-        self._failing = False
+        self._worker = Worker("jobs", self._look, POLL)
+        self._taking = BackgroundTask("taking jobs from the queue", POLL, self.run_due)
+        self._polls, self._pause = False, ExitStack()
 
     def start(self) -> None:
-        """Run jobs in a thread of this process; a second call does nothing."""
-        with self._starting:
-            if self._process == os.getpid():
-                return
-            self._process = os.getpid()
-            self._stopping.clear()
-            self._thread = Thread(target=self._run, name="jobs", daemon=True)
-            self._thread.start()
+        """Run jobs in a thread of this process. A second call does nothing."""
+        self._worker.start()
 
     def stop(self) -> None:
-        """End the thread: the job that it runs is given back at its next `check`, or taken over by another process
-        once its lease has run out. A second call does nothing."""
-        with self._starting:
-            if self._process != os.getpid():
-                return
-            self._process = 0
-            self._stopping.set()
-            self._woken.set()
-            if self._thread is not None:
-                self._thread.join(timeout=self._services.settings.drain_timeout)
-                self._thread = None
+        """End the thread. A second call does nothing.
+
+        The current job is given back at its next `check`, or another process takes it over once its lease has run out.
+        """
+        self._worker.stop(self._services.settings.drain_timeout)
+        self._pause.close()
 
     def wake(self) -> None:
         """Look into the queue at once: a job was committed."""
-        self._woken.set()
+        self._worker.wake()
 
     def run_due(self) -> int:
         """Run every job that is due, here and now, those of the clock, too; how many."""
         if self._clock is not None:
             self._clock.strike()
         done = 0
-        while not self._stopping.is_set() and (job := self._claim()) is not None:
+        while not self._worker.stopping and (job := self._claim()) is not None:
             self._attempt(job)
             done += 1
         return done
 
-    def _run(self) -> None:
-        with uncounted():
-            while not self._stopping.is_set():
-                with _only_one(self._lock_file) as polls:
-                    woken = self._woken.wait(POLL)
-                if woken:
-                    self._woken.clear()
-                if woken or polls:
-                    self._try()
-
-    def _try(self) -> None:
-        try:
-            self.run_due()
-        except Exception as error:
-            if not self._failing:
-                log.error("no job can be taken from the queue; it is tried again: %s: %s", type(error).__name__, error)
-            self._failing = True
-        else:
-            if self._failing:
-                log.info("jobs are taken from the queue again")
-            self._failing = False
+    def _look(self) -> None:
+        """Run jobs after a commit of this process, or if this process holds the lock; then try to hold it."""
+        self._pause.close()
+        if self._worker.woken or self._polls:
+            self._taking.attempt()
+        if not self._worker.stopping:
+            self._polls = self._pause.enter_context(_only_one(self._lock_file))
 
     def _claim(self) -> Job | None:
         database = self._services.database
@@ -132,7 +106,7 @@ class Runner:
             elif (refusal := self._refusal(job)) is not None:
                 self._fail(job, 0, *refusal)
             else:
-                with Lease(self._services.database, job, self._seconds, self._stopping) as lease:
+                with Lease(self._services.database, job, self._seconds, lambda: self._worker.stopping) as lease:
                     self._work(Task(self._services, job, lease))
         except RowError as error:
             log.error("what became of job %s (%s) could not be written down: %s: %s",

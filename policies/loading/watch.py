@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+from system.worker import Worker
+
 from ..evaluation.policy import Policy
 from ..syntax.vocabulary import date_time
 from ..wording.finding import Finding, PolicyError
@@ -73,13 +75,11 @@ class Watcher:
         self._source = source
         self._keep = None if keep is None else keep / snapshot.LAST_GOOD
         self._interval = interval
+        self._worker = Worker("policy watcher", self._look, interval)
         self._packaged: frozenset[str] = frozenset()  # files of the policy in use that came with plugins
         self._refused: snapshot.Stamp | None = None  # of the last good policy, when files were judged
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
-        self._awake, self._asked = threading.Event(), False
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         # What the files were when last judged, and when last polled.
         self._judged = self._seen = b""
         self.current, self.status = self._first()
@@ -89,7 +89,7 @@ class Watcher:
     @property
     def age(self) -> float:
         """Seconds since the last completed look at the files; 0 while they are not followed."""
-        return 0.0 if self._thread is None else monotonic() - self.looked
+        return monotonic() - self.looked if self._worker.running else 0.0
 
     @property
     def trouble(self) -> str | None:
@@ -141,52 +141,25 @@ class Watcher:
             return self.status
 
     def start(self) -> None:
-        """Poll in a thread of its own. Call it in the process that serves, after any fork."""
-        if self._thread is None:
+        """Poll in a thread of this process. A second call does nothing."""
+        if not self._worker.running:
             self.looked = monotonic()
-            # Of this thread alone: one that hung while it was stopped must end when it goes on.
-            self._stop = threading.Event()
-            # Of this process alone: a signal may have been handled when it was forked.
-            self._awake = threading.Event()
-            if self._asked:
-                self._awake.set()
-            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="policy watcher", daemon=True)
-            self._thread.start()
+            self._worker.start()
 
     def stop(self) -> None:
-        """End the polling; a look that hangs is left behind after `STOP_PATIENCE` seconds."""
-        self._stop.set()
-        self._awake.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join(STOP_PATIENCE)
-        self._awake.clear()
+        """End the polling. A look that hangs is left behind after `STOP_PATIENCE` seconds."""
+        self._worker.stop(STOP_PATIENCE)
 
     def look_soon(self) -> None:
-        """Let the thread look at the files without waiting for them to settle. The handler of a signal may call it: it
-        interrupts anything, so it does not wait for a lock."""
-        self._asked = True
-        self._awake.set()
+        """Have the thread look at the files without waiting for them to settle. The handler of a signal may call this:
+        it waits for nothing."""
+        self._worker.wake()
 
-    def _run(self, stop: threading.Event) -> None:
-        failing = False
-        while True:
-            self._awake.wait(self._interval)
-            if stop.is_set():
-                return
-            asked, self._asked = self._asked, False
-            self._awake.clear()
-            try:
-                if asked:
-                    self.reload()
-                else:
-                    self.poll()
-            except Exception:
-                if not failing:
-                    _log.exception("the policy could not be looked at; version %s stays", self.current.version)
-                failing = True
-            else:
-                failing = False
+    def _look(self) -> None:
+        if self._worker.woken:
+            self.reload()
+        else:
+            self.poll()
 
     def _first(self) -> tuple[Policy, Status]:
         answers = self._answers()

@@ -17,7 +17,7 @@ from tests.running import ROOT
 COLLECTIONS = ("articles", "categories", "comments", "contact", "orders", "pages", "products", "sessions/sessions",
                "sessions/tokens", "users")
 PARTS = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "blueprints",
-         "gatepost", "gatepost_start", "models", "policies", "settings")
+         "gatepost", "gatepost_start", "models", "policies", "settings", "system")
 
 
 def test_every_collection_is_a_short_file_of_one_shape():

@@ -311,7 +311,7 @@ def test_a_job_of_another_process_is_found_by_the_one_that_polls(jobs, monkeypat
 
 def test_the_runner_goes_on_when_the_database_was_away(jobs, monkeypatch, caplog):
     monkeypatch.setattr(running, "POLL", 0.01)
-    caplog.set_level("INFO", "gatepost.jobs")
+    caplog.set_level("INFO", "gatepost.background")
     done, away, claim = threading.Event(), [Unavailable("away")] * 3, job_queue.has_due
 
     def has_due(database):
@@ -352,7 +352,7 @@ def test_a_lease_that_cannot_be_renewed_counts_as_lost_once_it_has_run_out(jobs,
     jobs.kind(lambda task: None)
     jobs.add()
     job = jobs.given.database.transact(lambda: job_queue.claim(jobs.given.database, "me", 0.01))
-    with Lease(jobs.given.database, job, 0.01, threading.Event()) as short:
+    with Lease(jobs.given.database, job, 0.01, lambda: False) as short:
         threading.Event().wait(0.05)
         with pytest.raises(Stopped) as stopped:
             Task(jobs.services, job, short).check()

@@ -7,13 +7,12 @@ that fails is logged once and tried again at its next time; it never stops the o
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event, Lock, Thread
 from time import monotonic
 
 from models.engine.waiting import uncounted
+from system.worker import Worker
 
 log = logging.getLogger("gatepost.background")
 
@@ -54,47 +53,32 @@ class BackgroundTask:
 
 
 class Background:
-    """The background tasks of one process. Started after any fork, since threads do not survive one."""
+    """The background tasks of one process."""
 
     def __init__(self, *tasks: BackgroundTask) -> None:
         self._tasks = tasks
-        self._starting = Lock()
-        self._stopping = Event()
-        self._thread: Thread | None = None
-        self._process = 0
+        self._worker = Worker("tasks", self._run_due, TICK)
 
     def add(self, *tasks: BackgroundTask) -> None:
         """Add tasks that come first, before it is started."""
         self._tasks = (*tasks, *self._tasks)
 
     def start(self) -> None:
-        """Do the tasks in a thread of this process; a second call does nothing."""
-        with self._starting:
-            if self._process == os.getpid():
-                return
-            self._process = os.getpid()
-            self._stopping.clear()
+        """Do the tasks in a thread of this process. A second call does nothing."""
+        if not self._worker.running:
             for task in self._tasks:
                 task.due = monotonic() + (0.0 if task.at_once else min(task.every, 60.0))
-            self._thread = Thread(target=self._run, name="tasks", daemon=True)
-            self._thread.start()
+            self._worker.start()
 
     def stop(self) -> None:
         """End the thread and do what must not be left undone. A second call does nothing."""
-        with self._starting:
-            if self._process != os.getpid():
-                return
-            self._process = 0
-            self._stopping.set()
-            if self._thread is not None:
-                self._thread.join()
-                self._thread = None
+        if self._worker.running:
+            self._worker.stop()
             for task in self._tasks:
                 task.end()
 
-    def _run(self) -> None:
-        while not self._stopping.wait(TICK):
-            for task in self._tasks:
-                if not self._stopping.is_set() and monotonic() >= task.due:
-                    task.attempt()
-                    task.due = monotonic() + task.every
+    def _run_due(self) -> None:
+        for task in self._tasks:
+            if not self._worker.stopping and monotonic() >= task.due:
+                task.attempt()
+                task.due = monotonic() + task.every

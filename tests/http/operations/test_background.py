@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from queue import Queue
 
@@ -106,7 +107,7 @@ def test_a_child_process_gets_a_thread_of_its_own(started, monkeypatch):
     running = started(BackgroundTask("work", 0, lambda: done.put(threading.current_thread())))
     first = done.get(timeout=30)
     # What a fork leaves behind: the object as it was, and another process id.
-    monkeypatch.setattr(background.os, "getpid", lambda: -1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
     running.start()
     second = done.get(timeout=30)
     while second is first:
