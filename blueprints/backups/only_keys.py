@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,10 +9,9 @@ from gatepost.http.security import known_keys
 from gatepost.http.security.keys import KeyFileError, Keys
 from gatepost.instance import journal
 from models.engine.database import Database
-from models.engine.disk import sync
 from models.scratch import scratch
-from policies.loading.files import fresh_file
 from settings import Settings
+from system.files import fresh_file
 
 from .archive import KEYS, BadArchive
 from .restoring import LOCK_WAIT, CannotRestore, free_name
@@ -61,15 +59,13 @@ def _refuse_others(database: Database, keys: Keys) -> None:
 def _put(fresh: Path, file: Path, aside: Path) -> Path | None:
     """Put a key file in its place, as the owner of its folder; the folder into which another one was moved."""
     moved = None
-    with fresh_file(file, fresh.read_bytes()) as written:
-        if os.geteuid() == 0:
-            owner = file.parent.stat()
-            os.chown(written, owner.st_uid, owner.st_gid)
+    with fresh_file(file, owner=file.parent) as written:
+        written.file.write(fresh.read_bytes())
+        written.sync()
         if file.exists() or file.is_symlink():
             aside.mkdir(mode=0o700)
             moved = aside
             with suppress(FileNotFoundError):
                 file.rename(aside / file.name)
-        os.replace(written, file)
-    sync(file.parent)
+        written.replace()
     return moved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from models.contents import Contents, contents
 from models.engine.database import Database
 from models.migrate import pending, upgrade
 from models.tables import seals
+from system.files import new_file
 
 from .archive import DATABASE, BadArchive, Manifest, unpack
 from .encryption import decrypt, is_encrypted
@@ -83,7 +83,7 @@ def unpacked(archive: Path, scratch: Path, identity: Path | None, only: str | No
     if identity is None:
         raise BadArchive(f"{archive} is encrypted: name the file of an identity that can read it by --identity.")
     plain = scratch / "archive.tar.gz"
-    os.close(os.open(plain, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    new_file(plain).close()
     decrypt(archive, plain, identity)
     try:
         return unpack(plain, scratch, only)

@@ -19,14 +19,14 @@ from gatepost.instance.leftovers import noted
 from models.base import now
 from models.contents import Contents, contents
 from models.engine.database import Database
-from models.engine.disk import sync
 from models.engine.errors import RowError
 from models.engine.waiting import uncounted
 from models.tables import backup as backups
 from models.tables.instance import beat
-from policies.loading.files import Unreadable, give_name, read_bytes
+from policies.loading.files import Unreadable, read_bytes
 from policies.loading.snapshot import LARGEST_SNAPSHOT, LAST_GOOD
 from settings import Settings
+from system.files import link, new_file
 from system.worker import Worker
 
 PAUSE = 0.05  # seconds between two writes
@@ -123,10 +123,8 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
         _copy_files(settings, parts, lenient=lenient)
         manifest = Manifest(made_at, version("gatepost"), database.dialect, held, parts_of(parts))
         archive = folder / "archive"
-        with open(archive, "xb", opener=_private) as file:
+        with new_file(archive) as file:
             pack(parts, manifest, file)
-            file.flush()
-            os.fsync(file.fileno())
         if inspect is not None:
             inspect(archive)
         if settings.backup_recipient:
@@ -203,11 +201,6 @@ def _put(archive: Path, place: Path) -> None:
     with open(archive, "rb") as file:
         os.fsync(file.fileno())
     try:
-        give_name(archive, place)
+        link(archive, place)
     except FileExistsError:
         raise CannotBackUp(f"{place} is there already.") from None
-    sync(place.parent)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -3,7 +3,6 @@ unless that was asked for."""
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import click
 
 from gatepost.commands.context import load_settings
 from gatepost.instance.leftovers import noted
-from policies.loading.files import give_name
+from system.files import fresh_file
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 
@@ -29,18 +28,14 @@ def private_file(place: Path, *, overwrite: bool | None = None) -> Iterator[Bina
     """
     _refuse_others(place, overwrite)
     try:
-        with noted(load_settings().instance, place.parent) as fresh:
-            try:
-                with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                    yield file
-                # Another program may have put a file there meanwhile.
-                _refuse_others(place, overwrite)
-                if overwrite:
-                    os.replace(fresh, place)
-                else:
-                    give_name(fresh, place)
-            finally:
-                fresh.unlink(missing_ok=True)
+        with noted(load_settings().instance, place.parent) as path, fresh_file(place, path=path) as fresh:
+            yield fresh.file
+            # Another program may have put a file there meanwhile.
+            _refuse_others(place, overwrite)
+            if overwrite:
+                fresh.replace()
+            else:
+                fresh.link()
     except OSError as error:
         raise click.ClickException(f"{place} cannot be written: {error.strerror or error}.") from error
 

@@ -18,12 +18,11 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from models.engine.connect import open_database
-from models.engine.disk import sync
 from models.engine.errors import Damaged
 from models.tables.instance import the_instance
-from policies.loading.files import write
 from policies.loading.snapshot import LAST_GOOD
 from settings import Settings
+from system.files import sync, write
 
 JOURNAL, LOCK = "restore.json", "restore.lock"  # in the folder of the instance
 STAGED = ".gatepost-restore-"  # the first characters of the name of the folder in which a restore is prepared

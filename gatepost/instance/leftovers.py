@@ -18,8 +18,8 @@ from secrets import token_hex
 
 from gatepost.rules.ledger import WAITING
 from models.scratch import SCRATCH
-from policies.loading.files import FRESH, locked_file
 from settings import Settings
+from system.files import FRESH, locked_file
 
 from . import journal
 
@@ -35,17 +35,17 @@ def noted(instance: Path, folder: Path) -> Iterator[Path]:
     Without a note, because none can be written there, the block runs all the same.
     """
     place = folder.absolute() / f"{NOTED}{token_hex(8)}"
-    descriptor = None
+    file = None
     with suppress(OSError):
-        note, descriptor = locked_file(instance, NOTE)
-        os.write(descriptor, os.fsencode(place))
-        os.fsync(descriptor)
+        note, file = locked_file(instance, NOTE)
+        os.write(file.fileno(), os.fsencode(place))
+        os.fsync(file.fileno())
     try:
         yield place
     finally:
-        if descriptor is not None:
+        if file is not None:
             note.unlink(missing_ok=True)
-            os.close(descriptor)
+            file.close()
 
 
 def remove(settings: Settings) -> None:

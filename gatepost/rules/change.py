@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,13 +27,14 @@ from models.tables.policy_version import START, SYSTEM, PolicyVersion
 from policies import Finding, Policy, PolicyError, Vocabulary
 from policies.cases.case_file import failures
 from policies.loading import snapshot
-from policies.loading.files import Unreadable, fresh_file, own_text, read_bytes
+from policies.loading.files import Unreadable, own_text, read_bytes
 from policies.loading.folder import Folder
 from policies.loading.loader import CASES_FILE
 from policies.loading.snapshot import LAST_GOOD, LastGood
 from policies.syntax.model import MODEL_FILE
 from settings import Settings
 from settings.declared import DATABASE
+from system.files import FreshFile, fresh_file
 
 from .exported import Export, is_policy_file, texts_of
 from .ledger import Ledger, Origin
@@ -243,26 +243,26 @@ class InFiles(Changing):
                 self._ledger.note(candidate.policy, cause, author, note, origin)
                 absent = self._folder.required - candidate.policy.files.keys()
                 snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged, absent))
-                for place, file in fresh.items():
-                    os.replace(file, place)
+                for file in fresh:
+                    file.replace()
                 for name in (name for name, content in candidate.files.items() if content is None):
                     (self._folder.directory / name).unlink(missing_ok=True)
 
     @contextmanager
-    def _written(self, files: Files) -> Iterator[dict[Path, Path]]:
-        """The new files on the disk, by where each is to go: a folder that cannot be written is noticed before anything
-        is said to be in force. Those that are not moved are gone at the end."""
+    def _written(self, files: Files) -> Iterator[list[FreshFile]]:
+        """The new files, on the disk and not in their places: a folder that cannot be written shows before anything is
+        said to be in force."""
         directory = self._folder.directory
         with ExitStack() as stack:
-            fresh = {}
+            fresh = []
             for name, content in files.items():
                 if content is not None:
                     # What a link leads to is written, as it is what is read.
                     place = (directory / name).resolve()
                     like = os.stat(place if place.exists() else directory / MODEL_FILE)
-                    fresh[place] = stack.enter_context(fresh_file(place, content))
-                    os.chown(fresh[place], like.st_uid, like.st_gid)
-                    fresh[place].chmod(stat.S_IMODE(like.st_mode))
+                    fresh.append(stack.enter_context(fresh_file(place, like=like)))
+                    fresh[-1].file.write(content)
+                    fresh[-1].sync()
             yield fresh
 
     @contextmanager

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from models.tables.policy_version import PolicyVersion
 from policies import Finding
-from policies.loading.files import Unreadable, exported, is_as_exported, own_text, read_bytes, write
+from policies.loading.files import Unreadable, exported, is_as_exported, own_text, read_bytes
 from policies.loading.loader import CASES_FILE, FILE_NAME
 from policies.syntax.model import MODEL_FILE
+from system.files import write
 
 EDITED = ".edited"  # behind the name of a file that was edited without effect
 _MODE = 0o644

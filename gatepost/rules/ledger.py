@@ -28,11 +28,12 @@ from models.tables.user import User
 from policies import Policy, PolicyError, Vocabulary
 from policies.comparison.subjects import persons
 from policies.loading import loader
-from policies.loading.files import Unreadable, read_bytes, write
+from policies.loading.files import Unreadable, read_bytes
 from policies.loading.loader import LARGEST_POLICY, from_files
 from policies.loading.snapshot import LastGood
 from policies.questions.changes import Changes
 from policies.questions.diff import diff
+from system.files import write
 
 PATIENCE = 1.0  # seconds that a policy waits for its row to be stored
 WAITING = "policy.ledger"  # the folder of rows that wait, in that of the instance

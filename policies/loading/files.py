@@ -1,5 +1,4 @@
-"""Files that an administrator edits: regular ones of a bounded size, never waited for; and files written as a whole,
-also those that are no policy, such as the key file.
+"""Files that an administrator edits: regular ones of a bounded size, never waited for.
 
 A plain read of a FIFO, a terminal or a socket would block for ever, one of a link to /dev/zero would fill the memory.
 A link to a regular file is read like the file.
@@ -8,17 +7,12 @@ A link to a regular file is read like the file.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 
-FRESH = ".gatepost-new-"  # the first characters of the name of a temporary file
 LARGEST_FILE = 1 << 20  # bytes of one policy file
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL = "this is not a regular file"
@@ -71,61 +65,6 @@ def is_as_exported(content: bytes) -> bool:
     """Whether a file was written from the database and not edited since."""
     heading = _EXPORTED.match(content)
     return heading is not None and heading.group(1).decode() == _digest(content[heading.end():])
-
-
-def write(place: Path, content: bytes, mode: int = 0o600) -> None:
-    """Put a file in place of what is there: readers find the old one or the whole new one. Raises OSError."""
-    with fresh_file(place, content, mode) as fresh:
-        os.replace(fresh, place)
-
-
-def rewrite(place: Path, content: bytes) -> None:
-    """`write` for a file that is there, whose owner and permissions stay. Raises OSError."""
-    old = os.stat(place)
-    with fresh_file(place, content) as fresh:
-        os.chown(fresh, old.st_uid, old.st_gid)
-        fresh.chmod(stat.S_IMODE(old.st_mode))
-        os.replace(fresh, place)
-
-
-@contextmanager
-def fresh_file(place: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
-    """A file beside `place` whose content has reached the disk, gone afterwards unless it was moved. Raises OSError."""
-    fresh, descriptor = locked_file(place.parent, FRESH, mode)
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        yield fresh
-    finally:
-        fresh.unlink(missing_ok=True)
-        os.close(descriptor)
-
-
-def give_name(fresh: Path, place: Path) -> None:
-    """Give a file its name, where no other file has it. Raises FileExistsError, OSError."""
-    try:
-        os.link(fresh, place)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without links.
-        os.replace(fresh, place)
-
-
-def locked_file(folder: Path, prefix: str, mode: int = 0o600) -> tuple[Path, int]:
-    """A new file and its descriptor, locked (flock) while that is open: of a process that is killed, a file without a
-    lock is left. Raises OSError."""
-    while True:
-        place = folder / f"{prefix}{token_hex(8)}"
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with suppress(OSError):  # a file system without locks: nobody takes the file for a left one there
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Another process may have removed it before it was locked.
-        if place.exists():
-            return place, descriptor
-        os.close(descriptor)
 
 
 def _digest(text: bytes) -> str:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from system.files import write
+
 from ..evaluation.policy import Policy
 from ..invariants.lines import INVARIANTS_FILE
 from ..syntax.text import END
 from ..wording.finding import Finding
-from .files import Unreadable, read_bytes, write
+from .files import Unreadable, read_bytes
 from .loader import LARGEST_POLICY, digest
 
 LAST_GOOD = "policy.last-good.json"  # in the folder of the instance

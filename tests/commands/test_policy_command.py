@@ -27,10 +27,10 @@ from models.tables.tenant import Tenant
 from models.tables.user import User
 from policies import SHIPPED, load
 from policies.loading import first_release
-from policies.loading.files import rewrite
 from policies.loading.folder import Folder
 from policies.loading.snapshot import LAST_GOOD, keep
 from policies.loading.watch import Watcher
+from system.files import write
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy
 from tests.policies.shipped_vocabulary import VOCABULARY
 from tests.running import Instance
@@ -714,13 +714,13 @@ def test_adopt_new_says_how_far_it_came_where_a_file_cannot_be_written(
     monkeypatch.setattr(first_release, "PERMISSIONS", first_release.PERMISSIONS - {"audit.view"})
     remove_line(behind / "admin.csv", "p, owner, audit.view, always, allow")
 
-    def full(place: Path, content: bytes) -> None:
+    def full(place: Path, content: bytes, *mode: int, **like: os.stat_result) -> None:
         if place.name == refused:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{place}.fresh")
-        rewrite(place, content)
+        write(place, content, *mode, **like)
 
     with monkeypatch.context() as patched:
-        patched.setattr("blueprints.policy_changes.commands.adopt.rewrite", full)
+        patched.setattr("blueprints.policy_changes.commands.adopt.write", full)
         result = run("adopt", "--new", "--yes")
     assert result.exit_code == 2
     assert f"{refused} cannot be written: Read-only file system. {said}" in result.stderr

@@ -16,8 +16,8 @@ import pytest
 
 from gatepost.instance import leftovers
 from models.scratch import SCRATCH
-from policies.loading.files import FRESH
 from settings import Settings
+from system.files import FRESH
 from tests.incidents.backup_kills import run
 from tests.incidents.command_kills import kill_command, placed
 
@@ -85,12 +85,12 @@ import json, sys, time
 from pathlib import Path
 from gatepost.instance.leftovers import noted
 from models.scratch import scratch
-from policies.loading.files import fresh_file
+from system.files import fresh_file
 instance, beside = map(Path, sys.argv[1:])
-with (scratch() as one, scratch(instance) as two, fresh_file(instance / "policies" / "a.csv", b"") as three,
+with (scratch() as one, scratch(instance) as two, fresh_file(instance / "policies" / "a.csv") as three,
       noted(instance, beside) as four):
     four.mkdir()
-    print(json.dumps(list(map(str, (one, two, three, four)))), flush=True)
+    print(json.dumps(list(map(str, (one, two, three.path, four)))), flush=True)
     time.sleep(600)
 """
 

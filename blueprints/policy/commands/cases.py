@@ -19,9 +19,9 @@ from gatepost.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
 from policies.cases.case_run import Coverage, Report, run
 from policies.cases.junit import as_junit
-from policies.loading.files import write
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import additions
+from system.files import write
 
 _COVERAGE = "--coverage"
 _XML = b"<?xml"

@@ -17,12 +17,13 @@ from gatepost.features import Installation
 from policies import Policy, PolicyError
 from policies.cases.case_run import run
 from policies.invariants.lines import INVARIANTS_FILE
-from policies.loading.files import Unreadable, read_bytes, rewrite, write
+from policies.loading.files import Unreadable, read_bytes
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
 from policies.wording.suggestions import did_you_mean
 from settings.declared import DATABASE
+from system.files import write
 
 ADOPT_NEW = "gatepost policy adopt --new"
 ADOPT_DOORS = "gatepost policy adopt invariants"
@@ -195,7 +196,7 @@ def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
             if name not in mine.files:
                 write(target, content, 0o666)
             elif read_bytes(target) == mine.files[name]:
-                rewrite(target, content)
+                write(target, content, like=target.stat())
             else:
                 raise click.ClickException(f"{show_path(target)} was changed meanwhile. {_how_far(written)}")
         except (Unreadable, OSError) as error:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from models.base import later, now, parse_time
-from policies.loading.files import fresh_file, write
+from system.files import fresh_file, write
 
 from .base64url import decode, encode
 
@@ -138,9 +138,10 @@ def create_key_file(file: Path) -> bool:
 
     The file appears whole or not at all: a stop in the middle leaves no truncated key.
     """
-    with fresh_file(file, _text([new_master()])) as fresh:
+    with fresh_file(file) as fresh:
+        fresh.file.write(_text([new_master()]))
         try:
-            os.link(fresh, file)
+            fresh.link()
         except FileExistsError:
             return False
         return True
@@ -207,7 +208,6 @@ def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]
         # Two changes at once must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
         write(file, _text(_checked(change(Keys.load(file).masters))))
-        os.fsync(directory)
     finally:
         os.close(directory)
     return Keys.load(file)

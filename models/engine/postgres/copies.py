@@ -17,6 +17,7 @@ from urllib.parse import quote
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from models.engine.errors import Unavailable
+from system.files import new_file
 
 SCRATCH = "gatepost_scratch_"  # how the name of a scratch database begins; then the time of its making, in seconds
 LEFT = 24 * 3600  # seconds after which a scratch database is one that a killed process has left
@@ -50,7 +51,7 @@ def dump(url: str, target: str, snapshot: str) -> None:
 
     Raises `Unavailable`, FileExistsError.
     """
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    new_file(target).close()
     _run(url, "pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={target}")
 
 

@@ -13,10 +13,10 @@ from urllib.parse import quote
 import apsw
 
 from models.engine.database import Parameters
-from models.engine.disk import identity
 from models.engine.errors import Damaged, Unavailable
 from models.engine.sqlite.loads import LoadsHidden
 from models.engine.words import of_tenant
+from system.files import identity
 
 BUSY_TIMEOUT = 5.0  # seconds
 STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import apsw
 
-from models.engine.disk import sync
 from models.engine.errors import InUse
 from models.engine.sqlite.pair import SUFFIX, Pair, freshen
+from system.files import new_file, sync
 
 SIDE_FILES = ("-wal", "-shm", SUFFIX)
 # The byte of the -shm file that each process with an open connection has locked (sqlite.org/walformat.html).
@@ -24,7 +24,7 @@ def copy(source: apsw.Connection, target: str) -> None:
 
     Raises FileExistsError, and what apsw raises.
     """
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    new_file(target).close()
     fresh = apsw.Connection(target)
     try:
         # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
@@ -37,6 +36,7 @@ from models.engine.sqlite.pair import LOOKS, PAUSE, Pair
 from models.engine.sqlite.recovery import Recovery
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
+from system.files import new_file
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class SqliteDatabase(Database, APSWDatabase):
     def create(self) -> None:
         """Make the empty file, readable by its owner alone, unless it is there."""
         with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            new_file(self.path).close()
 
     def connect(self, reuse_if_open: bool = False) -> bool:
         if self.pair.foreign is not None:

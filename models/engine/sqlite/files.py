@@ -11,7 +11,6 @@ from pathlib import Path
 
 import apsw
 
-from models.engine.disk import new_file, sync
 from models.engine.errors import Damaged, RowError, Unavailable
 from models.engine.sqlite.connection import BUSY_TIMEOUT
 from models.engine.sqlite.copies import SIDE_FILES
@@ -19,6 +18,7 @@ from models.engine.sqlite.database import MOMENT, SqliteDatabase
 from models.engine.sqlite.errors import busy
 from models.engine.sqlite.writer_lock import WriterLock
 from models.engine.waiting import Places, Wait
+from system.files import new_file, sync
 
 
 class FilesDatabase(SqliteDatabase):

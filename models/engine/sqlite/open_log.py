@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
-from models.engine.disk import Identity, identity, new_file, sync
 from models.engine.errors import LostLog
+from system.files import Identity, fresh_file, identity, new_file
 
 SAVED = "-wal.saved"
 _HEAD = 32  # bytes of a log's header, which no two logs share: it holds their salts
@@ -193,14 +193,9 @@ class OpenLog:
         return False
 
     def _copy_to(self, kept: Path) -> None:
-        fresh, spot = Path(f"{kept}.new"), 0
-        with suppress(FileNotFoundError):
-            fresh.unlink()  # of a process that was killed
-        with new_file(fresh, self._path) as to:
+        spot = 0
+        with fresh_file(kept, owner=self._path, path=Path(f"{kept}.new")) as fresh:
             while block := os.pread(self._descriptor, _BLOCK, spot):
-                to.write(block)
+                fresh.file.write(block)
                 spot += len(block)
-            to.flush()
-            os.fsync(to.fileno())
-        fresh.rename(kept)
-        sync(kept.parent)
+            fresh.replace()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbelow
@@ -25,10 +25,10 @@ from typing import Any, NamedTuple, NoReturn
 import apsw
 import orjson
 
-from models.engine.disk import new_file, sync
 from models.engine.errors import ForeignLog, Unavailable
 from models.engine.sqlite.open_log import OpenLog
 from models.engine.sqlite.recovery import written
+from system.files import fresh_file
 
 SUFFIX = ".pair"
 LOOKS = 5  # times that file and sidecar are read, as long as another process is just changing them
@@ -297,15 +297,9 @@ class Pair:
                 from error
 
     def _write(self, known: Known) -> None:
-        fresh = Path(f"{self._sidecar}.new")
-        with suppress(FileNotFoundError):
-            fresh.unlink()  # of a process that was killed
-        with new_file(fresh, self._path) as file:
-            file.write(orjson.dumps([known.salts, *map(tuple, known.marks)]))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(self._sidecar)
-        sync(self._sidecar.parent)
+        with fresh_file(self._sidecar, owner=self._path, path=Path(f"{self._sidecar}.new")) as fresh:
+            fresh.file.write(orjson.dumps([known.salts, *map(tuple, known.marks)]))
+            fresh.replace()
 
 
 def _mark_of(seen: bytes | None) -> Mark | None:

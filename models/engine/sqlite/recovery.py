@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import apsw
 
-from models.engine.disk import new_file
+from system.files import new_file
 
 SUFFIX = "-wal.damaged"
 _HEAD, _FRAME = 32, 24  # bytes of the log's header, and of a frame's before its page
