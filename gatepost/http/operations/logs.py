@@ -6,8 +6,8 @@ bodies nor headers: no secret gets there.
 Nothing waits for a log that nobody reads: lines are left out until there is room again, and then it says how many.
 
 The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
-again is written `OFTEN` times a minute; how many were left out is told in `left_out` of the next one, or in a line of
-its own. Lines of requests are not counted: the setting asks for all of them.
+again is written `OFTEN` times a minute; then a line says how many were left out. Lines of requests are not counted:
+the setting asks for all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from select import PIPE_BUF
-from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -37,21 +36,21 @@ requests = logging.getLogger("gatepost.request")
 LONGEST = 8192  # characters of one text in a line
 OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
 BEGINNING = 200  # characters of a message that tell which lines were left out
-PATIENCE = 0.25  # seconds that a line waits for a slow reader
-MESSAGES = 1000  # told apart in a minute; what is beyond is counted by logger and level
+PATIENCE = 0.25  # seconds that a part of a line waits for a slow reader
+MESSAGES = 1000  # that are counted each for itself in a minute; the others are counted by logger and level
 
 
 class Permitted(Protocol):
-    """What is needed of the endpoint that answers."""
+    """The part of an endpoint that logs and metrics use."""
 
     @property
     def permission(self) -> str | None: ...
 
 
 class Answered(Protocol):
-    """What logs and metrics need of the call that is answered.
+    """The part of a call that logs and metrics use.
 
-    `stages` leave it in Flask's `g.call`, and `errors` the code of an error that is answered in `g.problem`.
+    `stages` leave it in Flask's `g.call`; `errors` leave the code of an error in `g.problem`.
     """
 
     timings: dict[str, float] | None
@@ -76,8 +75,6 @@ class JsonFormatter(logging.Formatter):
         entry.update(getattr(record, "fields", ()))
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        if left_out := getattr(record, "left_out", 0):
-            entry["left_out"] = left_out
         line = json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
         # All else that a terminal would obey is escaped: what is not ASCII, and the controls of ASCII but for this.
         return line.replace("\x7f", "\\u007f")
@@ -92,105 +89,100 @@ def _cut(value: Any) -> Any:
 
 
 @dataclass
-class _Seen:
+class _Message:
     # Not the record: it holds the frames of its exception, and so what a request had in memory.
     logger: str
     level: int
-    begins: str
-    ends: float
-    written: int = 0
-    left_out: int = 0
+    beginning: str
+    lines: int = 0
 
 
 class Repetitions(logging.Filter):
-    """Lets a message through `OFTEN` times a minute: the same logger, level, template, and place of an exception."""
+    """Lets `OFTEN` lines of a message through each minute: same logger, level, template, and place of the exception.
+
+    It has no lock: a line more or less does not matter, and a process may be forked while another thread logs.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = RLock()  # what is done with the lock held might log, too
-        self._seen: dict[Hashable, _Seen] = {}
+        self._messages: dict[Hashable, _Message] = {}
+        self._ends = 0.0
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == requests.name:
             return True
-        moment, key = monotonic(), _alike(record)
-        with self._lock:
-            if key not in self._seen and len(self._seen) >= MESSAGES:
+        self.tell()
+        key = _key(record)
+        message = self._messages.get(key)
+        if message is None:
+            if len(self._messages) >= MESSAGES:
                 key = record.name, record.levelno
-            seen = self._seen.get(key)
-            if seen is None or seen.ends <= moment:
-                record.left_out = 0 if seen is None else seen.left_out
-                seen = self._seen[key] = _Seen(
-                    record.name, record.levelno, _beginning(record), moment + MINUTE)
-            if seen.written < OFTEN:
-                seen.written += 1
-                return True
-            seen.left_out += 1
-            return False
+            message = self._messages.setdefault(key, _Message(record.name, record.levelno, _beginning(record)))
+        message.lines += 1
+        return message.lines <= OFTEN
 
     def tell(self) -> None:
-        """Log how many lines were left out of messages that have not come again since their minute ended."""
-        moment = monotonic()
-        with self._lock:
-            over = {key: seen for key, seen in self._seen.items() if seen.ends <= moment}
-            for key in over:
-                del self._seen[key]
-        for seen in over.values():
-            if seen.left_out:
-                logging.getLogger(seen.logger).log(
-                    seen.level, "%d lines were left out that begin: %s", seen.left_out, seen.begins)
+        """Log how many lines were left out of each message, once the minute is over."""
+        if (moment := monotonic()) < self._ends:
+            return
+        messages, self._messages, self._ends = self._messages, {}, moment + MINUTE
+        for message in messages.values():
+            if message.lines > OFTEN:
+                logging.getLogger(message.logger).log(message.level, "%d lines were left out that begin: %s",
+                                                      message.lines - OFTEN, message.beginning)
 
 
-def _alike(record: logging.LogRecord) -> Hashable:
+def _key(record: logging.LogRecord) -> Hashable:
     kind, _, traceback = record.exc_info or (None, None, None)
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    where = None if traceback is None else (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
-    return record.name, record.levelno, str(record.msg), kind, where
+    place = None if traceback is None else (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+    return record.name, record.levelno, str(record.msg), kind, place
 
 
 def _beginning(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()[:BEGINNING]
-    except (TypeError, ValueError, LookupError):
-        # Arguments that do not fit: the handler says so, and the code that logs must not fail.
+    except (TypeError, ValueError, LookupError):  # arguments that do not fit: the handler says so
         return str(record.msg)[:BEGINNING]
 
 
 class StandardError(logging.Handler):
-    """Writes lines to standard error as far as there is room in it."""
+    """Writes lines to standard error as far as there is room in it, and counts those that it leaves out."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._unwritten = ""  # the rest of a line that is written in part
         self._left_out = 0
-        self._torn = False
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            if self._left_out and self._write(self.format(logging.makeLogRecord({
-                    "name": __name__, "levelno": logging.WARNING, "levelname": "WARNING",
-                    "msg": "%d lines were left out, because nobody read the log", "args": (self._left_out,)}))):
-                self._left_out = 0
-            if self._left_out or not self._write(self.format(record)):
+            if not self._write(0.0):
                 self._left_out += 1
+                return
+            if self._left_out:
+                self._unwritten = self.format(logging.makeLogRecord({
+                    "name": __name__, "levelno": logging.WARNING, "levelname": "WARNING",
+                    "msg": "%d lines were left out, because nobody read the log", "args": (self._left_out,)})) + "\n"
+                self._left_out = 0
+            self._unwritten += self.format(record) + "\n"
+            self._write(PATIENCE)
         except Exception:  # as every handler of logging: the code that logs must not fail
             self.handleError(record)
 
-    def _write(self, line: str) -> bool:
-        """Whether the whole line was written."""
-        stream, text = sys.stderr, f"\n{line}\n" if self._torn else f"{line}\n"
-        for begin in range(0, len(text), PIPE_BUF):
-            if not _has_room(stream, 0.0 if self._left_out else PATIENCE):
-                self._torn = self._torn or begin > 0
+    def _write(self, seconds: float) -> bool:
+        """Write what is unwritten, as long as each part of it finds room within some seconds; True if all of it did."""
+        while self._unwritten:
+            if not _has_room(sys.stderr, seconds):
                 return False
-            stream.write(text[begin:begin + PIPE_BUF])
-            stream.flush()
-        self._torn = False
+            part, self._unwritten = self._unwritten[:PIPE_BUF], self._unwritten[PIPE_BUF:]
+            sys.stderr.write(part)
+            sys.stderr.flush()
         return True
 
 
 def _has_room(stream: TextIO, seconds: float) -> bool:
-    """Whether `PIPE_BUF` bytes can be written without waiting for a reader; always so for files."""
+    """True if `PIPE_BUF` bytes can be written without waiting for a reader; always for files."""
     try:
         looked = select.poll()
         looked.register(stream, select.POLLOUT)
@@ -218,8 +210,7 @@ def set_level(level: str) -> None:
 
 
 def request_lines(live: LiveSettings) -> Callable[[Request, Response], Response]:
-    """Log one line for every request where the setting `log_requests` says so, also where the server has asked about
-    its head before (`expectation`)."""
+    """Log one line for every request if the setting `log_requests` says so; none for 100 Continue (`expectation`)."""
     def log_answer(request: Request, response: Response) -> Response:
         if live.current.log_requests and response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call: Answered | None = g.get("call")
