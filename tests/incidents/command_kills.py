@@ -91,7 +91,7 @@ class Place:
                               capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
         folders = (self.instance.folder, self.beside)
-        return sorted(map(str, [*self.temporary.iterdir(), *(
+        return sorted(map(str, [*(place for place in self.temporary.iterdir() if not is_probe(place)), *(
             place for folder in folders for place in folder.rglob("*")
             if place.name.startswith(MARKS) or (place.suffix == ".new" and place.name != REPLACED))]))
 
@@ -105,6 +105,11 @@ class Place:
         finally:
             database.close_all()
         return (self.tenants | self.slugs) - kept
+
+
+def is_probe(place: Path) -> bool:
+    """True for the nameless file by which Python's `tempfile` tries the folder; it is not Gatepost's to remove."""
+    return not place.name.startswith(MARKS) and place.is_file() and place.read_bytes() in (b"", b"blat")
 
 
 _numbers = itertools.count(1)
