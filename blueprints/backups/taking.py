@@ -146,7 +146,7 @@ def note(taken: Taken) -> str:
 
 
 def free_place(folder: Path, kind: str) -> Path:
-    """Where a backup that is taken now goes: `gatepost-20261123T020000Z.tar.gz`, by a name that is free."""
+    """A free name for a backup that is taken now: `gatepost-20261123T020000Z.tar.gz`."""
     while True:
         place = folder / f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.tar.gz"
         if not (place.exists() or place.with_name(place.name + SUFFIX).exists()):

@@ -161,7 +161,7 @@ def _exchange(fresh: Path, place: Path, aside: Path | None) -> None:
 
 
 def _alike(one: Path, other: Path) -> bool:
-    """Whether two folders hold the same files."""
+    """True if two folders hold the same files."""
     if not other.is_dir():
         return False
     names = {file.name for file in one.iterdir()}

@@ -1,7 +1,7 @@
 """The runner: a thread in each process that takes jobs from the queue and runs them, one at a time.
 
-A commit of its own process wakes it. Otherwise one process of a machine looks into the queue each second: the one that
-has the lock file, which it lets go while it runs a job.
+A commit of its own process wakes it. Otherwise one process of a machine looks into the queue each second. That process
+holds a lock file, and releases it while it runs a job.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MOST_ERROR = 500  # characters of an error that are kept
 
 
 class Runner:
-    """Runs the jobs of one process, whatever becomes of each.
+    """Runs the jobs of one process. A job that fails does not stop it.
 
-    kinds    what runs the jobs, by their kind
+    kinds    functions that run the jobs, by kind
     clock    writes down the jobs of the ticks that have come
-    seconds  that a lease lasts; it is renewed each third
+    seconds  duration of a lease; it is renewed each third
     """
 
     def __init__(self, services: Services, kinds: Mapping[str, Work], clock: Clock | None = None, *,
@@ -72,7 +72,7 @@ class Runner:
         self._worker.wake()
 
     def run_due(self) -> int:
-        """Run every job that is due, here and now, those of the clock, too; how many."""
+        """Run every job that is due, also those of the clock. Returns their number."""
         if self._clock is not None:
             self._clock.strike()
         done = 0
@@ -113,7 +113,7 @@ class Runner:
                       job.id, job.kind, type(error).__name__, error)
 
     def _refusal(self, job: Job) -> tuple[Any, str] | None:
-        """Why a job is not begun, if so: for its owner, and for operators."""
+        """The reason why a job is not begun, for its owner and for operators; None if it is begun."""
         if job.kind not in self.kinds:
             return document(Problem("gone", "Nothing runs jobs of this kind any more.")), "no such kind"
         if job.attempts > job.max_attempts:
@@ -172,7 +172,7 @@ def back_off(attempt: int) -> float:
 
 
 def problem_of(error: Exception | SystemExit) -> Problem:
-    """What a job's owner may know of an error: nothing of one that nobody foresaw."""
+    """The part of an error that the job's owner may know: nothing of an unforeseen error."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, Unavailable | TimedOut | Contended):
@@ -196,7 +196,7 @@ def storable(text: str) -> str:
 
 @contextmanager
 def _only_one(file: Path) -> Iterator[bool]:
-    """Whether this process has the lock of the file meanwhile: one of all that try."""
+    """Tries to lock a file for the block. Yields True in one process of all that try."""
     try:
         # Opened each time: a descriptor kept over a fork would share its lock with the child.
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -51,7 +51,7 @@ def read_text(place: Path) -> str:
 
 
 def exported(text: bytes, version: str) -> bytes:
-    """What a file holds that is written from the database: a text of the policy `version` behind a line about it."""
+    """The content of a file that is written from the database: a line about the policy `version`, then the text."""
     return f"# Exported from the database: policy {version}, text {_digest(text)}. {_ADVICE}\n".encode() + text
 
 
@@ -62,7 +62,7 @@ def own_text(content: bytes) -> bytes:
 
 
 def is_as_exported(content: bytes) -> bool:
-    """Whether a file was written from the database and not edited since."""
+    """True if a file was written from the database and not edited since."""
     heading = _EXPORTED.match(content)
     return heading is not None and heading.group(1).decode() == _digest(content[heading.end():])
 

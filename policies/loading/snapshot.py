@@ -57,7 +57,7 @@ def keep(place: Path, last: LastGood) -> None:
 
 
 def kept(place: Path) -> LastGood | None:
-    """What was kept; None when there is nothing or it is not what was written."""
+    """The policy that was kept; None if there is none, or if its file was changed."""
     try:
         found = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
         files = {name: content.encode() for name, content in found["files"].items()}
@@ -68,7 +68,7 @@ def kept(place: Path) -> LastGood | None:
 
 
 def stamp(place: Path) -> Stamp | None:
-    """What tells whether another policy was kept since; None without one."""
+    """A stamp that differs once another policy is kept; None without a policy."""
     try:
         found = os.stat(place)
     except OSError:

@@ -93,7 +93,7 @@ class Watcher:
 
     @property
     def trouble(self) -> str | None:
-        """Why the policy in use may not be what the source says: that is broken, or does not answer."""
+        """The reason why the policy in use may differ from the source: that is broken, or does not answer."""
         if self.status.error is not None:
             return self.status.error
         try:
@@ -103,9 +103,9 @@ class Watcher:
         return None
 
     def settle(self) -> bool:
-        """Whether the policy in use is what the source holds now, so that a change of it can be made.
+        """True if the policy in use is the one that the source holds now, so that a change of it can be made.
 
-        What another process has accepted already is taken over first.
+        A policy that another process has accepted is taken over first.
         """
         if self._is_current() and self._source.fingerprint() != self._judged and self._is_accepted():
             self.reload()
@@ -216,7 +216,7 @@ class Watcher:
             raise broken from None
 
     def _is_accepted(self) -> bool:
-        """Whether what the source holds now needs no second look: it is `whole`, or another process has accepted it."""
+        """True if the source needs no second look: it is `whole`, or another process has accepted its present state."""
         accepted = None if self._keep is None else snapshot.kept(self._keep)
         return self._source.whole or (accepted is not None and accepted.version == self._source.version)
 
@@ -225,7 +225,7 @@ class Watcher:
         return f"{self._source.noun} does not answer"
 
     def _may_be_accepted(self) -> bool:
-        """Whether another process has kept a last good policy since these files were refused."""
+        """True if another process has kept a last good policy since these files were refused."""
         return self.status.error is not None and self._keep is not None and snapshot.stamp(self._keep) != self._refused
 
     def _take_over(self) -> None:

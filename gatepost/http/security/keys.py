@@ -148,12 +148,12 @@ def create_key_file(file: Path) -> bool:
 
 
 def fingerprints(keys: Keys) -> list[str]:
-    """By what each generation is known again; the first one signs. It tells nothing of the key."""
+    """Identifiers of the generations, which reveal nothing of the keys. The first one signs."""
     return [key.hex()[:32] for _, key in keys.every("fingerprint")]
 
 
 def prepared_fingerprint(keys: Keys) -> str | None:
-    """By what the prepared key is known again, where there is one."""
+    """The identifier of the prepared key; None if there is none."""
     known = zip(keys.masters, fingerprints(keys), strict=True)
     return next((fingerprint for master, fingerprint in known if master.prepared), None)
 
@@ -219,7 +219,7 @@ def new_master() -> Master:
 
 
 def _text(masters: Sequence[Master]) -> bytes:
-    """What a key file holds."""
+    """The content of a key file."""
     words = ([encode(master.secret), master.made, _PREPARED if master.prepared else None] for master in masters)
     return (_HEADING + "".join(" ".join(filter(None, line)) + "\n" for line in words)).encode("ascii")
 
