@@ -156,7 +156,8 @@ def _exchange(fresh: Path, place: Path, aside: Path | None) -> None:
         return
     if aside is not None and place.exists() and place.read_bytes() != fresh.read_bytes():
         aside.mkdir(mode=0o700, exist_ok=True)
-        os.link(place, aside / place.name)
+        with suppress(FileExistsError):  # kept by a run that was killed before it replaced the file
+            os.link(place, aside / place.name)
     os.replace(fresh, place)
 
 
