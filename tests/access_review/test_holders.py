@@ -1,4 +1,4 @@
-"""Who may do this, asked of the database at once, is what `decide` says of each user in some environment."""
+"""The users whom one query finds for a permission are those whom `decide` allows in some environment."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_line_is_one_without_a_condition_where_there_is_one(world: World) ->
 
 
 def test_a_viewer_is_told_of_nobody_by_what_they_may_not_see_of_them(world: World) -> None:
-    """That somebody is let in by department or group would tell it."""
+    """The result must not reveal a user's department or group, which the viewer may not see."""
     policy = under(world, "user, user.view, always, allow", "user, user.view_private, own, allow",
                    "user, article.view, desk:press, allow", "user, order.view, own, allow")
     viewer = next(user for user in world.users if user.role == "user" and user.tenant_id == world.given.tenant_id)
@@ -182,7 +182,7 @@ def test_a_viewer_is_told_of_nobody_by_what_they_may_not_see_of_them(world: Worl
         everybody = keys(world, who(world, policy, "article.view"))
         assert everybody and keys(world, who(world, policy, "article.view", viewer=access, guards=guards)) <= {
             f"user:{viewer.id}"}
-        # Nor by being disabled: such a user counts, or nobody does of whom it may not be seen.
+        # Nor does the result reveal which users are disabled: those count like the active ones.
         disabled = {f"user:{user.id}" for user in world.rows["user"] if user.role in policy.roles.of_users
                     and not user.active and user.tenant_id == world.given.tenant_id}
         seen = keys(world, who(world, policy, "order.view", viewer=access, guards=guards))

@@ -16,7 +16,7 @@ from tests.http.worlds import World
 pytestmark = pytest.mark.both_databases
 
 POLICIES, SEED = int(os.environ.get("POLICIES", "2")), int(os.environ.get("SEED", "1"))
-# What the asker needs: the permission, and to view what is asked about; a denial of the random lines may take it away.
+# The caller needs the permission, and to view the object. A random deny rule may take these away.
 ASKER = "\n".join(f"p, admin, {one}, always, allow" for one in (
     "policy.evaluate", "user.view", "user.view_private", "article.view", "article.view_private"))
 

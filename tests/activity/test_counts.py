@@ -64,7 +64,7 @@ def stored(database, since=LONG_AGO):
 
 @pytest.fixture
 def outcomes(app):
-    """What is counted of the requests of this app, beside what the app counts itself."""
+    """The outcomes of this app's requests, counted in addition to the app's own counts."""
     seen = []
     app.departures.append(activity.counting(SimpleNamespace(
         count=lambda outcome, seconds: seen.append((outcome, seconds)))))

@@ -98,7 +98,7 @@ def link(name, target):
 
 
 def sparse(name, size):
-    """A member of which one byte stands for all, by GNU's headers of pax."""
+    """A sparse member: one byte stands for all `size` bytes, by GNU's headers of pax."""
     member = tarfile.TarInfo(name)
     member.pax_headers = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(size), "GNU.sparse.name": name,
                           "GNU.sparse.numblocks": "1"}

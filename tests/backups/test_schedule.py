@@ -1,4 +1,4 @@
-"""When the schedule makes a backup, and what health says of those that it has made."""
+"""The times at which the schedule makes a backup, and the health check of scheduled backups."""
 
 from __future__ import annotations
 

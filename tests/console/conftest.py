@@ -30,7 +30,7 @@ def missing(reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service with people, articles and a shop, and an administrator with `PASSWORD`."""
+    """A service with users, articles and a shop, and an administrator with `PASSWORD`."""
     with demo(tmp_path_factory.mktemp("console"), GATEPOST_RATE_LIMITS="on") as found:
         yield found
 
@@ -107,7 +107,7 @@ def visitor(browser: Any, served: Served) -> Iterator[Watched]:
 
 @pytest.fixture(scope="module")
 def service(served: Served) -> Served:
-    """Where the pages of a module are looked at."""
+    """The service whose pages a module visits."""
     return served
 
 
@@ -119,7 +119,7 @@ def state(browser: Any, service: Served) -> Any:
 
 @pytest.fixture
 def watched(browser: Any, service: Served) -> Iterator[Watched]:
-    """As `visitor`, of `service`."""
+    """Yields a watched browser at `service`, and closes it."""
     found = Watched(browser, service.url)
     yield found
     found.close()

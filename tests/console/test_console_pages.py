@@ -26,7 +26,7 @@ ASKED = ["/console/rules?resource=article&cell=user%20article.update",
 
 @pytest.fixture(scope="module", params=["waitress", "granian"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A demo with a person of each role, on each server."""
+    """A demo with a user of each role, on each server."""
     workers = ("--workers", "2") if request.param == "granian" else ()
     with demo(tmp_path_factory.mktemp("pages"), *workers, people=True) as found:
         yield found

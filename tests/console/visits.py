@@ -21,7 +21,7 @@ def address(role: str) -> str:
 
 
 def with_people(instance: Instance) -> Instance:
-    """The same, with a person of each of `ROLES` who can log in with `PASSWORD`."""
+    """Adds a user of each of `ROLES`, with the password `PASSWORD`, and returns the instance."""
     for role in ROLES:
         done = instance.run("user", "add", address(role), "--role", role, "--name", f"A {role}",
                             "--password-file", "-", input=PASSWORD)
@@ -31,7 +31,7 @@ def with_people(instance: Instance) -> Instance:
 
 @contextmanager
 def demo(folder: Path, *arguments: str, people: bool = False, **settings: str) -> Iterator[Served]:
-    """A service with invented rows, where looking costs nothing; `people`: `with_people`, `settings` by variable."""
+    """A service with invented rows and without rate limits. `people` adds `with_people`; `settings` are variables."""
     instance = Instance(folder / "instance", {"GATEPOST_RATE_LIMITS": "off", **settings})
     done = instance.run("init", "--admin-email", ADMIN, "--admin-password-file", "-", input=PASSWORD)
     assert done.returncode == 0, done.stderr
@@ -40,7 +40,7 @@ def demo(folder: Path, *arguments: str, people: bool = False, **settings: str) -
 
 
 def cookies_of(browser: Any, url: str, role: str = "admin") -> Any:
-    """The cookies of somebody who has logged in once."""
+    """The cookies of a user of this role after a login."""
     context = browser.new_context()
     log_in(context.new_page(), url, role)
     found = context.storage_state()
@@ -58,7 +58,7 @@ def log_in(page: Any, url: str, role: str = "admin") -> None:
 
 
 def barriers(page: Any) -> list[str]:
-    """What axe finds on the page: the rule and where it is broken."""
+    """Returns the violations that axe reports for the page: rule and element."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, options=_RULES).response["violations"]

@@ -26,7 +26,7 @@ NEVER_DESCRIBED = frozenset({
     "cache-control", "vary", "content-security-policy", "cross-origin-opener-policy", "cross-origin-resource-policy",
     "permissions-policy", "referrer-policy", "strict-transport-security", "x-content-type-options", "x-frame-options",
     "access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers",
-    # the head of the document tells of these
+    # the head of the document describes these
     *(name.lower() for name in EVERYWHERE),
 })
 
@@ -45,11 +45,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Promise:
-    """What an operation says of the answers of one status.
+    """The described answers of one operation with one status.
 
-    headers   what each header may be, by its name in small letters
-    required  the names of those that are always there
-    bodies    what the body may be, by media type; patterns like `text/*` among them, None for what no schema describes
+    headers   the schema of each header, by its name in lower case
+    required  the names of the headers that are always present
+    bodies    media type, or a pattern like `text/*` → schema of the body; None for a body without a schema
     """
 
     headers: Mapping[str, Draft202012Validator]
@@ -57,7 +57,7 @@ class Promise:
     bodies: Mapping[str, Draft202012Validator | None]
 
     def faults(self, answer: TestResponse, *, without_body: bool) -> Iterator[str]:
-        """What is not promised of this answer."""
+        """Yields the differences between this answer and the description."""
         given = {name.lower(): value for name, value in answer.headers.items()}
         yield from (f"it lacks the header {name}" for name in self.required - set(given))
         for name in given.keys() - NEVER_DESCRIBED:
@@ -97,7 +97,7 @@ class Description:
 
     @classmethod
     def of(cls, app: Flask) -> Description:
-        """That of the app; the same one for every app that serves the same collections."""
+        """Returns the app's description. Apps with the same collections share it."""
         services: Services = app.extensions["gatepost"]
         return _described(services.registry)
 
@@ -154,8 +154,8 @@ _known: dict[frozenset[Any], Description] = {}
 
 @lru_cache(maxsize=2)
 def _described(registry: Discovered) -> Description:
-    # Each app has a registry of its own, and most of them serve the same: a document takes a second.
-    # What a collection answers is made for each app anew, of what its class says.
+    # Each app has a registry of its own. Most registries are the same, and building a document takes a second.
+    # Each app builds the answers of a collection again from the class.
     same = frozenset([
         *((name, type(made)) for name, made in registry.collections.items()),
         *((one.method, one.path) if name in registry.collections
@@ -174,13 +174,13 @@ def _faults(where: str, validator: Draft202012Validator, value: Any, *, some_fie
 
 
 def _lacks_a_field(error: Any) -> bool:
-    """Whether it is about a row, or one of a list, that has not all that is required of it."""
+    """True if the error is that a row, or a row of a list, lacks a required field."""
     path = error.instance_path
     return isinstance(error.kind, ValidationErrorKind.Required) and (path == [] or path[:1] == ["items"])
 
 
 def check_headers(answer: TestResponse) -> None:
-    """What every answer carries (docs/reference.md, Answer headers)."""
+    """Checks the headers that every answer has (docs/reference.md, Answer headers)."""
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers["X-Request-ID"])
     assert answer.headers["API-Version"] == "1"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

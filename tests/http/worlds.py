@@ -108,7 +108,7 @@ class World:
                                 Scope(self.given.tenant_id, **scope), AT)
 
     def edited(self, seed: int) -> tuple[Policy, Policy]:
-        """Two policies at random that differ in a few lines, about roles, persons and what they are lent."""
+        """Returns two random policies that differ in a few lines about roles, users and lent roles."""
         chance = random.Random(seed)
         people = [f"user:{user.id}" for user in chance.sample(self.users, 3)]
         known = {resource: [word for word in WORDS if columns(CONDITIONS[word].expression)
@@ -132,11 +132,11 @@ class World:
             edited = [one for one in lines if chance.random() < 0.8]
             edited += [line() for _ in range(chance.randint(0, 2))]
             before = links()
-            with suppress(PolicyError):  # of a person who was lent their own role, for one
+            with suppress(PolicyError):  # for example a user who was lent their own role
                 return self.policy(lines, before), self.policy(edited, chance.choice((before, links())))
 
     def expected(self, old: Policy, new: Policy, permission: str) -> dict[str, tuple[set[Any], set[Any]]]:
-        """By key of user or `guest`: the rows that are lost, though not the view of them, and those that are gained."""
+        """Key of a user or `guest` → rows that they lose although these stay visible, and rows that they gain."""
         resource, _, verb = permission.partition(".")
         method, request = METHODS[verb]
         env: Any = FixedEnvironment(ip=None).at(AT, UTC).having({"device": None, "method": method, "request": request})

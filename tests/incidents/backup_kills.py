@@ -54,7 +54,7 @@ finally:
 
 @dataclass(frozen=True)
 class Sides:
-    """What tells the two sides of a restore apart: names of tenants, keys, a rule file."""
+    """Contents that differ before and after a restore: names of tenants, keys, a rule file."""
 
     tenants: tuple[str, ...]
     keys: bytes
@@ -62,7 +62,7 @@ class Sides:
 
 
 def seen(instance: Instance) -> tuple[Sides, str]:
-    """What is there, once a command has looked after it; and its epoch."""
+    """Returns the instance's contents and its epoch, after a command has completed or undone a restore."""
     done = instance.run("token", "list", "admin@example.org")
     assert done.returncode == 0, done.stderr
     database = open_database(url_of(instance), pool_size=4)
@@ -79,7 +79,7 @@ def seen(instance: Instance) -> tuple[Sides, str]:
 
 
 def journalled(staged: Path) -> bool:
-    """Whether a prepared restore would be left for good; one that was killed before its journal goes with the next."""
+    """True if a prepared restore has a journal. Without one the next restore removes it."""
     return (staged.parent / "restore.json").exists()
 
 
@@ -126,8 +126,10 @@ def staged(folder: Path, server: Server | None) -> Iterator[Stage]:
 
 
 def run(instance: Instance, command: list[str], *, step: int = 0, after: float | None = None) -> tuple[int, float]:
-    """Run a command and kill it before a step, or so many seconds after it began; the number of its steps where it was
-    not killed, else 0, and the seconds that it took."""
+    """Runs a command and kills it before step `step`, or `after` seconds after its start.
+
+    Returns the number of its steps (0 if it was killed) and the seconds that it took.
+    """
     with subprocess.Popen([sys.executable, "-c", AT_STEP, str(step), *command], env=instance.environ(), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -141,7 +143,7 @@ def run(instance: Instance, command: list[str], *, step: int = 0, after: float |
 
 
 def kill_restore(stage: Stage, *, step: int = 0, after: float | None = None) -> str:
-    """Which side is there after a restore that was killed: `old`, `new`, or what is wrong."""
+    """Kills a restore. Returns `old` or `new`, the side that the instance has then, or what is wrong."""
     stage.change()
     (_, epoch), _ = seen(stage.instance), run(stage.instance, stage.restore(), step=step, after=after)
     found, now = seen(stage.instance)
@@ -151,7 +153,7 @@ def kill_restore(stage: Stage, *, step: int = 0, after: float | None = None) -> 
 
 
 def kill_backup(stage: Stage, place: Path, *, step: int = 0, after: float | None = None) -> str:
-    """What a backup that was killed has left under its name: nothing, or a whole archive."""
+    """Kills a backup. Returns `none` if it left no archive, `whole` if it left a complete one."""
     run(stage.instance, ["backup", str(place)], step=step, after=after)
     if not place.exists():
         return "none"

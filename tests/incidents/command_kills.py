@@ -50,7 +50,7 @@ class Place:
     slugs: set[str] = field(default_factory=set)
 
     def commands(self) -> dict[str, Sequence[str]]:
-        """By its name each command that writes files: its arguments. Every command can run again and again."""
+        """Commands that write files: name → arguments. Each can run repeatedly."""
         rules = self.beside / "rules"
         return {
             "backup": ["backup", self.fresh("tar.gz")],
@@ -96,7 +96,7 @@ class Place:
             if place.name.startswith(MARKS) or (place.suffix == ".new" and place.name != REPLACED))]))
 
     def lost(self) -> set[str]:
-        """What was acknowledged and is not in the database."""
+        """Returns the acknowledged tenants and slugs that are not in the database."""
         database = open_database(url_of(self.instance), pool_size=4)
         try:
             with database.connected():
@@ -177,7 +177,7 @@ def main() -> None:
 
 
 def _campaign(place: Place, dialect: str, kills: int, chance: random.Random) -> int:
-    """How many kills have left or lost something."""
+    """Counts the kills that left files behind or lost a write."""
     seconds = {}
     for name in place.commands():
         steps, seconds[name] = run(place.instance, list(place.commands()[name]))

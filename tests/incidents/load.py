@@ -46,7 +46,7 @@ class Load:
             thread.join(timeout=60)
 
     def wait(self, count: int) -> None:
-        """Until that many are created."""
+        """Waits until `count` objects are created."""
         with self._grown:
             assert self._grown.wait_for(lambda: len(self.created) >= count, timeout=60), self.others
 

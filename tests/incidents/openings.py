@@ -42,7 +42,7 @@ DOES: dict[str, Callable[[Database, int], None]] = {
 
 
 def work(url: str, does: str, seconds: float) -> None:
-    """Open, work and close again and again; the log is short, so that it is copied and begins anew many times."""
+    """Opens the database, works and closes it repeatedly. The log is short, so that checkpoints restart it often."""
     checkpoints.LONG, checkpoints.LAST, checkpoints.VERY_LONG = 60, 30, 240
     until, number = monotonic() + seconds, 0
     while monotonic() < until:
@@ -62,7 +62,7 @@ def work(url: str, does: str, seconds: float) -> None:
 
 
 def run(place: Path, seconds: float) -> dict[str, str]:
-    """What each process has said, and with which error it has ended."""
+    """Runs the processes. Returns the output of each, and the error of one that failed."""
     folder = made(place / "here").parent
     command = [sys.executable, "-m", "tests.incidents.openings", "--seconds", str(seconds), "--url", url_of(folder)]
     running = {does: subprocess.Popen([*command, "--does", does], cwd=ROOT, text=True, stdout=subprocess.PIPE,

@@ -32,7 +32,7 @@ PROCESSES = 3
 
 
 def write(url: str) -> None:
-    """Write until killed; the log is short, so that it is copied and begins anew many times a second."""
+    """Writes until killed. The log is short, so that checkpoints restart it many times a second."""
     checkpoints.LONG, checkpoints.LAST, checkpoints.VERY_LONG = 60, 30, 240
     writer.main(url, 2, 10**9, True)
 
@@ -96,7 +96,7 @@ def killed(folder: Path, chance: random.Random, copied: dict[str, Path]) -> set[
 
 
 def outcome(folder: Path, stored: set[str]) -> str:
-    """What becomes of the file and the log in a folder where nobody has them open."""
+    """Opens the file and its log, which no process has open, and names the result."""
     log = folder / f"{NAME}-wal"
     begun = Pair(folder / NAME).log_has_frames()
     database = open_database(url_of(folder), pool_size=2)

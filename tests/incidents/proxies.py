@@ -145,7 +145,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None
 
 
 class ToHost(HTTPSConnection):
-    """To the name that the samples have, which is not in the DNS."""
+    """A connection to the host name of the samples, which is not in the DNS."""
 
     def __init__(self, port: int) -> None:
         super().__init__("127.0.0.1", port, timeout=60)

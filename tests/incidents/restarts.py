@@ -42,7 +42,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @contextmanager
 def held(count: int) -> Iterator[list[socket.socket]]:
-    """So many sockets that listen on one port of the loopback address."""
+    """Yields `count` sockets that listen on one port of the loopback address."""
     with ExitStack() as stack:
         first = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=1024, reuse_port=True))
         others = [stack.enter_context(socket.create_server(first.getsockname(), backlog=1024, reuse_port=True))
@@ -144,7 +144,7 @@ class Clients:
 
 
 def restart(instance: Instance, server: str, times: int, between: float = BETWEEN) -> Clients:
-    """Restart the server so many times under load; what its clients saw, and lost writes as failures."""
+    """Restarts the server `times` times under load. Returns its clients, with lost writes as failures."""
     with held(SOCKETS[server]) as sockets, ExitStack() as running:
         service = running.enter_context(serving(instance, sockets, *SERVERS[server]))
         token = service.log_in()

@@ -1,11 +1,12 @@
-"""Minutes of everything at once, and what grows meanwhile: `make soak`.
+"""A soak test: every kind of load at once for minutes, with a watch on growth: `make soak`.
 
 `python -m tests.incidents.soak --minutes 15` serves an instance on each database at the same time, by granian
 (SQLite) and by waitress (Postgres), or the other way round with `--turned`. Clients read, search, write, log in,
-refresh, export and import; rules are edited, backups made. Memory, descriptors and threads of the processes, the disk,
-the log, sessions and unsealed rows are looked at each half minute; a row is printed every ten minutes. It fails on a
-refusal or an error other than 503 `overloaded`, on growth after the first third (`--minutes 120`: on a process that
-gains more than 5 MiB in the second hour), on a broken audit trail, and on a finding of `gatepost doctor`.
+refresh, export and import. Rules are edited and backups made. Each half minute it measures memory, descriptors and
+threads of the processes, the disk, the log, sessions and unsealed audit events. It prints a row every ten minutes.
+
+It fails on a refusal or an error other than 503 `overloaded`, on growth after the first third (`--minutes 120`: on a
+process that gains more than 5 MiB in the second hour), on a broken audit log, and on a finding of `gatepost doctor`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ WORDS = ("shore", "harbour", "lamp", "winter", "glass", "letter")
 
 @dataclass
 class Sight:
-    """What a look has seen of a server's processes: `resident` has the bytes of each, by its id."""
+    """A measurement of a server's processes: `resident` has the bytes of each by process id."""
 
     minutes: float
     answers: int
@@ -103,7 +104,7 @@ class Soak:
         print(f"{self.name}: {self.sights[-1]}", flush=True)
 
     def look(self) -> Sight:
-        """What the processes hold now."""
+        """Measures the processes now."""
         pids = [self.served.process.pid, *_children(self.served.process.pid)]
         resident = {pid: int(_status(pid, "VmRSS")) << 10 for pid in pids}
         descriptors = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
@@ -116,7 +117,7 @@ class Soak:
                      sum(int(_status(pid, "Threads")) for pid in pids), disk, found)
 
     def judge(self) -> list[str]:
-        """What is wrong in the end; called once the server has stopped."""
+        """Returns the errors. Called once the server has stopped."""
         first, last = self.sights[len(self.sights) // 3], self.sights[-1]
         found = list(self.wrong[:5])
         if last.memory > MEMORY * first.memory:

@@ -1,4 +1,4 @@
-"""What killed processes have left goes with the next command, and nothing of a process that lives.
+"""The next command removes what killed processes left, and nothing of a running process.
 
 A sample of `python -m tests.incidents.command_kills`: the whole campaign kills hundreds of times.
 """
@@ -35,7 +35,7 @@ def test_the_next_command_removes_what_a_killed_one_has_left(name, tmp_path):
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch) -> Settings:
-    """Of an instance; what is removed elsewhere is in folders of this test."""
+    """Settings of an instance. The folder of temporary files is one of this test."""
     folder = tmp_path / "instance"
     (folder / "policies").mkdir(parents=True)
     (tmp_path / "tmp").mkdir()

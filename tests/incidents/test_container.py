@@ -125,7 +125,7 @@ def test_hadolint_has_nothing_to_say():
 
 @pytest.mark.slow
 def test_an_instance_is_made_and_served_where_nothing_else_can_be_written(tmp_path):
-    """As compose.yaml says: the instance is a volume, /tmp is in memory."""
+    """Follows compose.yaml: the instance is a volume, /tmp is in memory."""
     places = [ROOT, Path(sys.prefix), Path(sys.base_prefix)]
     folder = tmp_path / "instance"
     folder.mkdir(mode=0o700)

@@ -60,7 +60,7 @@ def file_of(instance: Instance) -> Path:
 
 
 def with_articles(app: Flask, number: int) -> str:
-    """Store so many; the id of the last."""
+    """Stores `number` articles. Returns the id of the last."""
     services = app.extensions["gatepost"]
     made = []
 

@@ -73,7 +73,7 @@ def test_an_import_of_megabytes_comes_through_and_one_beyond_the_limit_does_not(
              for number in range(30)]
     status, _, body = ask(port, "POST", "/api/articles/import", b"\n".join(lines), headers)
     assert (status, json.loads(body)["imported"]) == (200, 30)
-    # Caddy closes the connection while the client still sends; whether that has read the answer by then is chance.
+    # Caddy closes the connection while the client still sends. The client may not have read the answer yet.
     with suppress(ConnectionError, ssl.SSLError):
         assert ask(port, "POST", "/api/articles/import", b"\n" * (35 * 2**20), headers)[0] == 413
 

@@ -117,7 +117,7 @@ def effects_and_rows(url):
         with database.connected():
             audited = [row for row in Audit.select() if row.result == "allowed"]
             here = {article.id: article.version for article in Article.select()}
-            # A deleted article took its versions with it: what was done to it stands in the trail alone.
+            # A deleted article took its versions with it: only the audit log still has its changes.
             gone = {row.resource_id for row in audited if row.action == "delete"}
             assert not gone & here.keys()
             lost = sum(row.resource_id in gone for row in audited)

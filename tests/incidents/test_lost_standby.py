@@ -1,4 +1,4 @@
-"""A primary whose standby is gone: a client is told that a write is stored only once the standby has it."""
+"""A primary without its standby: a write is acknowledged only once the standby has it."""
 
 from __future__ import annotations
 

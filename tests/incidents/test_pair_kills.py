@@ -17,7 +17,7 @@ def test_a_bounded_sample_of_the_campaign(tmp_path: Path) -> None:
     trial(tmp_path, "a", seen, again=0)
     found = {case: {outcome for name, outcome in seen if name == case} for case, _ in seen}
     (killed,) = found.pop("killed")
-    if killed.startswith("intact, without a log"):  # it was just to begin anew: any file is used as it is
+    if killed.startswith("intact, without a log"):  # a checkpoint was about to restart it: any file is used as it is
         assert all(each.startswith("intact") for outcomes in found.values() for each in outcomes), found
         return
     assert killed == "intact, the newest state"

@@ -1,5 +1,8 @@
-"""Policies change over HTTP, and while the database fails, under two workers and callers who write: the
-ledger tells of each, and by it every decision is made again as it was answered. `policy_changes` is the whole of it."""
+"""Policies change over HTTP and while the database fails, under two workers and writing callers.
+
+The policy history records each change, and with it each decision can be made again with the same answer. This is a
+sample; `python -m tests.incidents.policy_changes` is the whole test.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a proxy answers itself has the shape of the service's own errors, and those pass as they are."""
+"""A proxy's own errors have the form of the service's errors, and the service's errors pass unchanged."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def expect(answer: Answer, status: int, code: str, schema: OAS31Validator, insta
 
 
 def sent(port: int, head: bytes, *, plain: bool = False) -> Answer:
-    """What is answered to bytes that no client library would send."""
+    """Sends bytes that no client library would send, and returns the answer."""
     with ExitStack() as opened:
         connection = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         if not plain:
@@ -100,7 +100,7 @@ def test_a_path_that_stays_inside(port, problem_schema):
 
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_a_body_that_is_too_large(proxy, service, tmp_path, problem_schema):
-    """To a login: the service reads that body before it can refuse it."""
+    """Uses the login, because the service reads its body before it can refuse it."""
     with behind(proxy, service.url, tmp_path) as port:
         headers = {**JSON, "Transfer-Encoding": "chunked"}
         for each in (JSON, headers) if proxy == "nginx" else (JSON,):
@@ -147,7 +147,7 @@ def test_no_path_breaks_the_document(proxy, tmp_path, problem_schema):
 @pytest.mark.parametrize(("id", "kept"), [
     (ID, True), ("x" * 128, True), ("x" * 129, False), ("a b", False), ('"', False), ("{x}", False)])
 def test_the_id_is_the_clients_where_it_is_valid(port, problem_schema, id, kept):
-    """In what the proxy answers and in what the service does, which is told the proxy's id."""
+    """Checks the proxy's own answer and the service's, which receives the proxy's id."""
     for path in ("/metrics", "/api/health/live"):
         answer = Answer(*ask(port, "GET", path, headers={"X-Request-ID": id}))
         assert (answer.headers["X-Request-ID"] == id) is kept
@@ -156,7 +156,7 @@ def test_the_id_is_the_clients_where_it_is_valid(port, problem_schema, id, kept)
 
 
 def by_hand(service: Served, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
-    """What the service answers without a proxy."""
+    """Sends a request without a proxy, and returns the service's answer."""
     with closing(HTTPConnection(service.url.removeprefix("http://"), timeout=60)) as connection:
         connection.request(method, path, body, {"Host": HOST, **headers})
         answer = connection.getresponse()
@@ -209,7 +209,7 @@ def test_a_certificate_that_a_client_does_not_show(service, tmp_path, problem_sc
 
 
 def test_an_address_with_too_many_requests_under_way(service, tmp_path, problem_schema):
-    """One import of it is let in, of which the body does not come."""
+    """One import of the address is admitted. Its body never comes."""
     begun = (f"POST /api/articles/import HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/x-ndjson\r\n"
              "Content-Length: 3000000\r\n\r\n").encode()
     trusting = ssl._create_unverified_context()

@@ -1,4 +1,4 @@
-"""What plugins have done: `prepare` before a transaction, `@on` after it is committed, `@every` by the clock."""
+"""The hooks of plugins: `prepare` before a transaction, `@on` after its commit, `@every` by the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `gatepost doctor --nodes` says of the keys of each node, and which nodes a rotation waits for."""
+"""The output of `gatepost doctor --nodes` about each node's keys, and the nodes that a rotation waits for."""
 
 from __future__ import annotations
 

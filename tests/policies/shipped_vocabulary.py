@@ -1,7 +1,7 @@
-"""What the shipped collections say of themselves (docs/reference.md, Collections), written by hand.
+"""The vocabulary of the shipped collections (docs/reference.md, Collections), written by hand.
 
-The application derives the same from its collections; here it stands fixed, so that the policy is tested
-against the documentation and needs neither the application nor a database.
+The application derives the same vocabulary from its collections. The copy here is fixed, so that tests compare the
+policy with the documentation and need neither the application nor a database.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _rows(name: str, collection: str, /, *verbs: str, **columns: Column) -> Reso
 
 
 def _other(name: str, /, *verbs: str, **methods: str) -> Resource:
-    """What has no rows. `methods` are those of verbs that POST alone is not used for."""
+    """A resource without rows. `methods` are the methods of verbs that do not use POST alone."""
     asked = {**_methods(name, verbs), **{f"{name}.{verb}": frozenset(used.split()) for verb, used in methods.items()}}
     return Resource(name, _named(name, verbs), collection=name, methods=asked,
                     on_viewed=_named(name, [verb for verb in verbs if verb.startswith("view_")]))

@@ -1,4 +1,4 @@
-"""What a condition may read as `r.sub` and `r.env` is listed in several places, which must list the same."""
+"""The attributes of `r.sub` and `r.env` for conditions are listed in several places. The lists must be equal."""
 
 from __future__ import annotations
 

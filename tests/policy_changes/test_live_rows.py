@@ -1,4 +1,4 @@
-"""What a change does to stored rows, counted in SQL, is what `decide` says of each user and each row."""
+"""The affected rows of a change, counted in SQL, equal the decisions of `decide` for each user and each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: every policy that was in force, once, in the order of time, whatever becomes of the database."""
+"""The policy history: every policy that was in force, once, in the order of time, despite database failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permissions of plugins that were taken out: the ledger knows that they were some."""
+"""Permissions of removed plugins: the policy history still knows them as permissions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def database(request):
 
 
 def note(database, seconds: int, packaged=(), **files: str) -> None:
-    """A policy that came into force so many seconds from now."""
+    """Records a policy that came into force `seconds` from now."""
     texts = {f"{name}.csv": text for name, text in files.items()}
     database.transact(lambda: PolicyVersion(
         id=new_id(), version=f"{seconds:016}", applied_at=later(seconds, now()), cause="start", author="system",

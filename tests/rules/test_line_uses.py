@@ -39,7 +39,7 @@ def given(app):
 
 @pytest.fixture
 def lines(services) -> LineUses:
-    """What counts for the policy of the app, beside its own."""
+    """A second counter for the policy of the app, beside the app's own."""
     return LineUses(services.database, services.policy.current)
 
 

@@ -1,5 +1,4 @@
-"""policy_source=database: all nodes of a database use the newest policy of its ledger; the files on disk are an export
-of it."""
+"""policy_source=database: all nodes use the newest policy of the database's history. Files on disk are an export."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ class Node:
 
     @property
     def sees_drafts(self) -> bool:
-        """Whether a guest finds a product that is no longer sold."""
+        """True if a guest sees an archived product."""
         return self.app.test_client().get("/api/products?status=archived").get_json()["items"] != []
 
     def health(self, caller=None):
@@ -93,7 +92,7 @@ def url(request):
 
 @pytest.fixture
 def nodes(tmp_path, url):
-    """Two nodes, of which the first is started."""
+    """Two nodes. The first is started."""
     first = Node(new_instance(tmp_path / "a" / "instance", url, "default"), url)
     second = Node(new_instance(tmp_path / "b" / "instance", url, "default", keys=first.folder / "secret.key"), url)
     first.start()

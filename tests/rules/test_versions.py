@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/versions`: the ledger over HTTP."""
+"""`GET /api/admin/policy/versions`: the policy history over HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.tables import policy_version
 
 @pytest.fixture(scope="module")
 def changed(app):
-    """The app, whose policy has changed twice: a line about a person of another tenant came, then a remark."""
+    """The app after two changes of its policy: a rule for a user of another tenant was added, then a comment."""
     services = app.extensions["gatepost"]
     file = services.settings.policies / "orders.csv"
     stranger = new_id()

@@ -27,7 +27,7 @@ GUEST = "guest"
 
 @dataclass
 class Visitor:
-    """Somebody with a browser; `user` is None for a guest."""
+    """A user with a browser; `user` is None for a guest."""
 
     client: FlaskClient
     user: User | None = None
@@ -74,7 +74,7 @@ class Form:
 
 
 class Seen(HTMLParser):
-    """What a reader sees of a page."""
+    """The parts of a page that a reader sees."""
 
     def __init__(self) -> None:
         super().__init__()

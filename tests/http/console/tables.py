@@ -37,7 +37,7 @@ class Line:
 
 
 class Table(HTMLParser):
-    """`columns` are the roles and the person, without the column of the permissions."""
+    """A table of a page. `columns` are the roles and the user, without the column of the permissions."""
 
     def __init__(self) -> None:
         super().__init__()

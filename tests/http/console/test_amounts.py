@@ -1,4 +1,4 @@
-"""How amounts are told: as the reader's language writes numbers, and an axis that holds what is drawn."""
+"""Amounts on pages: numbers in the reader's language, and an axis that includes all drawn values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from blueprints.console.amounts import Amounts, ago
 
 
 def plain(text):
-    """With ordinary spaces."""
+    """Returns the text with ordinary spaces."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""*Audit*: the trail and one event of it, as pages for people."""
+"""*Audit*: pages of the audit log and of one event."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def admin(app):
 
 @pytest.fixture
 def note(given):
-    """Adds a row to the trail of the default tenant; of another one with `home`."""
+    """Adds an event to the audit log of the default tenant, or of the tenant `home`."""
     def add(home=given, **values):
         row = Audit(**{"id": new_id(), "tenant_id": home.tenant_id, "time": now(), "principal": "operator",
                        "role": "operator", "action": "update", "resource": "article", "result": "allowed"} | values)
@@ -63,7 +63,7 @@ def rows_of(given):
         return Audit.select().count()
 
 
-# The trail
+# The audit log
 
 def test_it_names_people_and_objects_and_marks_the_result(admin, refused):
     page = seen(admin, who="Ann Archer")

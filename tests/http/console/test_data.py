@@ -1,4 +1,4 @@
-"""*Data*: whoever looks sees by the pages what the API answers to them, and is offered what it lets them do."""
+"""*Data*: the pages show a user what the API answers them, and offer what it allows them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ each_role = pytest.mark.parametrize("role", [
 
 @pytest.fixture(scope="module")
 def world(app, given):
-    """Rows of every collection, in several states, of two people; who is who by name."""
+    """Rows of every collection, in several states, of two users; the users by name."""
     ann, bob = given.user(name="Ann Archer", department="news"), given.user("editor", name="Bo Berg")
     for owner in (ann, bob):
         for status in ("draft", "in_review", "published"):
@@ -65,7 +65,7 @@ def served(collection):
 
 
 def below(found, path):
-    """What of a page leads below a path: links without their query, and forms."""
+    """Returns the targets of a page below a path: links without their query, and forms."""
     links = {urlsplit(link).path for link in found.links}
     actions = {urlsplit(form.action).path for form in found.forms if form.method == "post"}
     return {one for one in links | actions if one.startswith(f"{path}/")}
@@ -135,7 +135,7 @@ def test_a_form_that_is_not_offered_is_refused_and_one_that_is_can_be_drawn(role
 
 @each_role
 def test_jobs_and_sessions_offer_what_the_api_does(role, both, app):
-    """They answer no `allowed_actions`: whoever owns the rows may, or whom the rules let."""
+    """Jobs and sessions have no `allowed_actions`: their owners may act, and users whom the rules allow."""
     visitor, caller = both(role)
     for job in caller.get("/api/jobs").get_json()["items"]:
         path = f"{ROOT}/jobs/{job['id']}"

@@ -1,4 +1,4 @@
-"""*As seen by*: rows that both may view, and never a right of the person who is looked through."""
+"""*As seen by*: rows that both users may view, and never a permission of the chosen user."""
 
 from __future__ import annotations
 

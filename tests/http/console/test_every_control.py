@@ -39,7 +39,7 @@ each_role = pytest.mark.parametrize("role", [
 
 @dataclass
 class Walk:
-    """Every page that somebody comes to by the links of the console, and the forms that stand there."""
+    """All pages that a user reaches by the links of the console, and the forms on them."""
 
     visitor: Visitor
     pages: dict[str, Seen] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def world(app: Flask, given: Given, elsewhere: Given) -> None:
-    """Rows of every collection, in several states, of several people and of another tenant; some texts are hostile."""
+    """Rows of every collection, in several states, of several users and of another tenant; some texts are hostile."""
     ann, bob = given.user(name=f"Ann {SCRIPT}", department="news"), given.user("editor", name="Bo Berg")
     for owner in (ann, bob):
         given.share("article", given.article("draft", owner_id=owner.id, title=SCRIPT), "role:support", "update")
@@ -91,7 +91,7 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
 
 @pytest.fixture(scope="module")
 def walk(app: Flask, world: None):
-    """`walk(role)`: what somebody new of a role comes to."""
+    """`walk(role)` returns the walk of a new user of a role."""
     @cache
     def made(role: str) -> Walk:
         visitor, before = visit(app, role), tables(app)
@@ -158,7 +158,7 @@ def test_every_link_that_is_drawn_leads_to_a_page(role, walk):
 
 @each_role
 def test_every_form_that_is_drawn_is_allowed_by_the_service(role, app, walk, here):
-    """What it would change is undone."""
+    """Sends each form, and rolls its changes back."""
     database = app.extensions["gatepost"].database
     if database.dialect != "sqlite":
         pytest.skip("what refers to a row ends the whole transaction there, which is to be undone")
@@ -167,7 +167,7 @@ def test_every_form_that_is_drawn_is_allowed_by_the_service(role, app, walk, her
     for page, form, address in found.controls():
         if form.method != "post":
             continue
-        # Who logs out, or ends their own session, has no cookie any more.
+        # A logout, or the end of the user's own session, deletes the cookie.
         found.visitor.client.set_cookie(COOKIE, cookie.value, path=FIRST)
         [path] = pattern(app, urlsplit(address).path, "POST")
         often[path] += 1
@@ -193,7 +193,7 @@ def test_hostile_texts_are_texts_on_every_page(role, walk):
 
 @each_role
 def test_a_look_at_every_page_changes_nothing(role, walk, given):
-    """But for when a session was used, who looked at the trail or at what others see, and what is counted."""
+    """Exceptions: the last use of a session, audit events of reading, and counts."""
     found = walk(role)
     assert found.changed <= COUNTED
     with given.database.connected():

@@ -1,4 +1,4 @@
-"""What every page of the console has: headers, its frame in the caller's language, refusals that are pages."""
+"""The common parts of all console pages: headers, the frame in the caller's language, refusals as pages."""
 
 from __future__ import annotations
 

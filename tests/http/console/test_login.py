@@ -1,4 +1,4 @@
-"""Logging in to the console: an opaque cookie, a row of the sessions, and nobody else's page."""
+"""The login of the console: an opaque cookie, a row of the sessions, and no page of another user."""
 
 from __future__ import annotations
 

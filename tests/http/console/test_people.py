@@ -1,4 +1,4 @@
-"""*People*: accounts, their sessions and tokens, and who may do what, as pages and forms."""
+"""*People*: accounts, their sessions and tokens, and their permissions, as pages and forms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def noted(given, user, action):
 
 
 def recorded(app, person):
-    """Returns what the audit trail says of a user, with what waited to be stored."""
+    """Returns a user's audit events, including those that waited to be stored."""
     services = app.extensions["gatepost"]
     services.trail.flush(early=True)
     with services.database.connected():
@@ -176,7 +176,7 @@ def test_sessions_and_tokens_of_another_tenant_cannot_be_ended(admin, elsewhere,
     assert elsewhere.found(ServiceToken, token.id) is not None
 
 
-# One person
+# One user
 
 def test_a_person_is_shown_with_the_ways_to_what_they_may_and_did(admin, given):
     dora = given.user("editor", name="Dora Dean", department="news", groups=["press", "desk"])
@@ -418,7 +418,7 @@ def test_hostile_texts_are_texts(admin, given):
     assert answer.status_code == 400 and "<script>alert" not in answer.text
 
 
-# What nobody uses
+# Unused permissions
 
 def test_lines_that_were_not_seen_lead_to_where_they_can_be_tried_without(app):
     page = seen(visit(app, "developer"), f"{PEOPLE}/unused")

@@ -16,7 +16,7 @@ MATRIX = "/api/admin/policy/matrix"
 
 
 def told(as_role, **query):
-    """What the API answers an administrator."""
+    """Returns the API's answer to an administrator."""
     answer = as_role("admin").get(f"{MATRIX}?{urlencode(query)}")
     assert answer.status_code == 200, answer.text
     return answer.get_json()

@@ -1,4 +1,4 @@
-"""Persons on the page *Rules*: one of them as a column, and pages of those who have lines of their own."""
+"""Users on the page *Rules*: one user as a column, and pages of the users who have rules of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*Try a change*: what is typed is judged, told and put in force by the API's own endpoints, and is never lost."""
+"""*Try a change*: the API's own endpoints check, show and apply the typed text, and it is never lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*Why?*: the answer of the API, as a page for people."""
+"""*Why?*: the API's explanation, as a page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the profile says that its caller may do: the rules in force, within the scopes, and a tag that changes with
-them."""
+"""The permissions in the profile: by the rules in force, within the scopes, with an ETag that changes with them."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def test_a_login_after_the_clock_was_set_back_is_not_ended_by_itself(login, give
 
 @pytest.fixture
 def limited(app, monkeypatch):
-    """`limited(15)`: from now on a user has so many units in a minute."""
+    """`limited(15)` limits a user to 15 units a minute from now on."""
     services = app.extensions["gatepost"]
     monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     return lambda units: monkeypatch.setattr(

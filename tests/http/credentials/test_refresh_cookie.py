@@ -443,7 +443,7 @@ def test_an_access_token_that_is_sent_must_be_good_all_the_same(page, given):
     assert len(live_of(given, page.user)) == 1
 
 
-# What is told of it
+# Logs, and keys for repetition
 
 def test_no_log_has_it(page, caplog):
     with caplog.at_level(logging.DEBUG):

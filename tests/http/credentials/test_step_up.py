@@ -89,7 +89,7 @@ def done(answer):
 
 
 def refused(way, answer, word):
-    """Whether it is the refusal that points at the password and says what is wrong with it."""
+    """True if the refusal points at the password and says what is wrong with it."""
     fault, = answer.json["errors"]
     status = 400 if way == "import" else 403
     assert (answer.status_code, answer.json["code"]) == (status, "invalid_body" if way == "import" else "forbidden")

@@ -32,7 +32,7 @@ def followed(one):
 
 
 def example(parameter):
-    """That of the parameter or of its schema."""
+    """Returns the example of the parameter or of its schema."""
     return parameter.get("example", parameter["schema"].get("example"))
 
 

@@ -26,7 +26,7 @@ def instance(folder: Path, **environment: str) -> Instance:
 
 
 def cores(service: Served) -> set[int]:
-    """Of how many cores the threads of a server and its workers may choose."""
+    """Returns the numbers of cores that the threads of a server and its workers may use."""
     leader = service.process.pid
     workers = Path(f"/proc/{leader}/task/{leader}/children").read_text("ascii").split()
     return {len(os.sched_getaffinity(int(thread.name))) for process in (str(leader), *workers)

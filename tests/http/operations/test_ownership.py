@@ -1,4 +1,4 @@
-"""How many rows a user may own (the setting `owner_rows`), and the callers who are not counted."""
+"""The row quota of a user (the setting `owner_rows`), and the callers without a quota."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_without_a_setting_there_is_no_limit(most, as_user):
 
 
 def test_lines_of_an_import_count(under, as_user, monkeypatch):
-    """Where a role may import without managing."""
+    """Covers a role that may import but not manage."""
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
     monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
     user = as_user("user")

@@ -1,4 +1,4 @@
-"""What the program says of itself: version, and the commit or build of its files."""
+"""The program's version, and the commit or build of its files."""
 
 from __future__ import annotations
 

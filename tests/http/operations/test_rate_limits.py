@@ -30,7 +30,7 @@ from tests.databases import free_port, missing, new_database
 from tests.incidents.load import SERVERS
 from tests.running import Instance, wait_until
 
-CHEAP = "/"  # it costs one unit, whoever asks
+CHEAP = "/"  # costs one unit for every caller
 Limited = Callable[..., Limits]
 
 
@@ -178,7 +178,7 @@ def test_a_body_that_costs_more_than_there_ever_is_can_be_sent_once_a_minute(lim
 
 
 def send_import(caller, size: int, *, chunked: bool = False):
-    """An import of one line, empty but for blanks, with so many bytes."""
+    """Sends an import of one line of blanks, `size` bytes long."""
     body = b"{}".ljust(size)
     if chunked:
         more = {"input_stream": BytesIO(body), "environ_overrides": {"wsgi.input_terminated": True}}

@@ -144,7 +144,7 @@ def editor_patch(editor, article, title, headers):
 
 
 def at_once(count, work):
-    """What `work(0)` … `work(count - 1)` return, in threads that start together."""
+    """Returns the results of `work(0)` … `work(count - 1)`, run in threads that start together."""
     barrier, found = threading.Barrier(count), []
 
     def run(number):

@@ -1,4 +1,4 @@
-"""What we replace of Flask and Werkzeug beyond their documented hooks: setup.cfg takes one minor of each."""
+"""The parts of Flask and Werkzeug that we replace beyond documented hooks: setup.cfg pins one minor of each."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_what_an_arrival_raises_is_answered_instead_of_the_view() -> None:
 
 
 def listen(_: Flask, **__: object) -> None:
-    """What waits for a signal."""
+    """A receiver of a signal."""
 
 
 def test_functions_of_one_request_and_of_one_blueprint_are_called_as_by_flask() -> None:

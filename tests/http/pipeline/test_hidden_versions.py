@@ -1,6 +1,6 @@
-"""Where the version of a row is hidden from a caller, no answer tells it, and preconditions still work.
+"""Hidden versions: no answer reveals the version of a row to a caller who may not see it. Preconditions still work.
 
-A stranger here is in support, and by a line of these rules may change, disable and delete users.
+The caller here has the role support. A rule allows them to change, disable and delete users.
 """
 
 from __future__ import annotations

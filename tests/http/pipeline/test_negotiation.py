@@ -1,4 +1,4 @@
-"""What HTTP itself promises: representations, HEAD, OPTIONS, compression, and the headers for browsers."""
+"""The promises of HTTP itself: representations, HEAD, OPTIONS, compression, and the headers for browsers."""
 
 from __future__ import annotations
 

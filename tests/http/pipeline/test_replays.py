@@ -30,7 +30,7 @@ KEY = {"Idempotency-Key": "one-key"}
 
 
 class World:
-    """What a scenario acts on: rows past HTTP, and callers."""
+    """The objects of a scenario: callers, and rows that it changes without HTTP."""
 
     def __init__(self, app, given, as_user) -> None:
         self.app, self.given, self.as_user = app, given, as_user

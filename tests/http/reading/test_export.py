@@ -132,7 +132,7 @@ def memory(name):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure the peak of memory")
 def test_memory_stays_flat_however_many_rows_are_exported(elsewhere, as_role):
-    """In the other tenant, so that no other test has to walk past so many rows."""
+    """Uses the other tenant, so that no other test has to read past so many rows."""
     at, columns = now(), ("id", "tenant_id", "version", "created_at", "updated_at", "name", "slug")
     with elsewhere.database.connected():
         for start in range(0, MANY, 20_000):

@@ -1,4 +1,4 @@
-"""What a filter means is said in an English sentence, by the type of what it is about."""
+"""The English description of a filter, by the type of its field."""
 
 from __future__ import annotations
 

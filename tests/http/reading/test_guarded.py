@@ -1,6 +1,6 @@
-"""What the caller may not see is not revealed by filters, sorts, fields, searches, counts, order, cursors or errors.
+"""Hidden fields: filters, sorts, fields, searches, counts, order, cursors and errors do not reveal them.
 
-A user's e-mail, department, groups, state and times are seen by that user and by `user.manage` alone.
+Only the user and callers with `user.manage` see the user's e-mail, department, groups, state and times.
 """
 
 import pytest

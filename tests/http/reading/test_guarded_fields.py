@@ -148,7 +148,7 @@ def test_a_token_that_may_not_view_users_gets_no_owner(as_user, given, eve):
     assert token.get(f"/api/articles/{article.id}?expand=owner").get_json()["owner"] is None
 
 
-# Rules by which more people export users, and some manage some
+# Rules by which more callers export users, and some manage some
 
 @pytest.fixture(scope="module")
 def generous(under):

@@ -39,7 +39,7 @@ def service(request: pytest.FixtureRequest, instance: Instance) -> Iterator[Serv
 
 @contextmanager
 def begun(service: Served, address: str = "127.0.0.1", token: str = "") -> Iterator[tuple[int, socket.socket]]:
-    """An export asked for from this address, of which the status is read and nothing else."""
+    """Starts an export from this address and reads only its status line."""
     where = urlsplit(service.url)
     credentials = f"Authorization: Bearer {token}\r\n" if token else ""
     with closing(socket.socket()) as connection:

@@ -10,7 +10,7 @@ from policies.loading.loader import from_files
 from tests.rule_files import edit
 from tests.samples import sampled
 
-MANY = 600  # SQLite joins 500 selects at most, and neither it nor peewee goes down into so many brackets
+MANY = 600  # SQLite joins at most 500 selects, and neither SQLite nor peewee can nest 600 brackets
 NAMES = [f"'other{number}'" for number in range(MANY)]
 GROUPS = [f"group{number}" for number in range(50)]
 OTHERS = " || ".join(f"r.obj.language == {name}" for name in NAMES)

@@ -123,7 +123,7 @@ def sorts(lines):
 
 
 def looks_up(lines):
-    """How many branches name their rows by id: what is shared. Those few are looked up and sorted."""
+    """Counts the branches that look up shared rows by id. These few rows are then sorted."""
     return len([line for line in lines if "(id=?)" in line or "_pkey" in line]) - ("SCAN found" in lines)
 
 

@@ -192,7 +192,7 @@ def test_what_a_load_brought_is_found_at_once_and_follows_changes(app, client, g
 
 
 def test_a_common_word_pages_like_any_list(client, given, monkeypatch):
-    """Whether the rows of a word are looked up or the list is walked, the pages are the same."""
+    """The pages are the same whether the rows of a word are looked up or the list is walked."""
     for number in range(9):
         given.article(title=f"A balloon {number}")
     walks = []

@@ -22,7 +22,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class World:
-    """What a forger may have at hand: the real keys, a good token, and everything else that we sign."""
+    """The means of a forger: the real keys, a valid token, and everything else that we sign."""
 
     app: Any
     caller: Caller

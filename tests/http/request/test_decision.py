@@ -1,4 +1,4 @@
-"""The facts of a decision in the audit trail: what the rules looked at of caller, object and environment, no more."""
+"""The facts of a decision in the audit log: only what the rules read of caller, object and environment."""
 
 from __future__ import annotations
 

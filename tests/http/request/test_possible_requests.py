@@ -36,7 +36,7 @@ AGENTS = ("", "curl/8", "Mozilla/5.0 (iPhone; Mobile)", "Googlebot/2.1", "Mozill
 
 @dataclass(frozen=True)
 class Question:
-    """What a policy was asked."""
+    """A question to a policy."""
 
     principal: Principal
     permission: str
@@ -130,7 +130,7 @@ def conditions(question: Question, resource: Any, chance: random.Random) -> Expr
 
 
 def _is(attribute: Attribute, value: Any) -> Expression:
-    """What an attribute is; of one that is missing, that it equals nothing."""
+    """Returns the condition that the attribute has this value; for None, that the attribute is missing."""
     literal = int(value) if isinstance(value, bool) else value
     return Negation(Comparison("!=", attribute, "")) if value is None else Comparison("==", attribute, literal)
 

@@ -157,7 +157,7 @@ UNTOLD = (
 
 @pytest.fixture
 def at_ten(monkeypatch):
-    """It is ten, whenever the test runs."""
+    """Sets the hour of requests to ten."""
     monkeypatch.setattr(RequestEnvironment, "hour", 10)
     return 10
 

@@ -101,7 +101,7 @@ def change_of(chance, caller, resource, id):
 
 
 def answers(caller, resource, id):
-    """What the caller GETs of the row and of the profile, and what a change and a deletion are answered."""
+    """Returns the answers to GET of the row and of the profile, and to a change and a deletion."""
     path, headers = PATHS[resource] + id, {"X-Request-ID": "the-same"}
     got = [caller.get(one, headers=headers) for one in (path, "/api/profile")]
     tried = [caller.patch(path, {}, headers=headers), caller.delete(path, headers=headers)]

@@ -1,4 +1,4 @@
-"""What the audit trail recorded of requests is enough to make each decision again, with the same answer."""
+"""The audit log records enough of a request to make each decision again, with the same answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 @pytest.fixture
 def week(app, as_user, given, client):
-    """Requests of every kind by every role, and what the trail says of them."""
+    """Requests of every kind by every role, and their audit events."""
     begun = later(0)
     slugs = (f"article-{number}" for number in itertools.count())
     for role in ("user", "support", "editor", "manager", "owner"):

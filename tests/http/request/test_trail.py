@@ -1,4 +1,4 @@
-"""The audit trail: a row for every write and login, refusals merged, nothing that can be changed unnoticed."""
+"""The audit log: an event for every write and login, refusals merged, and no change without notice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def services(app):
 
 @pytest.fixture
 def trail(services):
-    """The app's own trail, with nothing waiting in it."""
+    """The app's audit log, with no event waiting to be stored."""
     services.trail.flush(early=True)
     return services.trail
 
@@ -415,7 +415,7 @@ def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role,
 
 @pytest.fixture
 def sealed(services, trail, monkeypatch):
-    """Services whose trail is sealed to the last row; what comes now, the test alone seals."""
+    """Services whose audit log is sealed to the last event. Only the test seals later events."""
     [job] = (job for job in services.background._tasks if job.name == "sealing the audit trail")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
@@ -430,7 +430,7 @@ def verify(services, known=None):
 
 
 def proved(caller, row):
-    """What the seal of a row says of it; False of a row that cannot be read at all."""
+    """Returns the `proved` of an event's seal; False if the event cannot be read at all."""
     answer = caller.get(f"/api/audit/{row.id}/seal")
     if answer.get_json().get("detail") == "The database cannot be read right now.":
         return False

@@ -1,4 +1,4 @@
-"""The audit trail of what is no write: probes, guesses, fields that cannot be set, exports, looks at the trail."""
+"""Audit events without a write: probes, guesses, fields that cannot be set, exports, reads of the audit log."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_probe_of_a_hidden_row_and_of_an_absent_one_are_noted_alike(method, pa
     assert said(first | {"facts": None}) == said(second | {"facts": None}) == {
         "principal": f"user:{user.id}", "role": "user", "action": action, "resource": "article",
         "address": "127.0.0.1", "result": "refused", "reason": "not_found", "facts": None, "count": 1}
-    # Only who sees facts is told them apart: by what the rules were asked.
+    # Only a caller who sees facts can distinguish them: by the question to the rules.
     assert facts == [None, None] if action == "leave" else (
         [facts[0]["obj"]["status"], facts[1]["obj"]] == ["draft", "absent"])
 
@@ -134,7 +134,7 @@ def test_lines_that_an_import_leaves_out_for_such_fields_are_told_with_the_impor
 
 
 def test_a_file_without_a_header_tells_the_trail_nothing_of_its_first_row(as_user, noted):
-    """It may hold a password, which would look like the name of a column that is not there."""
+    """The first row may hold a password, which would look like the name of an unknown column."""
     admin = as_user("admin")
     rows = "Bob,bob@example.org,walk-along-the-shore\nAnn,ann@example.org,sit-by-the-sea\n"
     answer = admin.call("POST", "/api/users/import", data=rows, headers={"Content-Type": "text/csv"})
@@ -278,7 +278,7 @@ def test_an_export_that_is_refused_is_a_refusal(as_user, noted):
     assert (row["result"], row["reason"], row["facts"]) == ("refused", "forbidden", {"obj": "any"})
 
 
-# Looks at the trail
+# Reads of the audit log
 
 
 @pytest.mark.both_databases

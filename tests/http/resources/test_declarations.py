@@ -1,4 +1,4 @@
-"""What a declaration may leave out: an owner, a default, a place in the schema; and what is answered then."""
+"""The optional parts of a declaration (an owner, a default, a place in the schema), and answers without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a feature brings besides its endpoints: background tasks, checks of health, numbers, a look at each answer."""
+"""The parts of a feature besides its endpoints: background tasks, health checks, gauges, hooks for each answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMIT = Setting.whole("limit", 3, "rates that are kept", minimum=1, maximum=9)
 
 
 class Rates:
-    """What the feature keeps as long as the app lives."""
+    """The feature's object with the lifetime of the app."""
 
     def __init__(self) -> None:
         self.fetched, self.seen, self.left = 0, 0, False
@@ -85,7 +85,7 @@ def services(app):
 
 
 def health(app):
-    """Health as an administrator is told of it."""
+    """Returns the health that an administrator sees."""
     with services(app).database.connected():
         admin = Given(app, "default").user("admin")
     return log_in(app, admin).get("/api/health").get_json()

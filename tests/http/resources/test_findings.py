@@ -1,4 +1,4 @@
-"""What a plugin declares and nothing uses: states that no row is ever in, and texts that nothing says."""
+"""Unused declarations of a plugin: states that no row reaches, and texts that no code uses."""
 
 from __future__ import annotations
 

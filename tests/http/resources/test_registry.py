@@ -1,4 +1,4 @@
-"""What the registry tells a policy about the installed collections."""
+"""The registry's vocabulary of the installed collections for a policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What we hand to flask-smorest and apispec, or take from them, though it is private there."""
+"""The private parts of flask-smorest and apispec that we use or replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a list answers is, byte for byte, what each collection's schema makes of its rows."""
+"""The answer to a list equals, byte for byte, the rows as the collection's schema dumps them."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""A database knows its key ring: one that was lost or mistaken is told as such, and signs nothing."""
+"""A database knows its key ring: a lost or wrong one is reported as such, and signs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller may write but not see: left as it is where it is left out, and never compared for them."""
+"""Fields that a caller may write but not see: unchanged if left out, and never compared for that caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /api/{collection}/import` (docs/api/files.md, Import): each line is judged as if it came alone."""
+"""`POST /api/{collection}/import` (docs/api/files.md, Import): each line is checked as if it came alone."""
 
 from __future__ import annotations
 

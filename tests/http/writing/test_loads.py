@@ -96,7 +96,7 @@ def test_nobody_sees_a_part_of_an_import(app, as_role, given, between):
     hidden = []
 
     def looks():
-        """What a caller is told in every way there is."""
+        """Returns the answers to a caller, in each way to read the rows."""
         listed = reader.get("/api/articles?slug__in=whole-0,whole-5,whole-11&expand=category").get_json()["items"]
         export = reader.get("/api/articles/export?slug__in=whole-0,whole-5,whole-11").get_data()
         return [

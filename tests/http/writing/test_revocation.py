@@ -1,4 +1,4 @@
-"""Whom a grantee has invited goes with the right to share that the grantee had, on one object and at once."""
+"""A grantee who loses the right to share an object loses their invitations to that object at the same time."""
 
 from __future__ import annotations
 

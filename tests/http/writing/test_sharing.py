@@ -27,7 +27,7 @@ def granted(caller, row, collection="articles"):
 
 
 def listed(caller, row, collection="articles"):
-    """Whether a list has the row; the count must agree."""
+    """True if a list has the row. Checks that the count agrees."""
     page = caller.get(f"/api/{collection}?created_at__gte={quote(row.created_at)}&page=1&page_size=100").get_json()
     assert page["total"] == len(page["items"])
     return row.id in [item["id"] for item in page["items"]]

@@ -79,7 +79,7 @@ class Member(Server):
         self.configure("ALTER SYSTEM RESET synchronous_standby_names")
 
     def has_all_of(self, primary: Member) -> bool:
-        """Whether this standby shows all that the primary has written so far."""
+        """True if this standby shows everything that the primary has written so far."""
         (written,), = primary.ask("SELECT pg_current_wal_lsn()::text")
         return bool(self.ask("SELECT 1 WHERE pg_last_wal_replay_lsn() >= %s::pg_lsn", written))
 

@@ -41,7 +41,7 @@ def running_nodes(cluster: Cluster, folder: Path) -> Iterator[Nodes]:
         environment = {
             "GATEPOST_DATABASE_URL": cluster.url, "GATEPOST_REDIS_URL": stack.enter_context(_redis()),
             "GATEPOST_STATEMENT_TIMEOUT": str(STATEMENT_TIMEOUT), "GATEPOST_TRUSTED_PROXIES": "1",
-            # Redis counts, and refuses nobody.
+            # Redis counts requests and refuses none.
             "GATEPOST_ADDRESS_UNITS": str(10**9), "GATEPOST_PRINCIPAL_UNITS": str(10**9),
             "GATEPOST_ROLE_UNITS__ADMIN": str(10**9), "GATEPOST_OWNER_ROWS": "0"}
         nodes: list[Place] = []
@@ -62,7 +62,7 @@ def running_nodes(cluster: Cluster, folder: Path) -> Iterator[Nodes]:
 
 
 def _copy(first: Path, other: Path) -> None:
-    """What all nodes have alike: the key ring and the rules."""
+    """Copies what all nodes share: the key ring and the rules."""
     other.mkdir(parents=True, mode=0o700)
     shutil.copy2(first / "secret.key", other)
     shutil.copytree(first / "policies", other / "policies")

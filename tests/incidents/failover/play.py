@@ -24,7 +24,7 @@ KINDS = ("killed", "silent", "stopped", "killed and back", "silent and back", "s
 
 @dataclass
 class Seen:
-    """What a round has shown.
+    """The results of a round.
 
     after     seconds from the end of the promotion (or until an operator no longer has commits wait for a standby that
               is gone) to the first write that each node acknowledged
@@ -50,7 +50,7 @@ class Seen:
 
 def play(cluster: Cluster, nodes: Nodes, kind: str, name: str, chance: random.Random,
          say: Callable[[str], None] = lambda text: None, played: int = PLAYED) -> Seen:
-    """Play a round of that kind (`KINDS`), of so many writes in each phase; `name` is how what it writes begins."""
+    """Plays a round of kind `kind` (`KINDS`) with `played` writes in each phase. All names begin with `name`."""
     seen = Seen(kind)
     token = nodes.each[0].asked().log_in()
     article = _article(nodes, token, name)
@@ -189,7 +189,7 @@ def _stored(server: Server, name: str) -> dict[str, list[str]]:
 
 
 def _compare(cluster: Cluster, writers: Writers, seen: Seen) -> None:
-    """What was acknowledged is there once, on both servers, and nothing else is."""
+    """Checks that both servers store each acknowledged write once, and no other write."""
     wait_until(lambda: cluster.standby.has_all_of(cluster.primary))
     wanted = {one.marker: [one.id] for one in writers.acknowledged}
     if len(wanted) != len(writers.acknowledged):

@@ -72,13 +72,13 @@ class Writers:
                 self.wrong.append("a write is not acknowledged for two minutes")
 
     def first_of(self, client: int, moment: float) -> float | None:
-        """When the first write of that client was acknowledged that ended after `moment`."""
+        """Returns the end of the client's first acknowledged write that ended after `moment`."""
         with self._lock:
             return min((one.ended for one in self.acknowledged if one.client == client and one.ended > moment),
                        default=None)
 
     def all(self) -> list[Acknowledged]:
-        """What is acknowledged by now."""
+        """Returns the writes that are acknowledged so far."""
         with self._lock:
             return list(self.acknowledged)
 
@@ -120,7 +120,7 @@ class Writers:
 
     def _ask(self, connection: http.client.HTTPConnection, method: str, path: str, body: str | None, key: str, *,
              direct: int) -> Any:
-        """What was answered with success; None where the request is to be repeated."""
+        """Sends a request. Returns the body of a success; None if the request has to be repeated."""
         headers = {"Authorization": f"Bearer {self.token}", "Host": HOST}
         if body is not None:
             headers |= {"Content-Type": "application/json", "Idempotency-Key": key}

@@ -1,5 +1,6 @@
-"""Faults around a service: what its clients see, what health and `gatepost doctor` say, and what becomes of its writes.
+"""Faults around a service: their effect on its clients, its health, `gatepost doctor` and its writes.
 
-`fault` says what a fault is; `disks`, `files`, `machine`, `instances` and `neighbours` have them; `clients` ask
-meanwhile, and `play` lets each happen and judges. `python -m tests.incidents.faults.play` (`make faults`) plays all.
+`fault` defines a fault. `disks`, `files`, `machine`, `instances` and `neighbours` list them. `clients` send requests
+during a fault. `play` lets each fault happen and evaluates it. `python -m tests.incidents.faults.play` (`make faults`)
+plays all of them.
 """

@@ -70,7 +70,7 @@ class Clients:
                 thread.join(PATIENCE * 2)
 
     def succeeded_since(self, moment: float) -> float | None:
-        """When the first write ended that began after `moment` and succeeded."""
+        """Returns the end of the first successful write that began after `moment`."""
         with self._lock:
             return min((one.ended for one in self.answers
                         if one.kind == "write" and one.status == 201 and one.began > moment), default=None)

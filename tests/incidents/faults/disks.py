@@ -50,7 +50,7 @@ def full(place: Place) -> Iterator[None]:
 
 @contextmanager
 def almost_full(place: Place) -> Iterator[None]:
-    """There is room for a row of health, and for no article."""
+    """The disk has room for a row of the health check, but not for an article."""
     with full(place):
         os.truncate(place.folder / "filler", (place.folder / "filler").stat().st_size - 40_000)
         yield
@@ -94,7 +94,7 @@ def log_that_nobody_reads(place: Place) -> Iterator[None]:
 
 @contextmanager
 def no_temporary_files(place: Place) -> Iterator[None]:
-    """There is no room for temporary files."""
+    """The disk of temporary files is full."""
     folder = place.folder.with_name("temporary")
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "tmpfs", folder], check=True)
@@ -128,7 +128,7 @@ def _mode(name: str, mode: int):
 
 @contextmanager
 def nothing_yet(place: Place) -> Iterator[None]:
-    """What is wrong is so from the start."""
+    """Changes nothing: the fault exists from the start."""
     yield
 
 

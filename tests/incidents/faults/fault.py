@@ -1,4 +1,4 @@
-"""What a fault is, and the service that it happens to."""
+"""The class of a fault, and the service that it happens to."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Fault:
 
     @property
     def missing(self) -> bool:
-        """Whether a program that it needs is not installed."""
+        """True if a program that the fault needs is not installed."""
         return bool(self.needs) and shutil.which(self.needs) is None
 
 

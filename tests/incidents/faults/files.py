@@ -69,7 +69,7 @@ def damaged_header(place: Place):
 
 @contextmanager
 def damaged_page(place: Place) -> Iterator[None]:
-    """The first page of a table that is read, and that nobody writes to, is none any more."""
+    """The first page of a table that is only read is damaged."""
     with closing(apsw.Connection(str(place.database), apsw.SQLITE_OPEN_READONLY)) as look:
         root = look.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'categories'").get
     with _other_bytes(place.database, (root - 1) * PAGE, PAGE):
@@ -118,7 +118,7 @@ def _deleted(*suffixes: str) -> Callable[[Place], AbstractContextManager[None]]:
 
 @contextmanager
 def copy_of_before(place: Place) -> Iterator[None]:
-    """There is an older copy of the file."""
+    """An older copy of the database file exists."""
     with closing(apsw.Connection(str(place.database))) as connection:
         connection.execute("VACUUM INTO ?", (str(place.folder.with_name("older.db")),))
     yield

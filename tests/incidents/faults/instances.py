@@ -170,7 +170,7 @@ def _file(name: str, text: str | None):
 
 @contextmanager
 def pipe_among_policies(place: Place) -> Iterator[None]:
-    """A FIFO that nobody writes to has the name of a rule file."""
+    """A FIFO without a writer has the name of a rule file."""
     file = place.folder / "policies" / "pipe.csv"
     os.mkfifo(file)
     try:
@@ -192,7 +192,7 @@ def no_policies(place: Place) -> Iterator[None]:
 
 @contextmanager
 def files_of_another(place: Place) -> Iterator[None]:
-    """Somebody has made files by hand as another user."""
+    """Another system user owns some of the files."""
     file = place.folder / "policies" / "articles.csv"
     os.chown(file, 12345, 12345)
     file.chmod(0o600)

@@ -102,7 +102,7 @@ def killed_worker(place: Place) -> Iterator[None]:
 
 @contextmanager
 def nothing_yet(place: Place) -> Iterator[None]:
-    """What is wrong is so from the start."""
+    """Changes nothing: the fault exists from the start."""
     yield
 
 

@@ -87,7 +87,7 @@ def locked_table(place: Place) -> Iterator[None]:
 
 
 class Wire:
-    """What is between the service and its database server; it can swallow all that is sent."""
+    """A proxy between the service and its database server. It can swallow everything that is sent."""
 
     def __init__(self, port: int) -> None:
         self._to, self._open = port, Event()

@@ -1,10 +1,15 @@
-"""Lets each fault happen to a service that is asked all the time, and judges what came of it: `make faults`.
+"""Lets each fault happen to a service under load, and evaluates the effects: `make faults`.
 
-For each fault and server: how writes and reads were answered while it lasted, what health and `gatepost doctor` said,
-seconds from its end to the first write that succeeded, and acknowledged writes that are lost. A row is red where a
-write is lost, the trail or the database is not whole, an answer is a 5xx without its problem document or other than
-503, health says ok though writes fail, health or doctor do not name the fault, liveness fails, a traceback stands in
-the log, or the service does not come back by itself.
+A row for each fault and server has the answers to writes and reads during the fault, the output of the health check
+and of `gatepost doctor`, the seconds from the end of the fault to the first successful write, and lost writes.
+
+A row is red if
+
+- an acknowledged write is lost, or the audit log or the database is damaged,
+- an answer is a 5xx without a problem document, or a 5xx other than 503,
+- health says ok although writes fail, or health or doctor do not name the fault,
+- liveness fails, or the log contains a traceback,
+- the service does not recover by itself.
 """
 
 from __future__ import annotations
@@ -47,7 +52,7 @@ STATEMENT = 2  # seconds: the setting `statement_timeout` here
 
 @dataclass
 class Row:
-    """What came of one fault on one server."""
+    """The effects of one fault on one server."""
 
     fault: Fault
     server: str
@@ -151,7 +156,7 @@ def _told(clients: Clients, began: float, ended: float = inf) -> list[Answer]:
 
 
 def _judge_told(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> list[str]:
-    """Whether health and doctor name the fault."""
+    """Checks that health and doctor name the fault."""
     red = []
     # Each worker finds out for itself.
     last = told[-3:] if fault.health != "ok" else told[-1:]
@@ -167,7 +172,7 @@ def _judge_told(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> 
 
 
 def _judge(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
-    """What holds of every fault."""
+    """Checks what must be true of every fault."""
     row.acknowledged = len(clients.created)
     row.red += clients.broken
     for one in clients.answers:
@@ -222,7 +227,7 @@ class Ground:
 
     @contextmanager
     def place(self, fault: Fault, server: str) -> Iterator[Place]:
-        """Where the fault can happen; gone at the end."""
+        """Yields a place where the fault can happen, and deletes it at the end."""
         self._number += 1
         template = self._template(postgres=fault.postgres)
         here = self._folder / str(self._number)

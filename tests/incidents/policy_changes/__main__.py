@@ -1,4 +1,4 @@
-"""Policies change in every way while callers write, and the database fails in between: does the ledger tell it all?
+"""Checks that the policy history is complete when policies change in every way and the database fails in between.
 
 `python -m tests.incidents.policy_changes --seed 1 --rows 1000`: on Postgres with two workers, and on SQLite with one.
 """

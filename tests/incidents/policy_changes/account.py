@@ -1,4 +1,4 @@
-"""What is asked of the ledger and the trail afterwards: whether they tell what happened, without a gap."""
+"""Checks the policy history and the audit log afterwards: they must record every event without a gap."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tests.incidents.policy_changes.clients import Answered
 from tests.incidents.policy_changes.ways import Expected
 from tests.policies.shipped_vocabulary import VOCABULARY
 
-TOLD = (401, 403, 404)  # refusals that the trail keeps
+TOLD = (401, 403, 404)  # refusals that the audit log keeps
 _MINUTE = "more of the same minute"
 
 
 @dataclass
 class Account:
-    """What was found: `wrong` are sentences, one for each disagreement.
+    """The results of the comparison: `wrong` has a sentence for each disagreement.
 
-    agreeing   decisions that the policy of then, asked again, decides alike
+    agreeing   decisions that the policy of that time makes again with the same answer
     in_code    refusals by a rule in code, which the policy alone would allow
-    untold     decisions whose facts are not in the trail, by why
-    unsure     writes that were done, though the answer was that the database was away
-    agrees     whether the policy of then says what was answered, by the id of the row
+    untold     decisions whose facts are not in the audit log, by reason
+    unsure     writes that were done although the answer was that the database is unavailable
+    agrees     audit event id → true if the policy of that time gives the recorded answer
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Account:
 
 
 def account(database: Database, told: Sequence[Expected], answers: Sequence[Answered]) -> Account:
-    """Compare the ledger with the changes that were made, and the trail with the ledger and with the answers."""
+    """Compares the policy history with the changes, and the audit log with the policy history and the answers."""
     with database.connected():
         ledger = list(reversed(list(policy_version.listed())))
         chain = list(_chain())
@@ -69,7 +69,7 @@ def account(database: Database, told: Sequence[Expected], answers: Sequence[Answ
 
 
 def _chain() -> Iterator[PolicyVersion]:
-    """From the newest policy to the first, by what was before each."""
+    """Yields the policies from the newest to the first, by their predecessors."""
     row = policy_version.newest()
     while row is not None:
         yield row
@@ -149,7 +149,7 @@ def _why(row: Audit, decision: Recorded) -> str:
 
 
 def _names_its_line(row: Audit, decision: Recorded, policy: Policy) -> bool:
-    """Whether the line that the row names is one that allowed it."""
+    """True if the rule that the audit event names is one that allowed it."""
     lines = traced(policy, decision, len(decision.asked) - 1)
     return row.rule in {step.rule.place for step in lines if step.holds and step.rule.eft == "allow"}
 
@@ -174,7 +174,7 @@ def _answers(found: Account, trail: Sequence[Audit], answers: Sequence[Answered]
 
 
 def _answer(found: Account, one: Answered, rows: Sequence[Audit]) -> Iterator[str]:
-    """What is wrong with the rows of one request."""
+    """Yields the errors in the audit events of one request."""
     results = [(row.result, None if row.result == ALLOWED else (row.reason or "").partition(" ")[0].partition(",")[0])
                for row in rows]
     status = one.status or 0
@@ -183,7 +183,7 @@ def _answer(found: Account, one: Answered, rows: Sequence[Audit]) -> Iterator[st
             yield f"request {one.id} was answered {status}, and the trail says {results}"
         found.matched += bool(rows)
     elif status in TOLD:
-        # One that is like another of the same second has no row of its own.
+        # A refusal like another of the same second has no audit event of its own.
         if any(result not in (("refused", one.code), ("refused", _MINUTE.split()[0])) for result in results):
             yield f"request {one.id} was answered {status} {one.code}, and the trail says {results}"
         found.matched += bool(rows)

@@ -18,14 +18,16 @@ from models.base import new_id
 from tests.running import PASSWORD, Instance, Served
 
 PAUSE = 0.1  # seconds at most between two requests of a caller
-AGAIN = 0.1  # seconds until a caller whom nobody answered asks once more
+AGAIN = 0.1  # seconds until a caller without an answer sends the request again
 MOST_KEPT = 20  # articles of one caller
 
 
 @dataclass(frozen=True)
 class Answered:
-    """How one request was answered: its id, status, and the code of the problem, if it was one. `principal` is who
-    sent it, as the audit trail calls it. Without a status nobody answered."""
+    """The answer to one request: its id, status and problem code. `principal` is the caller as the audit log names it.
+
+    `status` is None if no answer came.
+    """
 
     id: str
     principal: str
@@ -35,7 +37,7 @@ class Answered:
 
 @dataclass
 class Shop:
-    """What there is to write to: ids of products, and of articles by their owner. Shared by all callers."""
+    """Objects to write to: ids of products, and ids of articles by owner. All callers share them."""
 
     products: list[str] = field(default_factory=list)
     articles: dict[str, list[str]] = field(default_factory=dict)
@@ -43,7 +45,7 @@ class Shop:
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who writes: `principal` as the audit trail says it, credentials, and where the connections come from."""
+    """A caller that writes: `principal` as the audit log names it, credentials, and the address of its connections."""
 
     name: str
     principal: str
@@ -60,9 +62,9 @@ Request = tuple[str, str, Any]
 
 
 class Client:
-    """One caller at work, in a thread of its own. `answers` are all that it was told.
+    """One caller in a thread of its own. `answers` has all answers to it.
 
-    where  tells the URL of the service, None while there is none
+    where  returns the URL of the service, None while none runs
     """
 
     def __init__(self, caller: Caller, where: Callable[[], str | None], shop: Shop, chance: random.Random) -> None:

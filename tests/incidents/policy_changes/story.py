@@ -47,8 +47,10 @@ def on_postgres(folder: Path, server: str, postgres: Server, url: str) -> Scene:
 
 def play(scene: Scene, chance: random.Random, *, ways: Sequence[Way] = WAYS, rows: int = 0, explained: int = 20,
          say: Callable[[str], None] = lambda text: None) -> Account:
-    """Change the policy in each of these ways once, and again until the trail has that many rows; of so many of them
-    `gatepost policy explain --audit` is asked."""
+    """Changes the policy in each of `ways` once, and repeats until the audit log has `rows` events.
+
+    Runs `gatepost policy explain --audit` for `explained` of them.
+    """
     policies = scene.instance.folder / "policies"
     begun = version_of(policies)
     prepare(policies)
@@ -74,7 +76,7 @@ def play(scene: Scene, chance: random.Random, *, ways: Sequence[Way] = WAYS, row
 
 
 def _explained(instance: Instance, id: str, agrees: bool) -> Iterator[str]:
-    """What is wrong with what the command says of a row."""
+    """Yields the errors in the command's explanation of an audit event."""
     done = instance.run("policy", "explain", "--audit", id, "--json")
     if done.returncode != 0:
         yield f"row {id} cannot be explained: {done.stderr}"

@@ -1,4 +1,4 @@
-"""The ways in which a policy comes into force, and what the ledger should tell of each."""
+"""The ways in which a policy comes into force, and the entry that the policy history should have for each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINES = ("p, user, product.create, always, allow", "p, user, product.update, ch
 
 
 class Expected(NamedTuple):
-    """What the ledger should tell of one change: the version of the files, and what put it in force."""
+    """The expected entry of the policy history for one change: the version of the files, and the cause."""
 
     version: str
     cause: str
@@ -45,7 +45,7 @@ def version_of(folder: Path) -> str:
 
 @dataclass
 class Serving:
-    """A server that can be started anew: `now` is the one that runs, if one does."""
+    """A server that can be restarted: `now` is the running one, None if none runs."""
 
     instance: Instance
     arguments: tuple[str, ...]
@@ -57,7 +57,7 @@ class Serving:
         self.now = self._running.__enter__()
 
     def url(self) -> str | None:
-        """Where it is, if it runs."""
+        """The URL of the server; None if it does not run."""
         return None if self.now is None else self.now.url
 
     def stop(self) -> None:
@@ -68,10 +68,10 @@ class Serving:
 
 @dataclass
 class Ways:
-    """Changes the policy of one instance, one way after the other; `told` is what the ledger should tell.
+    """Changes the policy of one instance, one way after the other. `told` has the expected entries of the history.
 
-    fails   makes the database fail while it is entered
-    people  keys of persons about whom there are lines
+    fails   a context manager in which the database fails
+    people  keys of users that rules name
     """
 
     serving: Serving
@@ -89,14 +89,14 @@ class Ways:
         return self.serving.instance.folder / "policies"
 
     def go_round(self, ways: Sequence[Way], say: Callable[[str], None]) -> None:
-        """Each of these ways once, in any order; `say` is told of each."""
+        """Goes each of these ways once, in any order. Calls `say` for each."""
         for way in self.chance.sample(ways, len(ways)):
             way(self)
             say(f"{way.__name__.replace('_', ' ')}: {self.told[-1].version}")
         self.rounds += 1
 
     def version(self) -> str:
-        """That of the files in the folder."""
+        """The version of the files in the folder."""
         return version_of(self.folder)
 
     def enter(self, begun: str) -> None:
@@ -149,7 +149,7 @@ class Ways:
         self._note(HTTP)
 
     def hang_up(self) -> None:
-        """An edit that the service is told of by SIGHUP."""
+        """Edits a file and sends the service SIGHUP."""
         (self.folder / RULES).write_text(self._rules())
         assert self.serving.now is not None
         self.serving.now.process.send_signal(signal.SIGHUP)
@@ -223,7 +223,7 @@ class Ways:
         return health.get("status"), health.get("policy_version")
 
     def _wait_until_broken(self) -> None:
-        """Until the service says so of its files; the last good policy stays."""
+        """Waits until health reports the broken files. The last good policy stays in force."""
         wait_until(lambda: self._health() == ("degraded", self.told[-1].version))
 
     def _note(self, cause: str, *, late: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A file of cases is read strictly: each slip is told at its own line, with what to write."""
+"""A strict reader of case files: it reports each mistake at its own line, with the correction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The comparison against Casbin and chance: `python -m tests.policies.comparison.against_casbin --pairs 500 --seed 1`.
 
-For each pair of policies, caller and permission: where a difference is told, Casbin itself answers its example
-differently under the two policies; where none is told, random requests find none.
+For each pair of policies, caller and permission: if a difference is reported, Casbin answers its example differently
+under the two policies. If none is reported, random requests find none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUESTIONS = 2000  # random requests a pair of policies
 
 @dataclass(slots=True)
 class Tally:
-    """What was tried."""
+    """Counts of the comparison."""
 
     pairs: int = 0
     witnesses: int = 0

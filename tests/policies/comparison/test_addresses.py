@@ -42,7 +42,7 @@ def test_each_address_has_one_in_the_same_networks_among_those_that_are_tried(ne
 
 
 def test_a_network_of_ipv6_has_no_ipv4_client_in_it():
-    """Between ::ffff:0:0 and ::ffff:ffff:ffff there is nobody: these clients have IPv4 addresses."""
+    """No client has an address between ::ffff:0:0 and ::ffff:ffff:ffff: those clients have IPv4 addresses."""
     branch = "p.when == 'trial' && ipMatch(r.env.ip, '::fffe:0:0/95') && !ipMatch(r.env.ip, '::fffe:0:0/96')"
     policy = edited("p, user, order.export, trial, allow", conditions=[branch])
     subject = Subject("user")

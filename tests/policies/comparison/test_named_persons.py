@@ -1,4 +1,4 @@
-"""A person whom lines name is compared as that person: with objects of their own, and apart from all others."""
+"""A user whom rules name is compared separately from all others, with objects of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New rows in proofs: what the service fills after the decision is missing, and what nobody knows decides nothing."""
+"""New rows in proofs: fields that the service fills after the decision are missing; unknown values decide nothing."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def _named(word: str) -> str:
 
 
 def subjects(*policies: Policy) -> list[Subject]:
-    """Each role alone, and each person whom lines name with each role but guest."""
+    """Returns each role alone, and each user whom rules name with each role except guest."""
     roles = sorted(frozenset().union(*(policy.roles.names for policy in policies)))
     found = [Subject(role) for role in roles]
     return [*found, *(Subject(role, key) for key in persons(*policies) for role in roles if role != GUEST)]

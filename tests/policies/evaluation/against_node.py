@@ -58,11 +58,11 @@ class Asked:
     kept: int = KEPT  # in the record
 
     def ours(self) -> list[bool]:
-        """What the policy answers."""
+        """Returns our policy's decisions."""
         return [self.policy.decide(*one.arguments(self.policy)) for one in self.requests]
 
     def json(self) -> dict[str, Any]:
-        """What the driver reads: the export, and the requests."""
+        """Returns the input of the driver: the export, and the requests."""
         with tempfile.TemporaryDirectory() as folder:
             for name, content in self.policy.files.items():
                 (Path(folder) / name).write_bytes(content)
@@ -109,7 +109,7 @@ def table() -> list[Asked]:
 
 
 def node_answers(found: list[Asked], modules: Path) -> list[list[bool | str]]:
-    """What node-casbin answers; a text is the message of its failure. Raises NoNode."""
+    """Returns the decisions of node-casbin; a text is the message of a failure. Raises NoNode."""
     node = shutil.which("node")
     if node is None:
         raise NoNode("there is no program `node` on the PATH")

@@ -35,7 +35,7 @@ class Request:
         return asdict(self)
 
     def arguments(self, policy: Policy) -> Arguments:
-        """What `Policy.decide` is asked; what the matcher does not read is missing."""
+        """Returns the arguments for `Policy.decide`. Values that the matcher does not read are missing."""
         sub, permission, obj, env = self.values
         principal = Principal(
             sub.get("id"), sub["key"], sub["role"], sub.get("tenant_id", ""), sub.get("department"),
@@ -47,7 +47,7 @@ class Request:
 
 
 def environment(values: dict[str, Any]) -> SimpleNamespace:
-    """Circumstances, of which those that are not named are missing."""
+    """An environment with these values. All others are missing."""
     return SimpleNamespace(**{name: values.get(name) for name in ENVIRONMENT})
 
 
@@ -67,7 +67,7 @@ def request(policy: Policy, question: Arguments) -> Request:
 
 
 def _answers(policy: Policy, question: Arguments) -> dict[str, dict[str, bool]]:
-    """What `shared` and the functions of plugins say: node-casbin has no halves of them."""
+    """Returns the results of `shared` and of plugins' functions, which node-casbin cannot compute."""
     principal, permission, row, env, shared = question
     found = {"shared": {NONE_FOLLOWS: row is not None and shared(principal, row, permission)}}
     for atom in atoms(policy.model.matcher):
@@ -81,8 +81,11 @@ def _answers(policy: Policy, question: Arguments) -> dict[str, dict[str, bool]]:
 
 
 def otherwise(policy: Policy, question: Arguments) -> str:
-    """Why node-casbin answers otherwise by design, empty if it does not: a missing value is an absent key to it, two of
-    which are equal, and one of which is unequal to all that is there."""
+    """Returns the reason why node-casbin decides differently by design; "" if there is none.
+
+    To node-casbin a missing value is an absent key. Two absent keys are equal, and an absent key differs from every
+    value.
+    """
     principal, permission, row, env, _ = question
     for _, left in policy.reaching(principal.role, principal.key, permission):
         for atom in atoms(left):

@@ -31,7 +31,7 @@ POLICIES = 8
 @pytest.mark.parametrize("name", [*MODELS, *OF_PLUGINS])
 @pytest.mark.parametrize("seeds", parts(range(POLICIES), 4))
 def test_generated_policies_are_decided_as_casbin_decides_them(name: str, seeds: list[int]) -> None:
-    """Of each model eight policies, with seventy requests each; `make proofs` takes more."""
+    """Compares eight policies of each model, with seventy requests each; `make proofs` takes more."""
     answers: Counter[bool] = Counter()
     for seed in seeds:
         answers += compare(policy(random.Random(f"{name}{seed}"), name), seed, QUESTIONS)

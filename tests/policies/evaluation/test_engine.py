@@ -1,4 +1,4 @@
-"""What a policy answers: one object, a plan, a WHERE, and all of them alike."""
+"""The decisions of a policy: for one object, as a plan, and as a WHERE, all with the same result."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_one_person_can_have_a_role_of_their_own() -> None:
 
 
 def test_nobody_with_credentials_is_a_guest() -> None:
-    """What is proved of guests is proved for callers without id and groups."""
+    """Proofs about guests assume callers without id and groups."""
     lines = assembled(["p, guest, article.view, always, allow", f"p, user:{ME}, article.*, always, allow"],
                       [f"g, user:{ME}, editor"])
     for person in (ME, OTHER):

@@ -67,7 +67,7 @@ NOON = FixedEnvironment(hour=12, ip="10.1.2.3")
 
 
 def generated(name: str, seed: int, count: int = 25) -> Policy:
-    """A random policy under one of EVERY; in two of three a person is lent a role."""
+    """A random policy under one of EVERY. In two of three a user is lent a role."""
     text, conditions = EVERY[name]
     chance = random.Random(f"index {name}{seed}")
     inheritance, rules = lines(chance, conditions, count)
@@ -76,7 +76,7 @@ def generated(name: str, seed: int, count: int = 25) -> Policy:
 
 
 def callers(policy: Policy) -> list[Principal]:
-    """Each person under each role of users, and a guest."""
+    """Returns each user with each role of users, and a guest."""
     people = [Principal(key.removeprefix("user:"), key, role, "t", "press")
               for key in KEYS for role in sorted(policy.roles.of_users)]
     return [*people, Principal(None, "guest", "guest", "t", kind="guest")]
@@ -135,7 +135,7 @@ LINKS = ["g, user, guest", "g, editor, user"]
 
 
 def crowded(*more: str, links: tuple[str, ...] = ()) -> Policy:
-    """The lines of ROLE_LINES, and ten for each of 500 persons."""
+    """The rules of ROLE_LINES, and ten for each of 500 users."""
     chance = random.Random(20)
     own = [f"p, {person}, {chance.choice(PATTERNS)}, {chance.choice(('own', 'published', 'always'))}, "
            f"{chance.choice(('allow', 'allow', 'deny'))}" for person in PERSONS for _ in range(10)]

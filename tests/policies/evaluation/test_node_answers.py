@@ -1,4 +1,4 @@
-"""What node-casbin answered is what we and pycasbin answer: a record of `make proofs`, replayed without Node.js."""
+"""Recorded decisions of node-casbin equal ours and pycasbin's: a record of `make proofs`, replayed without Node.js."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""To a caller whose address cannot be read, an allow by address gives nothing, and a deny by address takes."""
+"""A caller with an unreadable address: an allow rule by address does not match, and a deny rule by address does."""
 
 from __future__ import annotations
 

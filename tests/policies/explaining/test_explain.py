@@ -1,4 +1,4 @@
-"""Explanations: the principal, the line that decided, and the fact that was missing, in words for people."""
+"""Explanations: the principal, the deciding rule, and the missing fact, in plain words."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def with_condition(directory: Path, condition: str, line: str) -> Policy:
 
 
 def line_of(policy: Policy, *wanted: str) -> str:
-    """Where the rule with these columns stands."""
+    """Returns the place of the rule with these columns."""
     [place] = [rule.place for rule in policy.rules if (rule.sub, rule.act, rule.when, rule.eft) == wanted]
     return place
 

@@ -1,10 +1,10 @@
-"""Every shipped line changed in ten ways or more, and whether the shipped invariants hold then, by brute force.
+"""Mutations: every shipped line is changed in ten ways or more, and brute force checks the shipped invariants.
 
-The judge here shares nothing with `policies.comparison`: it reads invariants.csv by itself, and asks `Policy.decide`
-about every role and person, kind of caller, object and circumstance that the conditions of model.conf can tell apart.
+The check here shares no code with `policies.comparison`: it reads invariants.csv itself, and calls `Policy.decide` for
+every role and user, kind of caller, object and environment that the conditions of model.conf can distinguish.
 
-`python -m tests.policies.invariants.mutations` tries all of them: no policy is used that breaks an invariant, and none
-is refused that breaks none.
+`python -m tests.policies.invariants.mutations` tries all of them: a policy that breaks an invariant is always refused,
+and a policy that breaks none never.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CONDITIONS: dict[str, Callable[[Principal, Mapping[str, Any], bool], bool]] = {
 
 
 def mutations(file: str, number: int, line: str) -> Iterator[str]:
-    """What a line of a rule file may become by a mistake, or by somebody who means no good."""
+    """Yields the mutations of a line of a rule file, as a mistake or an attacker may make them."""
     kind, *columns = (column.strip() for column in line.split(","))
     if kind == "g":
         name, inherits = columns
@@ -86,14 +86,14 @@ def every_mutation() -> list[Mutation]:
 
 
 def mutated(mutation: Mutation) -> dict[str, bytes]:
-    """The shipped files, one line of which is another."""
+    """The shipped files with one line replaced."""
     file, number, line = mutation
     lines = RULES[file].splitlines(keepends=True)
     return {**WITH_INVARIANTS, file: "".join([*lines[:number - 1], f"{line}\n", *lines[number:]]).encode()}
 
 
 def wrongly_judged(mutation: Mutation) -> str | None:
-    """What is wrong with how the loader takes this mutation; None where it is right, or the files cannot be read."""
+    """Returns the loader's error with this mutation; None if it is right, or the files cannot be read."""
     files = mutated(mutation)
     try:
         bare = from_files({name: content for name, content in files.items() if name != INVARIANTS}, VOCABULARY)
@@ -106,7 +106,7 @@ def wrongly_judged(mutation: Mutation) -> str | None:
         if breach is None:
             return f"{mutation} breaks nothing, and is refused: {error}"
         place = f"{mutation[0]}:{mutation[1]}"
-        # What a line did that went is missed elsewhere: a role is no heir any more, a promise is not kept.
+        # The effect of a removed line shows elsewhere: a role inherits nothing any more, an invariant breaks.
         gone = not mutation[2] or mutation[0] == "roles.csv"
         told = gone or place in str(error) or INVARIANTS in {finding.file for finding in error.findings}
         return None if told else f"{mutation} is refused, but {place} is not named: {error}"
@@ -160,7 +160,7 @@ def _covers(line: list[str], permission: str) -> bool:
 
 
 def callers(policy: Policy) -> Iterator[Principal]:
-    """Each role as a user and as a program, and a person whom lines name with each role; the guest."""
+    """Yields each role as a user and as a program, a user whom rules name with each role, and the guest."""
     named = {rule.sub for rule in policy.rules} | set(policy.roles.parents)
     yield Principal(None, "guest", "guest", TENANT, None, "guest")
     for role, kind in itertools.product(sorted(set(ROLES) - {"guest"}), ("user", "service")):

@@ -153,7 +153,7 @@ def test_a_line_of_a_role_on_a_condition_that_names_a_person_is_judged_for_that_
                             ("atmost, user, order.view, own", "p, user, order.view, ann, allow"),
                             ("always, admin, *, always", "p, admin, order.view, ann, deny")):
         if "support" in asks and not invariant.startswith("only"):
-            continue  # what a person was lent is no matter of their role
+            continue  # a lent role does not belong to the user's own role
         if invariant.startswith("atmost"):
             invariant += "\natmost, user, order.view, shared"
         found = refused(invariant, f"{rule}\n{elsewhere}", link, branch)
@@ -228,7 +228,7 @@ def test_a_broad_edit_is_summed_up() -> None:
 
 
 def in_turn(causes: dict[Breach, tuple[Rule | RoleLink | None, ...]]) -> list[tuple[object, list[Breach]]]:
-    """What `mending` gives, by counting anew for each cause."""
+    """Computes the result of `mending` by a new count for each cause."""
     guilty, left = [], list(causes)
     while left:
         count: dict[Rule | RoleLink | None, list[Breach]] = {}

@@ -12,7 +12,7 @@ from tests.policies.lint.test_warnings import ANN
 from tests.policies.shipped_vocabulary import VOCABULARY
 
 PROMISE = "always, admin, *, always"
-# Conditions of which one implies the other, and one that holds of everything.
+# Two conditions, one of which implies the other, and one that is always true.
 WORDS = ("'own_small' && r.obj.owner_id == r.sub.id && r.obj.total < 100",
          "'own_or_open' && (r.obj.owner_id == r.sub.id || r.obj.status == 'pending')",
          "'open' && r.obj.status == 'pending'", "'any_hour' && (r.env.hour < 12 || r.env.hour >= 12)")
@@ -20,7 +20,7 @@ MODEL_WITH_WORDS = MODEL.replace(BRANCHES, " || \\\n    ".join([BRANCHES, *(f"p.
 
 
 def said(*lines: str, before: str = PROMISE, extra: str = "") -> list[str]:
-    """What is said of these lines, which stand below a promise to administrators."""
+    """Returns the remarks on these lines, which follow an invariant for administrators."""
     files = {**FILES, "model.conf": MODEL_WITH_WORDS.encode(), "extra.csv": f"{extra}\n# end\n".encode(),
              INVARIANTS_FILE: "\n".join((before, *lines, "# end\n")).encode()}
     return [f"{one.line}: {one.message}" for one in remarks(from_files(files, VOCABULARY))
@@ -28,7 +28,7 @@ def said(*lines: str, before: str = PROMISE, extra: str = "") -> list[str]:
 
 
 def faults(table: Iterable[tuple[list[str], list[str]]]) -> dict[str, list[str]]:
-    """The lines of which something else is said than these sentences, each of which one begins with."""
+    """Returns the lines whose remarks do not begin with the expected texts."""
     wrong = {}
     for lines, beginnings in table:
         found = said(*lines, extra=f"p, {ANN}, audit.view, always, deny" if ANN in lines[0] else "")
@@ -97,7 +97,7 @@ def test_a_line_that_another_implies_or_undoes_is_told() -> None:
         (["always, support, order.view, own", "always, support, order.view, always"],
          ["2: without effect: invariants.csv:3"]),
         (["always, support, order.view, always", "always, owner, order.view, always"], []),  # so may one here
-        ([f"never, {ANN}, audit.view", "only, owner, audit.*"], []),  # whatever role the person gets
+        ([f"never, {ANN}, audit.view", "only, owner, audit.*"], []),  # with any role of the user
     ]) == {}
 
 

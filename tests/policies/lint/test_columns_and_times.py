@@ -10,12 +10,12 @@ from tests.policies.generated import assembled
 from tests.policies.lint.test_warnings import LINKS, TODAY, VIEWS, model_with, said
 
 NOW = "2026-11-18T10:00:00.000000Z"
-# A condition, the permission of the line that names it, and what is said of it.
+# A condition, the permission of the rule that names it, and the expected warning.
 Row = tuple[str, str, str | None]
 
 
 def faults(rows: Iterable[Row]) -> dict[str, list[str]]:
-    """The conditions of which anything else is said than that, once and at their own line."""
+    """Returns the conditions with other warnings than the expected one, once and at its own line."""
     wrong = {}
     for branch, permission, message in rows:
         text = model_with(f"'mine' && {branch}")

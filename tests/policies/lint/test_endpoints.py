@@ -1,4 +1,4 @@
-"""The lint warns of lines that no request can use: by its method, or because nobody may view what they are about."""
+"""The lint warns of rules that no request can use: by its method, or because no caller may view their objects."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_what_nobody_may_view_who_gains_it_is_told() -> None:
          "article.export, category.export, order.export and 3 more are of no use here"),
         ([f"p, {ANN}, contact.delete, always, allow"], "rules.csv:1: warning: contact.delete is of no use here"),
         ([f"p, {ANN}, contact.view, by_day, allow", f"p, {ANN}, contact.delete, always, allow"], None),
-        # A person may have the role of those who view it.
+        # A user may have a role that views it.
         (["p, manager, contact.view, always, allow", f"p, {ANN}, contact.delete, always, allow"], None),
         # A role may hold one half of what another is given.
         (["p, support, contact.delete, always, allow", SEES], None),

@@ -1,4 +1,4 @@
-"""What a lint asks of a long policy grows with its lines, not with lines times persons: counted, not timed."""
+"""The work of a lint grows with the rules of a long policy, not with rules times users: counted, not timed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str], Counter[st
 
 
 def grown(counts: Counter[str], name: str, policies: list[Policy]) -> list[int]:
-    """How often a method is called for each of these policies."""
+    """Counts the calls of a method for each of these policies."""
     found = []
     for policy in policies:
         counts.clear()

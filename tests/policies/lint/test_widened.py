@@ -53,7 +53,7 @@ def test_without_an_invariant_that_names_it_a_condition_is_the_administrators_ow
 def test_a_condition_with_a_parameter_is_compared_for_the_one_that_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the shipped model.conf had such a condition."""
+    """Uses a shipped model.conf with such a condition."""
     shipped = tmp_path / "model.conf"
     language = "p.when == 'language:' + r.obj.language && r.obj.status == 'draft'"
     shipped.write_bytes(WITH_INVARIANTS["model.conf"].replace(OWN_DRAFT.encode(), language.encode()))

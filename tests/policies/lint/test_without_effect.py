@@ -1,4 +1,4 @@
-"""What is said to be without effect, or never to hold, is so: by the comparison, and by requests at random."""
+"""Rules reported as without effect, or as never true, are so: by the comparison, and by random requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORLDS, REQUESTS = 12, 100
 
 
 def found(policy: Policy) -> tuple[Redundancy, set[Rule]]:
-    """What is known of the lines, and those that change nothing."""
+    """Returns the redundancy of the policy, and its rules without effect."""
     known = redundancy(Standing(policy))
     return known, {*known.copies, *known.never, *(idle.rule for idle in known.idle)}
 

@@ -32,7 +32,7 @@ class Baseline:
         self.answers = [self.policy.decide(*question) for question in self.asked]
 
     def is_safe_from(self, name: str, content: bytes) -> bool:
-        """Whether a damaged file is refused, each finding with its place, or allows nothing that was refused."""
+        """True if a damaged file is refused with a place for each finding, or allows nothing new."""
         try:
             damaged = from_files({**self.files, name: content}, VOCABULARY)
         except PolicyError as error:

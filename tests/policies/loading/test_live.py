@@ -61,7 +61,7 @@ class Said:
         return self.call("GET", "/api/health", None, token)[1]
 
     def exports(self):
-        """Whether guests may download articles, a question that only the policy answers."""
+        """True if guests may download articles, which only the policy decides."""
         return self.call("GET", "/api/articles/export?fields=id")[0] != 401
 
     def wait_for_line(self, text):
@@ -117,7 +117,7 @@ def test_a_good_edit_is_live_in_seconds_and_in_the_audit_trail_and_at_once_on_a_
         second = server.health(administrator)["policy_version"]
         assert second != first
         server.wait_for_line(f"policy {second} replaces {first}")
-        administrator = server.server.log_in()  # again: the trail has it under the new rules
+        administrator = server.server.log_in()  # again: the audit log has it under the new rules
         trail = server.call("GET", "/api/audit?action=create&resource=session", None, administrator)[1]["items"]
         assert trail[0]["policy_version"] == second
         explained = server.call(

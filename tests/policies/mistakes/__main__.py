@@ -1,4 +1,4 @@
-"""A table of the catalogue by class: how many mistakes are told, how, and where. Run it as a module."""
+"""A table of the catalogue by class: the number of reported mistakes, by severity and place. Run it as a module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COLUMNS = ("number", "error", "warning", "another line", "not told")
 
 
 def outcome(mistake: Mistake) -> str:
-    """What happens to a mistake, as a column of the table. A harmless edit is best not told, or with a warning."""
+    """Returns the table's column for a mistake. A harmless edit should have no finding, or a warning."""
     findings, file, line = mistake.findings()
     severities = {one.severity for one in findings if (one.file, one.line) == (file, line)}
     if severities:

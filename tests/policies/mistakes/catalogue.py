@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from . import harmless, of_casbin, of_files, of_lines, of_matchers, of_words, semantic
 
-# Mistakes of CSV files, each of which is told at its line once.
+# Mistakes of CSV files. Each is reported once, at its line.
 IN_LINES = (*of_words.MISTAKES, *of_lines.MISTAKES, *of_casbin.MISTAKES)
-# Mistakes that spoil a file as a whole, and of which nothing else is told.
+# Mistakes that spoil a whole file. Nothing else in the file is reported.
 IN_FILES = (*of_files.MISTAKES,)
 IN_MATCHERS = (*of_matchers.MISTAKES,)
 HARMFUL = (*IN_LINES, *IN_FILES, *IN_MATCHERS)
 HARMLESS = (*harmless.MISTAKES,)
-# The mistakes of meaning, of which the harmless ones are to be no error.
+# The mistakes of meaning. The harmless ones must not be errors.
 SEMANTIC = tuple(one for one in semantic.MISTAKES if one.class_ != "taken out")
 # What is not there has no line at which it could be told: invariants and the diff tell it.
 TAKEN_OUT = tuple(one for one in semantic.MISTAKES if one.class_ == "taken out")

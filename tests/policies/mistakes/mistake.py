@@ -51,7 +51,7 @@ class Mistake:
     expects: Told | None
 
     def findings(self) -> tuple[list[Finding], str, int]:
-        """What is said after the edit; the file, and the line there where it should be said."""
+        """Returns the findings after the edit, and the file and the line where the expected finding should be."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = shipped_copy(Path(scratch) / "policies")
             self.edit.apply(folder)
@@ -66,7 +66,7 @@ class Mistake:
             return load(folder, VOCABULARY)
 
     def is_told(self, findings: list[Finding], file: str, line: int) -> bool:
-        """Whether the finding that is expected is there, in its place."""
+        """True if the expected finding is there, in its place."""
         return self.expects is not None and any(
             (one.file, one.line) == (file, line) and self.expects.phrase in one.message
             and self.expects.severity in ("", one.severity) for one in findings

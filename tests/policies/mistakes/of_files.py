@@ -1,4 +1,4 @@
-"""What editors do to a file as a whole: its encoding, its line ends, its separators; and files that cannot be read."""
+"""Changes that editors make to a whole file: encoding, line ends, separators; and files that cannot be read."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from .mistake import Edit, Mistake, Told, add, as_bytes, both, change, cut, new_
 
 M, F, R, A = "model.conf", "orders.csv", "roles.csv", "articles.csv"
 ID = "0199f3a0-0000-7000-8000-000000000001"
-MINE = "p.when == 'mine'"  # where the cause lies in a condition, it is told there
+MINE = "p.when == 'mine'"  # a finding that a condition causes is reported at the condition
 WAITS = "r.obj.state == 'waiting' && r.obj.owner_id != r.sub.id"
 DEPARTMENT = "    p.when == 'mine' && r.obj.department == r.sub.department || \\"
 

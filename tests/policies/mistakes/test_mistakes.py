@@ -1,4 +1,4 @@
-"""Each realistic mistake is told where it was made, and no harmless edit is an error."""
+"""Each realistic mistake is reported at its own place, and no harmless edit is an error."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def _named(mistake: Mistake) -> str:
 def _untold(
     mistakes: Iterable[Mistake], once: Callable[[Finding, str, int], bool] = lambda found, file, line: False
 ) -> dict[str, list[str]]:
-    """The mistakes of which no finding says what it should at its place, with the findings; or more than one of those
-    does that are to be there `once`."""
+    """Returns the mistakes without the expected finding at its place, with their findings.
+
+    Also those with more than one finding for which `once` is true.
+    """
     faults = {}
     for mistake in mistakes:
         findings, file, line = mistake.findings()
@@ -68,7 +70,7 @@ def test_a_line_that_means_something_else_is_told_at_its_own_line(mistakes: list
 
 
 def test_a_line_that_was_taken_out_is_told_by_the_difference() -> None:
-    """It stands nowhere any more; the difference names the place where it stood, and who loses what."""
+    """The difference names the former place of the line, and the permissions that users lose."""
     shipped, faults = from_files(FILES, VOCABULARY), {}
     for mistake in catalogue.TAKEN_OUT:
         found = diff(shipped, mistake.policy()).all

@@ -32,7 +32,7 @@ LOOSE = "permissions without patterns"
 
 @dataclass(slots=True)
 class Tally:
-    """What was tried."""
+    """Counts of the comparison."""
 
     pairs: int = 0
     changes: int = 0
@@ -95,9 +95,9 @@ def unproved(found: Changes, old: Policy, new: Policy) -> list[str]:
 
 
 def unlisted(found: Changes, old: Policy, new: Policy, chance: random.Random, count: int) -> list[str]:
-    """The random requests, of `count`, that are answered otherwise though the diff lists nothing of the kind.
+    """Returns those of `count` random requests whose answer changes although the diff lists no such change.
 
-    A person changes with their role, or by what is listed for the person with that role.
+    A change for a user is listed for their role, or for the user with that role.
     """
     told = {(who, role, change.permission) for change in found for who in change.who
             for role in (change.having or (None,))}

@@ -1,7 +1,7 @@
 """Replays against Casbin: `python -m tests.policies.questions.recorded_weeks --decisions 100000`.
 
-Weeks of random decisions under generated policies are recorded as the audit trail does, and replayed under a policy
-with a few lines otherwise: what is let in or refused is what Casbin answers otherwise on the same facts.
+Weeks of random decisions under generated policies are recorded as in the audit log, and replayed under a policy with
+a few other rules. The newly allowed and refused decisions are those that Casbin decides differently on the same facts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Decided:
         return not self.rights.isdisjoint(rights_for(permission.partition(".")[2]))
 
     def answer(self, by: Policy | Oracle, policy: Policy) -> str:
-        """What the pipeline answers where `by` decides; `policy` says what is refused before a row is looked for."""
+        """Returns the pipeline's answer if `by` decides. `policy` decides the refusals before a row is looked up."""
         for permission, row in self.steps:
             if not by.decide(self.principal, permission, row, self.environment, self.shared):
                 hides = permission.endswith(".view") and row is not None
@@ -64,7 +64,7 @@ class Decided:
         return ALLOWED
 
     def facts(self) -> dict[str, Any]:
-        """All of them, as the trail keeps them."""
+        """All facts, as the audit log stores them."""
         groups = dict.fromkeys(("sales", "press", "draft", "published"), False) | dict.fromkeys(
             self.principal.groups, True)
         sub: dict[str, Any] = {"department": self.principal.department, "groups": groups}
@@ -80,7 +80,7 @@ class Decided:
         return found
 
     def entry(self, number: int, answered: str, facts: Any) -> Entry:
-        """The row of the audit trail."""
+        """Returns the audit event."""
         resource, _, action = self.asked[-1].partition(".")
         return Entry(id=f"{number}", time="2026-11-20T10:00:00.000000Z", tenant_id=self.principal.tenant_id,
                      principal=self.principal.key, role=self.principal.role, action=action, resource=resource,
@@ -148,7 +148,7 @@ def forgetful(facts: dict[str, Any], chance: random.Random) -> dict[str, Any]:
 
 @dataclass
 class Tally:
-    """What was tried."""
+    """Counts of the replays."""
 
     decisions: int = 0
     flips: int = 0

@@ -1,7 +1,7 @@
-"""What an upgrade brought: which shipped lines are new for an instance, and the files with them.
+"""The additions of an upgrade: shipped rules that are new for an instance, and the files with them.
 
-The shipped files stand for those of a later version: some of their permissions are said to have come after 0.1, and
-are taken out of the instance's copy.
+The shipped files serve as those of a later version: the test declares some of their permissions newer than 0.1, and
+removes these from the instance's copy.
 """
 
 from __future__ import annotations

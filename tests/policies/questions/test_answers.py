@@ -15,7 +15,7 @@ from tests.policies.shipped_vocabulary import VOCABULARY
 
 
 def checked(old: Policy, new: Policy, permissions: list[str]) -> set[str]:
-    """The kinds of answers, each of which is compared with the comparison's own."""
+    """Compares each answer with the comparison's own, and returns the kinds of answers."""
     answers, kinds = Answers(old, new), set()
     for subject in subjects(old, new):
         for permission in permissions:

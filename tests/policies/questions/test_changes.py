@@ -1,4 +1,4 @@
-"""What a diff prints: a summary by role, each change with an example and its lines; the same as JSON."""
+"""The output of a diff: a summary by role, each change with an example and its rules; the same as JSON."""
 
 from __future__ import annotations
 

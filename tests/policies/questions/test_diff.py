@@ -1,4 +1,4 @@
-"""A diff tells what a change of the files changes for people, and nothing else."""
+"""A diff lists the effects of a change of the files on users, and nothing else."""
 
 from __future__ import annotations
 

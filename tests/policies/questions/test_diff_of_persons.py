@@ -1,4 +1,4 @@
-"""A diff tells of the persons whom lines name, with the role that they have, and compares those alike once."""
+"""A diff lists the users whom rules name, with their role, and compares equal users once."""
 
 from __future__ import annotations
 

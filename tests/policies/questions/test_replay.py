@@ -1,4 +1,4 @@
-"""A replay answers what the audit trail recorded once more, under two policies, and says who is answered otherwise."""
+"""A replay makes the decisions of the audit log again under two policies, and lists those that differ."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def place_of(file: Path, line: str) -> str:
-    """Where a line stands, however its columns are spaced."""
+    """Returns the place of a line, with any spaces between its columns."""
     lines = [one.replace(" ", "") for one in file.read_text().splitlines()]
     return f"{file.name}:{lines.index(line.replace(' ', '')) + 1}"
 
@@ -178,7 +178,7 @@ def test_an_address_is_read_as_a_request_has_it_however_it_was_recorded(
     assert the_answer(load(directory, VOCABULARY), row).result == wanted
 
 
-# What nobody recorded
+# Facts that are not recorded
 
 
 @pytest.mark.parametrize(("facts", "missing"), [

@@ -37,7 +37,7 @@ def said(folder: Path) -> str:
 
 @pytest.mark.parametrize("name", ["articles.csv", "secret.csv", "roles.csv", "model.conf", CASES_FILE])
 def test_a_file_that_is_no_policy_is_named_and_not_quoted(tmp_path, name):
-    """As a link, and as a copy."""
+    """Tries each foreign file as a link and as a copy."""
     folder, other, faults = shipped_copy(tmp_path / "policies"), tmp_path / "foreign", {}
     for foreign, content in FOREIGN.items():
         for put in (Path.symlink_to, Path.write_bytes):

@@ -1,4 +1,4 @@
-"""The table of the roles is made once for a policy, and a person is one column more."""
+"""The table of the roles is built once for a policy, and a user adds one column."""
 
 from __future__ import annotations
 

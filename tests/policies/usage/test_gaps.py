@@ -1,4 +1,4 @@
-"""It is told when nothing was counted, or what was counted is lost."""
+"""Reports name the periods without usage counts, and lost counts."""
 
 from __future__ import annotations
 

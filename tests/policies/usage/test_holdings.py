@@ -1,4 +1,4 @@
-"""Each role that a person holds, and every way in which they got it."""
+"""Each role that a user holds, and every way in which they got it."""
 
 from __future__ import annotations
 

@@ -53,12 +53,12 @@ RULES = {
     "letters.csv": "p, user, letter.view, always, allow\np, user, letter.create, always, allow\n"
                    "p, user, letter.update, always, allow\np, user, letter.export, always, allow\n"
                    "p, user, letter.import, always, allow\np, manager, letter.view_code, always, allow\n",
-    # What `explain` is asked about: each reads something of the person that is asked about.
+    # Rules for `explain`: each reads a property of the user in the question.
     "roles.csv": "g, member, user\ng, support, member\n",
     "own.csv": "p, member, page.archive, in_sales, allow\np, member, article.approve, of_atlas, allow\n"
                "p, member, category.create, for_sales, allow\n",
 }
-FACTS = ('{"fields":["role"]}', '{"fields":["owner_id"]}')  # the trail is never changed: they differ from the start
+FACTS = ('{"fields":["role"]}', '{"fields":["owner_id"]}')  # the audit log is never changed: they differ from the start
 SCOPES = ("write:users", "write:articles", "write:orders", "read:comments")
 
 
@@ -175,7 +175,7 @@ def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twi
             app = make_app(instance, url, [Letters], explain_refusals="self")
             services = app.extensions["gatepost"]
             services.cursors._clock = clock.time
-            services.background._tasks = ()  # the trail is stored here, between two requests
+            services.background._tasks = ()  # the audit log is stored here, between two requests
             made.append(Twin(app, Given(app, "default")))
             made[-1].rows = _rows(made[-1], clock, number)
         first, second = made

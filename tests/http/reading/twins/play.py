@@ -54,7 +54,7 @@ class Pair:
             twin.enter()
 
     def play(self, secret: Secret, who: str, one: Try) -> str | None:
-        """One try at both; a sentence where they are told apart by it."""
+        """Sends one try to both twins. Returns a sentence if their answers differ."""
         self._moment += 1
         found = []
         for twin, value in zip((self.first, self.second), secret.values, strict=True):
@@ -79,14 +79,17 @@ def pair(folder: Path, urls: Iterable[str]) -> Iterator[Pair]:
 
 
 def leaks(found: Pair, chance: random.Random, most: int, share: float = 1.0) -> Iterator[str]:
-    """What tells a secret, of `most` tries of each way in and out (0: all; three times as many where the field is
-    named), each by a caller who may not see it. `share`: of the ways that are tried at all, for each secret."""
+    """Yields the tries that reveal a secret to a caller who may not see it.
+
+    most   tries of each way in and out (0: all; three times as many if the field is named)
+    share  share of the ways that are tried for each secret
+    """
     found.enter()
     for secret in secrets_of(found.first):
         found.enter()
         ways: dict[str, list[tuple[str, Try]]] = {}
         for one in tries(found.first, secret):
-            # Reasons are given to developers alone: the refusals of the others are one and the same.
+            # Only developers get reasons. Others always get the same refusal.
             for who in found.first.callers if one.way != "explain" else ("developer",):
                 ways.setdefault(one.way, []).append((who, one))
         for way, every in ways.items():

@@ -1,4 +1,4 @@
-"""What a caller can try to learn what is hidden: each way in and out, by the declarations of the collections."""
+"""Attempts to learn hidden fields: each way in and out, derived from the declarations of the collections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Play = Callable[[Caller], list[TestResponse]]
 NDJSON, CSV = file_formats.NDJSON, file_formats.CSV
 NAMING = " by name"
 _PAGES = ("", "&page=1&page_size=2", "&limit=1", "&limit=2&snapshot=true", "&limit=50")
-# A field that whoever may change a row may change, and two values for it.
+# A field that every caller may change who may change the row, and two values for it.
 VISIBLE = {"users": ("name", ("Eve", "Eva")), "articles": ("title", ("Words", "More words")),
            "orders": ("note", ("Soon", "Now")), "products": ("name", ("A lamp", "Two lamps")),
            "pages": ("title", ("Terms", "Help")), "comments": ("body", ("Well said.", "Said well.")),
@@ -32,9 +32,9 @@ TOLD_BY_EFFECT = {"active": ("enable", "disable")}
 
 @dataclass(frozen=True)
 class Try:
-    """One or several requests, of which later ones use what the first ones answered.
+    """One or more requests. Later requests use the answers to earlier ones.
 
-    way   in or out, to try some of each
+    way   the way in or out, so that some of each are tried
     """
 
     name: str
@@ -225,7 +225,7 @@ def _elsewhere(twin: Twin) -> Iterator[Try]:
 
 
 def _explained(twin: Twin, secret: Secret) -> Iterator[Try]:
-    """Every permission of the person whose rows they are, about any row, their own and another's."""
+    """Yields questions about each permission of the owner, for any row, their own rows and rows of another user."""
     persons = ["member", twin.rows["eve"].id, *(value for value in secret.values if secret.column == "email")]
     vocabulary = twin.app.extensions["gatepost"].policy.current.vocabulary
     for who in persons:

@@ -45,7 +45,7 @@ class BookSchema(OwnedSchema):
 
 
 class RateSchema(StrictSchema):
-    """What somebody thinks of a book."""
+    """A rating of a book."""
 
     stars = Int(minimum=1, maximum=5, required=True)
     about = Reference("categories")
@@ -53,7 +53,7 @@ class RateSchema(StrictSchema):
 
 
 class LendSchema(StrictSchema):
-    """To whom a book is lent."""
+    """The borrower of a book."""
 
     to = Line()
 
@@ -77,7 +77,7 @@ class Books(Collection):
 
     @action("lend", transitions={"here": "lent"}, body=LendSchema)
     def lend(self, call: Call, book: Book) -> None:
-        """Give it to somebody for a while."""
+        """Lend the book."""
         book.tags = [*book.tags, f"at {call.body.get('to', 'somebody')}"]
 
     @action("keep")
