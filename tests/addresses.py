@@ -1,4 +1,4 @@
-"""The forms in which a socket, a proxy or a person writes an address."""
+"""The forms in which a socket, a proxy or a user writes an address."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def after_sunset(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answers_otherwise() -> Iterator[None]:
-    """For a test that makes the service answer what its OpenAPI document does not promise."""
+    """Allows the service to answer what its OpenAPI document does not promise."""
     with HeldClient.not_held():
         yield
 

@@ -31,7 +31,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}|\d+")
 
 @dataclass
 class Answer:
-    """What was answered, and the URL that was asked."""
+    """An answer, and the URL of its request."""
 
     url: str
     status: int
@@ -205,10 +205,11 @@ class Crawl:
 
 
 def crawled(send: Send, base: str, password: str, *, rules: bool = True) -> Crawl:
-    """The whole service, by an administrator who registers somebody, makes a row, changes a rule, looks at everything,
-    sends every form and logs out. The setting `policy_edit` is on.
+    """Crawls the whole service as an administrator, with the setting `policy_edit` on.
 
-    rules  False: no rule is changed or tried, which takes seconds
+    The administrator registers a user, creates a row, changes a rule, opens every page, sends every form and logs out.
+
+    rules  False: do not change or try a rule, which takes seconds
     """
     crawl = Crawl(send, base, without=frozenset() if rules else frozenset({"try", "revert"}))
     for accepted in ("text/html", "application/json"):

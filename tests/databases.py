@@ -205,7 +205,7 @@ def free_port() -> int:
 
 
 def find_programs() -> Path | None:
-    """Where initdb and postgres are: on the PATH, or where Debian puts them; the newest."""
+    """Returns the folder of initdb and postgres: on the PATH, else the newest of Debian's folders."""
     on_path = shutil.which("initdb")
     if on_path:
         return Path(on_path).resolve().parent
@@ -222,7 +222,7 @@ def missing(reason: str) -> None:
 
 
 def programs_of_postgres() -> Path:
-    """Where they are. Skips where there are none, or nobody to run them as."""
+    """Returns the folder of the programs. Skips if there are none, or no user to run them as."""
     programs = find_programs()
     if programs is None:
         missing("no initdb and postgres on this machine")
@@ -306,7 +306,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def opened(database_url: str) -> Iterator[Database]:
-    """That database, opened and not entered: for tests with threads of their own."""
+    """The database of `database_url`, opened without a connection: for tests with threads of their own."""
     database = open_database(database_url, pool_size=20, synchronous="normal", statement_timeout=10)
     yield database
     database.close_all()
@@ -314,7 +314,7 @@ def opened(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def database(opened: Database) -> Iterator[Database]:
-    """That database as the current one, with one connection held."""
+    """The database as the current one, with one connection."""
     with opened.connected():
         yield opened
 
@@ -332,7 +332,7 @@ def undone(database: Database) -> Iterator[None]:
 
 
 class Statements(list[object]):
-    """What one thread sends to a database: `note` appends it. Background tasks of the app send statements, too."""
+    """Statements of one thread: `note` appends one. It ignores statements of the app's background tasks."""
 
     def __init__(self) -> None:
         super().__init__()

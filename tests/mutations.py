@@ -1,10 +1,10 @@
-"""Mistakes in central functions, one at a time: which target of the Makefile fails because of each.
+"""Mistakes in central functions, one at a time, and the targets of the Makefile that fail because of each.
 
     python -m tests.mutations -- make check
     python -m tests.mutations --only partial -- .venv/bin/python -m pytest -q -x -m "not slow"
 
-Each mistake is made in a copy of the sources, and the command runs there: one that succeeds has missed it. Whoever
-chooses the tests of `make check` looks at what it misses.
+Each mistake is made in a copy of the sources, and the command runs there. A command that succeeds has missed the
+mistake. Use the missed mistakes to choose the tests of `make check`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def write_sample(site: Path) -> Path:
 
 @contextmanager
 def installed(site: Path, *packages: str) -> Iterator[None]:
-    """This process finds what is installed in the folder, and forgets these packages at the end."""
+    """Makes this process find the packages installed in the folder, and forget them at the end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(site)
         invalidate_caches()

@@ -95,7 +95,7 @@ def _targets(source: str, file: Path, found: Mapping[str, Path]) -> Iterator[tup
 
 
 def room(house: str, steps: Steps, module: str) -> str | None:
-    """In which room of a house a module lies; None outside of the house, and for a module that no step names."""
+    """Returns the room of a house that a module lies in; None outside the house, and if no step names the module."""
     if not module.startswith(f"{house}/"):
         return None
     first = module.removeprefix(f"{house}/").partition("/")[0]
@@ -187,7 +187,7 @@ def of_blueprints(found: Iterable[Import]) -> list[str]:
 
 
 def between(found: Iterable[Import]) -> set[tuple[str, str]]:
-    """Which blueprint imports which other."""
+    """Returns the pairs of blueprints of which the first imports the second."""
     pairs = {(_blueprint(one.source), _blueprint(one.target)) for one in found}
     return {(source, target) for source, target in pairs if source and target and source != target}
 

@@ -57,7 +57,7 @@ def just_started() -> Commands:
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it printed."""
+    """The exit status and the output of a command."""
 
     returncode: int
     stdout: str
@@ -77,7 +77,7 @@ class Instance:
 
     @contextmanager
     def database(self) -> Iterator[Database]:
-        """Its database, as the current one; whatever the version of its schema."""
+        """Yields the instance's database as the current one, with any version of its schema."""
         url = self.environment.get("GATEPOST_DATABASE_URL") or f"sqlite:///{self.folder / 'gatepost.db'}"
         database = open_database(url, pool_size=4, synchronous="normal")
         try:

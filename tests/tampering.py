@@ -1,4 +1,4 @@
-"""An attacker with write access to the database itself, who takes the triggers of the audit trail away for a moment."""
+"""An attacker with write access to the database, who removes the triggers of the audit log for a moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def query(database: Database, statement: str) -> list[tuple[Any, ...]]:
 
 
 def disarmed(database: Database, *statements: str) -> None:
-    """Run statements in one transaction while no trigger guards the trail."""
+    """Runs statements in one transaction while no trigger guards the audit log."""
     if database.dialect == "sqlite":
         before = [f"DROP TRIGGER {name}" for name, in query(database, f"SELECT name {_TRIGGERS}")]
         after = [sql for sql, in query(database, f"SELECT sql {_TRIGGERS}")]

@@ -27,7 +27,7 @@ def long_policy(tmp_path):
 def test_the_long_policy_can_be_used_and_is_as_long_as_it_is_said_to_be(long_policy):
     checked = CliRunner().invoke(cli, ["policy", "check", str(long_policy)])
     assert checked.exit_code == 0, checked.output
-    # What every user may anyway is a warning at a person's line.
+    # A rule that gives a single user a permission of all users gets a warning.
     assert checked.output.splitlines()[-1].startswith("Fine: 1000 rules, ")
 
 

@@ -1,4 +1,4 @@
-"""Where Postgres is missing the tests say so, and fail where nothing may be skipped."""
+"""Tests without Postgres: they report that it is missing, and fail if nothing may be skipped."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_folder_without_python_in_it_is_no_foreign_package(tmp_path):
 
 
 def look_only_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if Python had imported nothing yet, and this were its path."""
+    """Makes Python look for modules in this folder only, as if it had imported nothing yet."""
     monkeypatch.setattr(sys, "path", [str(folder)])
     monkeypatch.setattr(sys, "meta_path", [PathFinder])
     for name in NAMES:

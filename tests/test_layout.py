@@ -39,7 +39,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def reads_environment(path: Path) -> bool:
-    """Whether it says `os.environ` or `os.getenv`; a WSGI environ is another thing."""
+    """True if the module reads `os.environ` or `os.getenv`. A WSGI environ does not count."""
     words = {"environ", "environb", "getenv"}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and node.attr in words:

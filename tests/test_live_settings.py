@@ -1,4 +1,4 @@
-"""Settings that a running service takes over: what does so, what is kept, and that nobody keeps an old value."""
+"""Settings that a running service reloads: which ones change, which are kept, and no part keeps an old value."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_no_value_is_logged(base, caplog):
 
 
 def test_a_process_that_is_forked_before_another_has_read_reads_by_itself(base):
-    """As a worker that granian starts just after a SIGHUP of the first process."""
+    """Forks like a worker that granian starts just after a SIGHUP of the first process."""
     live = following(replace(base, page_size=7))
     live.look_soon()  # no thread has begun
     read, write = os.pipe()

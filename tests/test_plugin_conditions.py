@@ -55,7 +55,7 @@ def notes(site) -> ModuleType:
 
 
 def with_condition(policies: Path) -> None:
-    """What an administrator adds: the word's branch, and a line that uses it."""
+    """Adds the condition's branch, and a rule that uses it, as an administrator does."""
     add_line(policies / "model.conf", BRANCH)
     shutil.copyfile(SAMPLE / "notes.csv", policies / "notes.csv")
     add_line(policies / "notes.csv", LINE)
@@ -80,7 +80,7 @@ OPEN = {"For all: we meet at ten", "For all"}
 
 @pytest.fixture(scope="module")
 def written(app) -> dict[str, str]:
-    """Text → id of the notes that somebody wrote."""
+    """Text → id of the notes that a user wrote."""
     writer = log_in(app, "user")
     return {text: writer.post("/api/notes", {"text": text}).get_json()["id"] for text in TEXTS}
 
@@ -207,7 +207,7 @@ def test_the_contract_of_a_function_finds_what_differs(notes, tmp_path, function
 
 @pytest.fixture
 def instance(notes, tmp_path) -> Instance:
-    """Its commands run in this process, which sees the plugin."""
+    """An instance whose commands run in this process, which finds the plugin."""
     policy_files.registry.cache_clear()
     yield Instance(tmp_path / "instance").made()
     policy_files.registry.cache_clear()

@@ -31,7 +31,7 @@ def pins(name: str) -> dict[str, set[Version]]:
 
 
 def requires(package: str) -> list[str]:
-    """What the package asks for. Empty for one that other systems install."""
+    """Returns the requirements of the package; none for one that only other systems install."""
     try:
         return distribution(package).requires or []
     except PackageNotFoundError:

@@ -60,7 +60,7 @@ def test_a_blueprint_imports_another_only_where_the_table_says_why():
 
 
 def test_what_a_blueprint_imports_is_there_wherever_it_is_served():
-    """Who leaves a feature out leaves out what needs it; pages for the console are imported with it alone."""
+    """Leaving a feature out also leaves out the features that need it. Console pages are imported only with theirs."""
     for source, target in BETWEEN:
         if source in features() and target in features() and target not in REQUIRED:
             assert target in (*features()[source].needs, *features()[source].extends), (source, target)
@@ -77,7 +77,7 @@ def test_the_face_is_for_what_lies_outside_of_it():
     assert through_the_face(PROJECT) == []
 
 
-# The rules themselves, each on a small house of which one thing is wrong.
+# The rules themselves, each on a small house with one error.
 
 SMALL = {"house": (("low",), ("left", "right"), ("high",)), "house/high": ((".",), ("nook",))}
 

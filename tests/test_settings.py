@@ -1,4 +1,4 @@
-"""Where settings come from, and what happens to a wrong one."""
+"""The sources of settings, and the errors for wrong ones."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests of a plugin say when they fail: pytest is run over a broken one."""
+"""The messages of a plugin's failing tests: pytest runs over a broken plugin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = served(create_app, Books)
 
 
 def said(tmp_path: Path, *edits: tuple[str, str]) -> str:
-    """What the tests of the sample plugin print, its module edited."""
+    """Edits the module of the sample plugin, and returns the output of its failing tests."""
     site = tmp_path / "site"
     module = copy_sample(site) / "notes.py"
     test = (SAMPLE.parent / "tests" / "test_notes.py").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Every operation, asked by schemathesis as guest, user and admin: `make contracts`.
+"""Every operation, tested by schemathesis as guest, user and admin: `make contracts`.
 
-schemathesis makes requests of the OpenAPI document of a service that runs, valid ones and others, and holds the
-answers against it by all of its checks. What it finds and accepted.toml does not name is a fault: the status is 1. An
-entry that nothing was found for is told, since it may be stale.
+schemathesis generates valid and invalid requests from the OpenAPI document of a running service, and applies all of its
+checks to the answers. A finding that accepted.toml does not name is a fault: the status is 1. An entry of
+accepted.toml without a finding is reported, because it may be stale.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def accepted(path: Path = HERE / "accepted.toml") -> list[Accepted]:
 
 @dataclass(frozen=True)
 class Run:
-    """How much is asked. `seconds`: fuzzing goes on for so long; None: until each operation had its examples."""
+    """The size of a run. `seconds` limits the fuzzing; None: it ends when each operation had its examples."""
 
     seed: int
     examples: int
@@ -93,7 +93,7 @@ class Run:
 
 
 def findings(run: Run, served: Served, caller: str, headers: Mapping[str, str], *chosen: str) -> list[Finding]:
-    """What is found on the operations that the arguments `chosen` choose. Raises `RuntimeError` when it did not run."""
+    """Returns the findings for the operations that the arguments `chosen` select. Raises `RuntimeError` on failure."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         arguments = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(HERE / "schemathesis.toml"), "run",
@@ -148,15 +148,15 @@ def judge(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[F
 
 
 def campaign(run: Run, folder: Path, *, callers: Iterable[str] = CALLERS, workers: int = 1) -> list[Finding]:
-    """What is found on an instance of its own, with the rows of the demo, by each caller."""
+    """Returns the findings of each caller on a new instance with the rows of the demo."""
     instance = Instance(folder / "instance", SETTINGS)
     done = instance.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
     assert done.returncode == 0, done.stderr
     found: list[Finding] = []
     with instance.served(*(("--workers", str(workers)) if workers > 1 else ())) as served:
         maker = served.log_in()
-        # Somebody new each time, since one may change the own profile; all of them first, since an admin may disable
-        # any user; and admins last.
+        # A new user each time, because users may change their own profile. All users come first and admins last,
+        # because an admin may disable any user.
         runs = [(caller, chosen, {} if caller == "guest" else
                  {"Authorization": f"Bearer {_newcomer(served, maker, caller)}"})
                 for chosen, caller in product(("--include-operation-id", "--exclude-operation-id"), callers)]

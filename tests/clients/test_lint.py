@@ -14,7 +14,7 @@ every_document = pytest.mark.parametrize("name", DOCUMENTS)
 
 
 def by_redocly(document: Path, folder: Path) -> list[str]:
-    """What its rules `recommended` find, which are its default; as sentences."""
+    """Returns the findings of redocly's default rules, `recommended`, as sentences."""
     done = node("redocly", "lint", document, "--format=json", "--max-problems=100000", cwd=folder)
     found = json.loads(done.stdout[done.stdout.index("{"):])
     assert found["totals"]["ignored"] == 0
@@ -23,7 +23,7 @@ def by_redocly(document: Path, folder: Path) -> list[str]:
 
 
 def by_spectral(document: Path, folder: Path) -> list[str]:
-    """What its rules `spectral:oas` find, as sentences; it has no rules by default."""
+    """Returns the findings of spectral's rules `spectral:oas`, as sentences. It has no default rules."""
     rules = folder / "rules.yaml"
     rules.write_text('extends: ["spectral:oas"]\n', encoding="utf-8")
     done = node("spectral", "lint", "--ruleset", rules, "--format", "json", "--quiet", document, cwd=folder)

@@ -26,7 +26,7 @@ SEEDS = (1, 2)
 
 @pytest.fixture(scope="module")
 def unlimited(tmp_path_factory) -> Instance:
-    """An instance that refuses nobody for the number of requests, and counts them."""
+    """An instance that refuses no caller for the number of requests, and counts them."""
     settings = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_METRICS_TOKEN": METRICS}
     return Instance(tmp_path_factory.mktemp("unlimited") / "instance", settings).made()
 
@@ -64,7 +64,7 @@ def unique(word: str) -> str:
 
 
 def refreshes(busy: Served) -> int:
-    """How many refreshes the service has answered, in all its processes."""
+    """Counts the refreshes that all processes of the service have answered."""
     request = urllib.request.Request(f"{busy.url}/metrics", headers={"Authorization": f"Bearer {METRICS}"})
     with urllib.request.urlopen(request, timeout=30) as answer:
         text = answer.read().decode()
@@ -73,7 +73,7 @@ def refreshes(busy: Served) -> int:
 
 
 def aged(client: Gatepost, *, due: bool, ended: bool) -> None:
-    """As if the time had passed at which the client's access token is due, and at which it ends."""
+    """Moves the times at which the client's access token is due, and at which it ends, to the past."""
     session, past = client._session, time.monotonic() - 1
     session._tokens = session._tokens._replace(**{name: past for name, is_so in {"due": due, "end": ended}.items()
                                                   if is_so})
@@ -89,7 +89,7 @@ def expired(instance: Instance, client: Gatepost) -> None:
 
 
 def at_once(threads: int, work: Callable[[], object]) -> list[object]:
-    """What each of so many threads gets that begin together."""
+    """Runs `work` in threads that start together. Returns the result of each."""
     start = Barrier(threads)
 
     def begin() -> object:

@@ -1,4 +1,4 @@
-"""What clients/python sends again and what not, and what it never shows: before a service that answers by a script."""
+"""The requests that clients/python repeats, and the secrets that it never shows: with a scripted service."""
 
 from __future__ import annotations
 

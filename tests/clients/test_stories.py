@@ -48,7 +48,7 @@ def package(documents, request, tmp_path_factory) -> Path:
 
 
 def told(service: Served, name: str) -> dict[str, str]:
-    """What a story is told: where the service is, who logs in, and a name that its rows begin with."""
+    """Returns the parameters of a story: URL of the service, login, and a prefix for the names of its rows."""
     return {"BASE_URL": service.url, "EMAIL": "admin@example.org", "PASSWORD": PASSWORD, "NAME": name}
 
 

@@ -58,7 +58,7 @@ def package(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def unlimited(tmp_path_factory) -> Instance:
-    """An instance that refuses nobody for the number of requests."""
+    """An instance that refuses no caller for the number of requests."""
     return Instance(tmp_path_factory.mktemp("unlimited") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 

@@ -153,7 +153,7 @@ class World:
                 row = home.session(home.user("admin") if "administrator" in about else self.others[home.tenant])
             case "jobs":
                 row = home.job(state.removeprefix("a "), owner_id=owner)
-            case "audit" | "admin":  # a row of the trail, which `explain/<id>` is about, too
+            case "audit" | "admin":  # an audit event, which `explain/<id>` reads, too
                 row = Audit(id=new_id(), tenant_id=home.tenant_id, time=now(), principal=f"user:{owner}", role="user",
                             action="update", resource="profile", result="allowed")
                 home.database.transact(lambda: append([row]))
@@ -166,7 +166,7 @@ class World:
         return row
 
     def body(self, row: Row, caller: Caller) -> dict[str, Any]:
-        """What to send with a request: keywords of werkzeug's test client."""
+        """Returns the content of a request: keywords of werkzeug's test client."""
         collection = row.path.split("/")[2] if row.path.count("/") > 1 else ""
         tenant = self.home(caller).tenant
         match row.method, row.path:

@@ -1,4 +1,4 @@
-"""What `explain` predicts is what the service answers: the same question, and then the request itself, undone.
+"""The service answers as `explain` predicts: the question first, then the request itself, rolled back.
 
 Callers of every role, guests, disabled accounts and tokens ask for every permission on rows in every state.
 """
@@ -83,7 +83,7 @@ class Request:
 
 @pytest.fixture(scope="module")
 def world(app, given, as_user):
-    """The asker who explains, the callers who try, and the rows."""
+    """The caller who explains, the callers who try, and the rows."""
     root = as_user("admin")
     ann = as_user("user", department="news")
     askers = [Asker("guest", "guest", Caller(app.test_client())), Asker("ann", ann.id, ann)]
@@ -131,7 +131,7 @@ def explained(root: Caller, asker: Asker, permission: str, id: str | None) -> di
 
 
 def requests(thing: Thing) -> Iterator[Request]:
-    """What can be asked for on a row."""
+    """Yields the possible requests for a row."""
     resource, path = RESOURCES[thing.collection], f"/api/{thing.collection}/{thing.id}"
     yield Request(f"{resource}.view", "GET", path)
     yield Request(f"{resource}.update", "PATCH", path, CHANGES[thing.collection])
@@ -141,7 +141,7 @@ def requests(thing: Thing) -> Iterator[Request]:
 
 
 def answered(given, asker: Asker, request: Request) -> tuple[int, str | None, str | None]:
-    """Status, code and the line that the audit trail names, of a request whose effect is undone."""
+    """Returns status, code and the rule in the audit log, of a request whose effect is rolled back."""
     more = {} if request.body is None else {"json": request.body}
     with undone(given.database):
         answer = asker.caller.call(request.method, request.path, **more)
@@ -152,7 +152,7 @@ def answered(given, asker: Asker, request: Request) -> tuple[int, str | None, st
 
 
 def contradiction(given, root: Caller, asker: Asker, request: Request, id: str | None = None) -> str:
-    """What `explain` says otherwise than the service, in words; "" where they agree."""
+    """Describes the difference between `explain` and the service; "" if they agree."""
     found, answer = explained(root, asker, request.permission, id), answered(given, asker, request)
     decided = found["decided_by"]
     named = f"{decided['file']}:{decided['line']}" if decided and answer[2] is not None else None

@@ -1,4 +1,4 @@
-"""The last administrator, of whatever tenant, stays one: over HTTP nobody could make another."""
+"""The last administrator of all tenants stays one: no user could create another over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lint takes for useless opens nothing in the service, and the near miss opens something."""
+"""A rule that the lint calls useless permits nothing in the service, and a rule close to it permits something."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def vocabulary(app):
     return app.extensions["gatepost"].policy.current.vocabulary
 
 
-# How a test makes a row of each collection with endpoints for single ones: of nobody.
+# Functions that make a row without an owner, for each collection with endpoints of single rows.
 ROWS = {"article": Given.article, "product": Given.product, "order": Given.order, "comment": Given.comment,
         "category": Given.category, "page": Given.page, "user": Given.user, "contact": Given.contact_message,
         "job": Given.job}
@@ -31,7 +31,7 @@ def requests(app, permissions: frozenset[str]) -> Iterator[tuple[str, str]]:
 
 
 def answers(app, caller: Caller, vocabulary, given: Given) -> dict[str, int]:
-    """What a caller is answered to every request that `on_viewed` is about."""
+    """Returns the status of the answer to each request of `on_viewed`."""
     found, person = {}, f"user:{given.user().id}"
     for resource, make in ROWS.items():
         for method, path in requests(app, vocabulary.resources[resource].on_viewed):
@@ -47,7 +47,7 @@ def answers(app, caller: Caller, vocabulary, given: Given) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def rules(vocabulary) -> dict[str, str]:
-    """For each collection lines that give users everything that the lint takes for useless without `view`."""
+    """Returns rules for each collection: they give users all permissions that the lint calls useless without `view`."""
     return {f"{resource.collection}.csv": "".join(f"p, user, {one}, always, allow\n"
                                                   for one in sorted(resource.on_viewed))
             for resource in vocabulary.resources.values() if resource.on_viewed and resource.columns}

@@ -1,5 +1,7 @@
-"""Users whose role no user can have: one that the policy has lost, or `guest`. They may do nothing, nobody but
-administrators decides about them, and the service says that there are some."""
+"""Users whose role is not valid for users: a role that the policy lost, or `guest`.
+
+They have no permissions, only administrators may change them, and the service reports them.
+"""
 
 from __future__ import annotations
 

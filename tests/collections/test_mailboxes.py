@@ -166,7 +166,7 @@ def test_two_accounts_of_one_mailbox_from_before_stay_and_log_in_each_by_its_own
     assert [login(app, *each).status_code for each in (
         (others[0], "nine slow ferries"), (email, PASSWORD), (email, "three blue kites"))] == [401] * 3
     assert login(app, others[0].upper()).status_code == 200, "as it was before"
-    # Whoever sends a form back sends the address, too.
+    # A form that is sent back contains the address, too.
     admin = as_role("admin")
     for user in (first, second, third):
         changed = admin.patch(f"/api/users/{user.id}", {"name": "Renamed", "email": user.email})

@@ -31,7 +31,7 @@ def is_whole(method, path):
 
 
 def told(answer):
-    """What both forms have; the id of what was made differs."""
+    """Returns the headers that both forms of an answer share, without the id of the created object."""
     location = answer.headers.get("Location")
     return answer.headers.get("ETag"), location and location.rpartition("/")[0]
 

@@ -96,7 +96,7 @@ def another(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def contradictions(resource: Resource, permission: str, row: dict[str, Any]) -> Iterator[str]:
-    """What the vocabulary, by which everything is proved, says otherwise of a row."""
+    """Yields the differences between a row and the vocabulary, which all proofs rely on."""
     lacking = resource.may_lack(permission)
     for name, column in resource.columns.items():
         value = row.get(name)
@@ -196,7 +196,7 @@ def program(ruled, given):
 
 
 def permitted(asker, subject: str, kind: str, properties: Any) -> bool:
-    """What a program is told of a new object with these properties."""
+    """Returns the decision that a program gets about a new object with these properties."""
     who = dict(zip(("type", "id"), subject.split(":"), strict=True))
     answer = asker.post(EVALUATION, json={"subject": who, "action": {"name": "create"},
                                           "resource": {"type": kind, "id": "", "properties": properties}})
@@ -244,7 +244,7 @@ def test_fields_without_a_column_are_no_denial(program, given):
             ({"items": [{"product_id": cheap.id, "quantity": 2}], "total": 7}, False),
             ({"items": [{"product_id": hidden.id, "quantity": 1}]}, False),
             ({"items": [{"product_id": cheap.id}]}, False), ({"items": []}, False), ({"items": "x"}, False),
-            # A part of what is sent: of the total nothing is known, or what is told.
+            # A part of the body: the total is unknown, or has the given value.
             ({"note": "Soon"}, False), ({"total": 1000}, True), ({"total": 1001}, False), ({"total": "x"}, False)):
         assert permitted(program, subject, "order", properties) is expected, properties
 

@@ -1,4 +1,4 @@
-"""Rules about what a new order costs: its total is known when they are asked, and the decision is told first."""
+"""Rules about the total of a new order: it is known when they are evaluated, and the decision comes first."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ TAKEN = ("pending", "approved", "shipped", "completed")
 
 @dataclass
 class Sale:
-    """What the books say of an order."""
+    """The expected state of an order."""
 
     items: list[tuple[str, int, int]]  # product, quantity, price
     status: str = "pending"

@@ -364,7 +364,7 @@ class TestApply:
         assert self.apply(other, {"orders.csv": text.replace(f"{line}\n", "")}, base).status_code == 200
 
     def test_what_conditions_say_of_users_of_another_tenant_stays_too(self, edited, here):
-        """As an id, as a key, in a parameter, or in a condition that an operator has written and a line uses."""
+        """Covers ids and keys, in a parameter, and in an operator's condition that a rule uses."""
         services = edited.extensions["gatepost"]
         admin, other = administrator(edited, "default"), administrator(edited, "other")
         mine, far = admin.user.id, other.user.id

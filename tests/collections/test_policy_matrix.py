@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/matrix`: the table of who may do what, with the lines behind it and those of one person."""
+"""`GET /api/admin/policy/matrix`: the table of permissions by role, its rules, and those of one user."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_role_without_policy_view_does_not_read_it(as_role, role):
     assert as_role(role).get(MATRIX).status_code == expected
 
 
-# Persons
+# Users
 
 @pytest.fixture(scope="module")
 def personal(app, under) -> Iterator[SimpleNamespace]:

@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/explain/<id>`: a row of the audit trail, explained by the facts and the rules of that day."""
+"""`GET /api/admin/policy/explain/<id>`: an audit event, explained by the facts and the rules of that day."""
 
 from __future__ import annotations
 

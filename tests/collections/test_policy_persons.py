@@ -1,4 +1,4 @@
-"""`/api/admin/policy` and `/api/health`: of policy lines about one person, a caller is told those of the own tenant."""
+"""`/api/admin/policy` and `/api/health`: a caller sees rules for a single user only if the user is of their tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/unused`: what nobody uses, by what was counted, and as far as the asker is told of persons."""
+"""`GET /api/admin/policy/unused`: unused permissions by usage counts, for the users whom the caller may see."""
 
 from __future__ import annotations
 

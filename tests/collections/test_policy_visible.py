@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/visible`: which rows somebody else may view, as far as the asker sees rows and persons."""
+"""`GET /api/admin/policy/visible`: rows that another user may view, if the caller may see the rows and the user."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_person_is_named_by_their_address_and_a_role_stands_for_anybody_of_it(
 
 
 def test_rows_that_the_asker_may_not_view_are_not_told(as_user, as_role, given, elsewhere):
-    """A developer, who may ask, sees all articles and no order; nobody sees another tenant."""
+    """A developer has the permission and sees all articles but no order. No caller sees another tenant."""
     developer, order = as_role("developer"), given.order()
     assert ask(developer, "manager", order, collection="orders", status=200)["items"] == []
     assert ask(as_role("admin"), "editor", elsewhere.article())["items"] == []
@@ -73,7 +73,7 @@ def test_who_is_disabled_sees_nothing(admin, given):
 
 
 def test_what_the_asker_may_not_see_of_a_person_is_not_told_by_what_they_see(under, as_user, given):
-    """Rules that look at the department tell it to whoever learns which rows are seen."""
+    """Rules that read the department would reveal it to a caller who learns the visible rows."""
     app = under("    (p.when == 'same_department' && r.obj.department == r.sub.department) || \\\n",
                 {"articles.csv": "p, user, article.view, same_department, allow"})
     row, person = given.article("draft", department="news"), given.user(department="news")

@@ -46,7 +46,7 @@ def test_a_share_lets_a_user_in_and_a_disabled_user_is_left_out(as_role, given):
 
 def test_guests_are_the_first_entry(as_role, given):
     article = given.article()
-    as_role("user")  # somebody besides the administrator, on another page
+    as_role("user")  # a user besides the administrator, on another page
     page = ask(as_role("admin"), "article.view", id=article.id, limit=1)
     assert [one["role"] for one in page["items"]] == ["guest", page["items"][1]["role"]]
     assert page["items"][0]["user"] is None and page["has_next"]

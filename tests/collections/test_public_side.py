@@ -1,4 +1,4 @@
-"""What a guest uses: the contact form, pages in their language, and a deprecated endpoint."""
+"""Endpoints for guests: the contact form, pages in their language, and a deprecated endpoint."""
 
 from __future__ import annotations
 

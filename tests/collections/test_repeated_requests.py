@@ -21,7 +21,7 @@ KEYED = {"Idempotency-Key": "a-repeated-request", "X-Request-ID": "the-same"}
 
 @pytest.fixture(scope="module")
 def world(app, given, elsewhere, as_user) -> World:
-    """That of the matrix, and a program of the administrator's."""
+    """The world of the matrix, with a service token of the administrator."""
     made = World(app, given, elsewhere, as_user)
     administrator = made.callers["admin"].user
     id, hashed, text = service_token()

@@ -21,7 +21,7 @@ PARTS = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "bluep
 
 
 def test_every_collection_is_a_short_file_of_one_shape():
-    """Its docstring, its schemas, and last the one class that declares the collection."""
+    """Each file has a docstring, schemas, and last the one class that declares the collection."""
     def is_of_the_shape(source: str) -> bool:
         module = ast.parse(source)
         classes = [node for node in module.body if isinstance(node, ast.ClassDef)]

@@ -91,7 +91,7 @@ QUERIES = {
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_number_is_counted_by_an_index(app, given, name):
-    """Of other tenants' rows, and of older ones where there are days, nothing is read."""
+    """The query reads no rows of other tenants, and no older rows if it has a period."""
     database = given.database
     with database.connected():
         query, params = QUERIES[name](given.tenant_id).sql()

@@ -85,7 +85,7 @@ def test_every_spelling_of_a_moment_is_answered_as_a_request_at_that_moment(serv
 
 
 def fault_of_case(app, clock: str, granted: list[str]) -> str | None:
-    """What the service says of rules with a case that expects just this at that time."""
+    """Returns the service's error for a case file that expects exactly these permissions at that time."""
     services = app.extensions["gatepost"]
     listed = ", ".join(f"{name.partition('.')[0]}: [{name}]" for name in granted)
     text = CASES.format(clock=clock, may=f"{{{listed}}}")

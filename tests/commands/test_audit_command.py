@@ -1,4 +1,4 @@
-"""`gatepost audit`: reading the trail, taking it elsewhere, and proving it, as an operator does."""
+"""`gatepost audit`: an operator reads the audit log, exports it, and verifies it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_an_operator_does_is_recorded_too(command, action, instance):
 
 @pytest.fixture
 def looked_at(instance):
-    """The same, after somebody has read the trail over HTTP and exported articles both ways."""
+    """The instance after a read of the audit log over HTTP, and an export of articles in both ways."""
     with instance.answering() as served:
         token = served.log_in()
         assert served.call("GET", "/api/audit", token=token)[0] == 200

@@ -26,7 +26,7 @@ ARTICLE = {"title": "A title", "slug": "a-title", "body": "Text."}
 
 @pytest.fixture
 def instance(dialect, request, tmp_path) -> Instance:
-    """Made anew for each test: most of them replace it."""
+    """A new instance for each test, because most tests replace it."""
     return Instance(tmp_path / "instance", _environment(dialect, request)).made()
 
 
@@ -55,7 +55,7 @@ def backed_up(instance, place):
 
 
 def state(instance):
-    """What must not change: files by content (but locks and logs), rows, epoch."""
+    """Returns the parts that must not change: contents of files (without locks and logs), rows, epoch."""
     files = {str(file.relative_to(instance.folder)): file.read_bytes() for file in instance.folder.rglob("*")
              if file.is_file() and not file.name.startswith(("gatepost.db", "restore.lock", "jobs.lock"))}
     with instance.database():

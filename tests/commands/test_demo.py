@@ -17,7 +17,7 @@ from models.tables.tenant import Tenant
 
 @pytest.fixture(scope="module")
 def articles(instance):
-    """What `gatepost demo --articles 2000` made, in order of creation."""
+    """The articles of `gatepost demo --articles 2000`, in order of creation."""
     done = instance.run("demo", "--articles", "2000")
     assert done.returncode == 0, done.stderr
     url = instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{instance.folder / 'gatepost.db'}")

@@ -35,7 +35,7 @@ def copy_keys(here, there):
 
 
 class Signed:
-    """What the nodes have signed so far, all of which every node accepts at any time."""
+    """Values that the nodes have signed so far. Every node accepts all of them at any time."""
 
     def __init__(self, server):
         self.token = server.log_in()
@@ -84,7 +84,7 @@ class Signed:
 
 
 def of_nodes(instance):
-    """What `doctor --nodes` says of each, by the name of its folder."""
+    """Returns the output of `doctor --nodes` for each node: name of its folder → lines."""
     found, name = {}, ""
     for line in instance.run("doctor", "--nodes").stdout.splitlines():
         mark, check, *words = line.split()

@@ -1,4 +1,4 @@
-"""A plugin's model names a column that its migrations do not make: whoever finds out names its file and line."""
+"""A plugin's model names a column that its migrations do not create: each error names its file and line."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def moved(source: Instance, url: str, *options: str) -> str:
 
 
 def refused(source: Instance, url: str, *options: str) -> str:
-    """What the refusal says. The SQLite database takes writes all the same, unless it was moved before."""
+    """Checks that a move is refused and the SQLite database still accepts writes. Returns the message."""
     done = source.run("move", "--to", url, "--yes", *options)
     assert done.returncode == 1, done.stdout
     assert source.run("tenant", "add", f"after-{os.urandom(4).hex()}").returncode == 0

@@ -1,4 +1,4 @@
-"""What root makes by a command belongs to the owner of the instance. These tests need root."""
+"""Files that root creates by a command belong to the owner of the instance. These tests need root."""
 
 from __future__ import annotations
 

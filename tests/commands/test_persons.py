@@ -1,4 +1,4 @@
-"""`gatepost user export` and `user erase`: a person is handed out, and is gone wherever bytes are kept."""
+"""`gatepost user export` and `user erase`: the data of a user is exported, and erased from every stored byte."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ AGENT = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
 
 @dataclass
 class Life:
-    """An instance in which a person and others have left something everywhere, and the ids of it."""
+    """An instance with data of a user and others in every table and file, and the ids of the data."""
 
     instance: Instance
     person: str
@@ -59,7 +59,7 @@ class Life:
 
 @pytest.fixture
 def instance(dialect, request, tmp_path) -> Instance:
-    """Made anew for each test: a person is erased in it."""
+    """A new instance for each test, which erases a user of it."""
     return made(dialect, request, tmp_path / "instance")
 
 
@@ -95,7 +95,7 @@ def lived(dialect, request, tmp_path_factory) -> Life:
 
 @pytest.fixture
 def life(lived: Life, tmp_path: Path) -> Life:
-    """A copy for one test, which erases the person."""
+    """A copy for one test, which erases the user."""
     return replace(lived, instance=lived.instance.copied(tmp_path / "instance"))
 
 
@@ -115,7 +115,7 @@ def logged() -> Iterator[StringIO]:
 
 
 def live(instance: Instance, served: Service) -> Life:
-    """What a person leaves behind, by HTTP as far as it goes."""
+    """Creates the data of a user, over HTTP where possible."""
     admin, there = served.log_in(), {"X-Forwarded-For": ADDRESS, "User-Agent": AGENT}
 
     def did(expected: int, method: str, path: str, body=None, token=None, **headers: str):
@@ -162,7 +162,7 @@ def served_id(served: Service, token: str) -> str:
 
 
 def store_jobs(database, person: User, other: str) -> None:
-    """A file of the person's, and one of another user's that names the person, across two chunks."""
+    """Stores a file of the user, and one of another user that names the first one across two chunks."""
     def work() -> None:
         for owner, parts in ((person.id, [b"brobdingnag"]), (other, [b'{"email":"zephyrine@sen', b'tinel.example"}'])):
             job = Rows(Job, person.tenant_id).insert(Job(owner_id=owner, kind="users.export", payload="{}", state=DONE,
@@ -177,7 +177,7 @@ def store_jobs(database, person: User, other: str) -> None:
 
 
 def found_in(blobs: dict[str, bytes]) -> dict[str, list[bytes]]:
-    """Which sentinels stand where."""
+    """Returns the sentinels in each place."""
     named = {place: [one for one in SENTINELS if one in data.lower()] for place, data in blobs.items()}
     return {place: some for place, some in named.items() if some}
 
@@ -452,7 +452,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
     with life.instance.answering() as served:
         assert served.call("POST", "/api/login", {"email": EMAIL, "password": PASSWORD})[0] == 401
     erase(life.instance, EMAIL if step == "erase_rows" else life.person)
-    # That login was tried after the rows had gone: what came later is not theirs any more, but it is told of.
+    # That login was attempted after the erasure: its event is not erased, but reported.
     with life.instance.database() as database:
         later = [row for row in Audit.select() if row.facts and EMAIL in json.dumps(row.facts)]
         assert len(later) == (0 if step == "erase_rows" else 1)
@@ -461,7 +461,7 @@ def test_an_erasure_that_was_broken_off_is_completed_by_the_next_run(life, reque
 
 @pytest.mark.both_databases
 def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
-    """It was let in before, and its transaction writes after."""
+    """The request is admitted before the erasure, and its transaction writes after it."""
     begun, go, refused = threading.Event(), threading.Event(), []
     with life.instance.database() as database:
         person = User.by_id(life.person)
@@ -518,7 +518,7 @@ def test_an_erasure_waits_for_what_its_person_has_begun_to_write(life, request):
 
 
 def write_comment(life: Life, person: User) -> None:
-    """As a request does: a row, and its audit row."""
+    """Writes as a request does: a row, and its audit event."""
     Rows(Comment, person.tenant_id).insert(Comment(owner_id=person.id, article_id=life.article, body=f"by {NAME}"))
     audit.add(tenant_id=person.tenant_id, principal=f"user:{person.id}", role="editor", resource="comment",
               action="create", resource_id=None, result="allowed", address=ADDRESS)

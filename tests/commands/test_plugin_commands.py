@@ -54,7 +54,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
 
 def typed(*arguments: str) -> Result:
-    """What a process prints that has just started: which plugins there are, it looks up once."""
+    """Runs a command as in a new process, because a process looks up its plugins once."""
     return CliRunner().invoke(just_started(), arguments)
 
 

@@ -62,7 +62,7 @@ def test_somebody_at_a_terminal_sees_how_far_it_has_come_and_a_pipe_gets_nothing
         patched.setattr(sys, "stderr", terminal)
         assert not compared(*[load(SHIPPED, VOCABULARY)] * 2)
     shown = b""
-    with suppress(OSError):  # once all is read, since nobody can write any more
+    with suppress(OSError):  # after the last byte, because no writer is left
         while chunk := os.read(leader, 1 << 16):
             shown += chunk
     os.close(leader)

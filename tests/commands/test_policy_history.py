@@ -38,7 +38,7 @@ def versions_of_processes(instance) -> set[str]:
 
 
 class Health:
-    """What a server says of itself to its administrator."""
+    """The health of a server, as its administrator sees it."""
 
     def __init__(self, server):
         self._server, self._token = server, server.log_in()
@@ -104,7 +104,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
 
 @pytest.fixture(scope="module", autouse=True)
 def started(instance):
-    """Whatever test runs first, the ledger has the policy of the first start."""
+    """Starts the service once, so that the policy history has the policy of the first start for every test."""
     with instance.answering():
         pass
 

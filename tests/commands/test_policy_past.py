@@ -16,8 +16,11 @@ GONE = "0199f3a0-0000-7000-8000-0000000000ff"
 
 @pytest.fixture(scope="module")
 def trail(instance: Instance) -> list[dict[str, object]]:
-    """What the trail says of Ann, a user, who made an article, changed it and could not publish it, and of Olga, an
-    owner, who could not make an administrator."""
+    """The audit events of Ann and Olga.
+
+    Ann, a user, created an article, changed it and could not publish it. Olga, an owner, could not create an
+    administrator.
+    """
     instance.run("user", "add", "olga@example.org", "--role", "owner", "--password-file", "-", input=PASSWORD)
     with instance.answering() as served:
         served.call("POST", "/api/register", {"name": "Ann", "email": "ann@example.org", "password": PASSWORD})

@@ -1,4 +1,4 @@
-"""`gatepost policy review`: every person and role in a file that is whole, private and no formula, or none at all."""
+"""`gatepost policy review`: all users and roles in a complete, private file without formulas, or no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost policy test`: whose cases are asked of which rules, the lines that they reach, and reports for machines."""
+"""`gatepost policy test`: the cases and rules of a run, the rules that the cases reach, and reports for machines."""
 
 from __future__ import annotations
 

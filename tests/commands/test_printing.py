@@ -1,4 +1,4 @@
-"""What commands print: no text that is stored, or stands in a file, can steer a terminal or forge a line."""
+"""The output of commands: no text of the database or of a file can control a terminal or forge a line."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tests.apps import close
 from tests.commands.test_help import below
 from tests.running import GATEPOST, ROOT, SERVICE, Instance, cli
 
-# A title of the window, a colour by C1, a line begun anew, a delete, a line turned round, nothing that is seen, a
-# forged line by each line break that there is.
+# A window title, a colour by C1, a carriage return, a delete, a reversed line, an invisible character, and a forged
+# line by each kind of line break.
 HOSTILE = ("\x1b]0;owned\x07\x9b31m\r\x7f\x00\u202e\u2066\u200b\u200f\ufeff\u2060\u3164\U000e0041"
            "\nforged\u2028forged\x85forged\x0bforged").replace("\x00", "")  # Postgres stores no NUL
 EMAIL = f"eve{HOSTILE}@example.org"

@@ -155,7 +155,7 @@ def test_a_worker_has_as_many_threads_as_can_have_a_connection(dialect, threads,
 
 @pytest.mark.parametrize(("dialect", "few"), [("sqlite", 10), ("postgres", 4)])
 def test_half_of_the_threads_is_one_number(dialect, few, tmp_path, request, monkeypatch):
-    """How many may wait for the database, answer at length or read large bodies."""
+    """Limits the requests that wait for the database, send long answers or read large bodies."""
     url = new_database(dialect, request, migrated=False)
     made = Instance(tmp_path / "instance", {"GATEPOST_DATABASE_URL": url, "GATEPOST_POOL_SIZE": "8"}).made()
     opened: dict[str, Any] = {}

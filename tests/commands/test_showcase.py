@@ -1,4 +1,4 @@
-"""What `gatepost init` puts into a new instance, so that a first look has something to look at."""
+"""The example data that `gatepost init` puts into a new instance."""
 
 from __future__ import annotations
 

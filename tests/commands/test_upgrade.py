@@ -1,4 +1,4 @@
-"""An instance that 0.1 made, with rows, rules edited by hand and a sealed trail, goes on under this code.
+"""An instance of 0.1, with rows, rules edited by hand and a sealed audit log, works with this code.
 
 `instance_of_0_1/README.md` says how the instance was made, and what is in it.
 """
@@ -29,7 +29,7 @@ from tests.running import Instance
 from tests.tampering import disarmed
 from tests.version_0_1 import MADE, files_of_0_1, sqlite_of_0_1
 
-SEALED = 8  # rows of the trail that 0.1 sealed
+SEALED = 8  # audit events that 0.1 sealed
 ID = "01930000-0000-7000-8000-0000000000{}"
 NARROWED = ("The shipped rules now say `p, guest, comment.view, approved_public, allow`, which gives less; yours stay: "
             "`p, guest, comment.view, approved, allow` (comments.csv:5).")
@@ -68,7 +68,7 @@ def database_of():
 
 @pytest.fixture(scope="module")
 def heads_of_0_1(old, database_of) -> str:
-    """What `gatepost audit export --heads` of 0.1 printed."""
+    """Returns the output of `gatepost audit export --heads` of 0.1."""
     with database_of(old) as database:
         return "".join(f"{seq} {head}\n" for seq, head in
                        database.query(f"SELECT seq, head FROM audit_seals WHERE last_seq <= {SEALED}"))

@@ -45,14 +45,14 @@ def example(words: str) -> str:
 
 
 def matches(said: str, printed: str) -> bool:
-    """Whether every line of `said` is a line of `printed`; … stands for anything."""
+    """True if every line of `said` is a line of `printed`. … stands for any text."""
     lines = printed.splitlines()
     patterns = [".*".join(map(re.escape, line.split("…"))) for line in said.splitlines() if line]
     return all(any(re.fullmatch(pattern, line) for line in lines) for pattern in patterns)
 
 
 def typed(commands: list[str], folder: Path) -> list[str]:
-    """What each block prints, all of them typed into one shell in `folder`, where `./instance` is being served.
+    """Types all blocks into one shell in `folder`, beside a server of `./instance`. Returns the output of each.
 
     `gatepost` and `python3` are those of this environment. Raises AssertionError when a command fails.
     """
@@ -92,7 +92,7 @@ def anchor_of(heading: str) -> str:
 
 
 def links(text: str) -> Iterator[str]:
-    """Where the document's relative links and pictures lead, anchors included."""
+    """Yields the targets of the document's relative links and pictures, with anchors."""
     for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", prose(text)):
         link = target[0] or target[1]
         if not re.match(r"[a-z]+:", link):

@@ -46,7 +46,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def section(text: str, title: str) -> str:
-    """What stands below a heading of the document, up to the next heading of any level."""
+    """Returns the text below a heading of the document, up to the next heading of any level."""
     found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
     assert found is not None, f"{FILE.name} has no heading {title!r}"
     return found[1]

@@ -29,7 +29,7 @@ WITHOUT_A_REQUEST = {"What the API never does", "Reference"}  # chapters of the 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> list[str]:
-    """What each block printed: all of them typed into one shell, beside an instance that is being served."""
+    """The output of each block. All are typed into one shell, beside a running server."""
     folder = tmp_path_factory.mktemp("api")
     instance = Instance(folder / "instance", {"GATEPOST_METRICS_TOKEN": "let-prometheus-in"})
     done = instance.run("init", "--admin-password-file", "-", input=PASSWORD)

@@ -47,7 +47,7 @@ def test_its_files_are_those_of_the_sample_plugin():
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> list[str]:
-    """What each block of commands printed: typed in a folder of the guide's files, the last ones beside a server."""
+    """The output of each block of commands, typed in a folder of the guide's files, the last ones beside a server."""
     folder, target = tmp_path_factory.mktemp("plugin"), tmp_path_factory.mktemp("installed")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ TYPED = [(text, said) for text, said in blocks(README) if not text.startswith(("
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> list[str]:
-    """What each block printed: all of them typed into one shell, beside an instance that is being served."""
+    """The output of each block. All are typed into one shell, beside a running server."""
     return typed([text for text, _ in TYPED], tmp_path_factory.mktemp("readme"))
 
 

@@ -30,7 +30,7 @@ _FILE = re.compile(r"`([\w/]+\.\w+)`[^`]*\Z")  # the last thing in code before a
 
 @dataclass(frozen=True)
 class Block:
-    """What the reader does next: `sh` is typed, `python` is the whole of a file, `diff` a change of one."""
+    """The reader's next step: `sh` is typed, `python` is a whole file, `diff` a change of a file."""
 
     kind: str
     text: str
@@ -63,7 +63,7 @@ class Reader:
     environ: dict[str, str]
 
     def types(self, text: str) -> str:
-        """What a block prints. A command in it may fail: some of them show what is wrong."""
+        """Types a block and returns its output. A command in it may fail: some show an error."""
         done = subprocess.run(["bash", "-c", text], cwd=self.folder, env=self.environ, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
         return done.stdout
@@ -85,7 +85,7 @@ def changed(text: str, diff: str) -> str:
 
 @dataclass(frozen=True)
 class Done:
-    """What each block of commands printed, the plugin as `plugin new` wrote it, and the one that became of it."""
+    """The output of each block of commands, the plugin as `plugin new` wrote it, and the final plugin."""
 
     reader: Reader
     printed: list[str]

@@ -42,13 +42,13 @@ def script(typed: list[Typed]) -> str:
 
 
 def printed(output: str, typed: list[Typed]) -> list[str]:
-    """What each block printed, from the output of the whole `script`."""
+    """Splits the output of the whole `script` into the output of each block."""
     parts = re.split("|".join(re.escape(_END.format(number)) for number in range(len(typed))), output)
     return [part.strip("\n") for part in parts[:len(typed)]]
 
 
 def differences(one: Typed, output: str) -> list[str]:
-    """What is shown and was not printed; none where the two agree."""
+    """Returns the shown lines that were not printed."""
     match one.kind:
         case "json":
             return list(_unlike(_pattern(one.shown), json.loads(output), "the body"))

@@ -1,4 +1,4 @@
-"""Migration 0031: each index of words, a plugin's too, is made anew with folded words, whole or not at all."""
+"""Migration 0031: it rebuilds each full-text index, a plugin's too, with folded words, completely or not at all."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_foreign_keys_are_enforced_again_after_an_upgrade(tmp_path: Path) -> Non
 
 @pytest.fixture
 def sessions_of_before(empty: Database, tmp_path: Path) -> Iterator[tuple[str, str, str]]:
-    """When a session was revoked, its id and that of one that lives on, in a database of the first release."""
+    """Yields the revocation time and the id of a session, and the id of an active one, in a database of 0.1."""
     before, revoked = tmp_path / "before", later(-60)
     shutil.copytree(migrate.SHIPPED["gatepost"], before)
     for file in before.glob("0*.py"):
@@ -221,7 +221,7 @@ def sessions_of_before(empty: Database, tmp_path: Path) -> Iterator[tuple[str, s
 @pytest.mark.both_databases
 def test_a_session_that_was_revoked_before_the_upgrade_ends_when_it_was_revoked(
         sessions_of_before: tuple[str, str, str]) -> None:
-    """Those of before carried the end of their idle time, a week later."""
+    """Before, a revoked session carried the end of its idle time, a week later."""
     revoked, ended, live = sessions_of_before
     assert Session.by_id(ended).expires_at == revoked
     assert Session.by_id(live).expires_at > later(300)

@@ -31,7 +31,7 @@ def check(installation: Installation) -> Found:
 
 
 class RatesSchema(StrictSchema):
-    """What one euro is worth, by currency."""
+    """The value of one euro by currency."""
 
     rates = fields.Dict(keys=fields.String(), values=fields.Float(), required=True)
 

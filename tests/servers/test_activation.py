@@ -1,4 +1,4 @@
-"""Both servers under a supervisor: sockets that it holds, what it is told, restarts that lose no request."""
+"""Both servers under a supervisor: sockets that it holds, notifications, restarts that lose no request."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_what_is_no_socket_to_serve_is_refused(tmp_path):
 
 @pytest.mark.parametrize(("count", "workers"), [(2, 0), (1, 2), (3, 2)])
 def test_each_process_has_one_socket(count, workers):
-    """Of several workers that share one, one gets all connections."""
+    """If several workers share a socket, one of them gets all connections."""
     with held(count) as sockets, pytest.raises(HeldSocketError, match=f"holds {count} socket"):
         held_sockets([each.fileno() for each in sockets], workers)
 
@@ -126,7 +126,7 @@ def test_a_held_socket_counts_more_than_host_and_port_and_no_child_inherits_it(i
         assert flags & os.O_CLOEXEC
 
 
-# What it is told
+# Notifications
 
 
 @contextmanager

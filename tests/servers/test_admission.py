@@ -97,7 +97,7 @@ Ask = Callable[[str], Future]
 
 @contextmanager
 def stuck(service: Served, until: Path) -> Iterator[Ask]:
-    """As many requests as are handled at a time do not end; `ask(path)` sends another one."""
+    """Occupies every thread with a request that does not end. Yields `ask(path)`, which sends another one."""
     until.unlink(missing_ok=True)
     for file in until.parent.glob("begun-*"):
         file.unlink()

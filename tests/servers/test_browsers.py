@@ -1,5 +1,5 @@
-"""What a page in a browser does, behind both servers: the refresh cookie from login to logout, and answers without a
-body on a connection that goes on."""
+"""A page in a browser, with both servers: the refresh cookie from login to logout, and answers without a body on a
+persistent connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports that break off on the way, to both servers: no row of them is stored, and no client is told otherwise."""
+"""Interrupted imports, to both servers: none of their rows is stored, and no client gets a success."""
 
 from __future__ import annotations
 

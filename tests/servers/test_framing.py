@@ -181,7 +181,7 @@ def kept(line: str, *headers: str) -> bytes:
 
 
 def answers(address, *sent: bytes) -> list[tuple[bytes, bytes]]:
-    """Head and body of each answer to requests on one connection, of which the last asks to close it."""
+    """Returns head and body of each answer on one connection. The last request asks to close it."""
     with socket.create_connection(address, timeout=PATIENCE) as connection:
         connection.sendall(b"".join(sent))
         received = b""

@@ -44,7 +44,7 @@ class Followed:
         self.lines.extend(self.service.process.stderr)
 
     def says(self, toml: str) -> None:
-        """Write the file anew, and send SIGHUP."""
+        """Writes the file again, and sends SIGHUP."""
         self.file.write_text(toml, "utf-8")
         self.service.process.send_signal(signal.SIGHUP)
 
@@ -65,7 +65,7 @@ class Followed:
 
 @pytest.fixture(scope="module")
 def instance(made: Instance) -> Instance:
-    """With more published articles than a page has."""
+    """An instance with more published articles than a page has."""
     lines = "\n".join(json.dumps({"title": f"T{n}", "slug": f"live-{n}", "body": "x", "status": "published"})
                       for n in range(30))
     file = made.folder.parent / "articles.ndjson"

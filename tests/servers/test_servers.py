@@ -148,7 +148,7 @@ def one_worker(local: Instance) -> Iterator[Served]:
 @pytest.mark.parametrize("head", [REFUSED, REFUSED.replace(b"Content-Length: 30000000", b"Transfer-Encoding: chunked")],
                          ids=["length", "chunks"])
 def test_a_body_that_is_not_needed_is_not_waited_for_and_the_connection_ends(one_worker, head):
-    """This import has no credentials, so none of the 30 MB needs to come; waitress has its own tests."""
+    """The import has no credentials, so the service needs none of its 30 MB. waitress has its own tests."""
     with drip(one_worker, head) as connection:
         status, headers = answer_to(connection)
         assert (status, headers["connection"]) == (401, "close")
@@ -200,7 +200,7 @@ HEADERS = {"waitress": (65_534, 65_535, 65_536), "granian": (65_535, 65_536, 200
 
 
 def status_line(service: Served, size: int) -> bytes:
-    """What a request is answered whose line and headers have so many bytes; nothing, when it is cut off."""
+    """Returns the status line for a request whose line and headers have `size` bytes; b"" if it is cut off."""
     where = urlsplit(service.url)
     head = b"GET /api/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Padding: "
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection, suppress(ConnectionError):

@@ -1,4 +1,4 @@
-"""What we replace or use of granian and waitress, though it is private there: setup.cfg takes one minor of each."""
+"""The private parts of granian and waitress that we use or replace: setup.cfg pins one minor of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_granian_still_starts_a_worker_by_what_we_call() -> None:
 
 
 def test_granian_still_serves_a_socket_that_it_is_given() -> None:
-    """What it serves then, tests/servers/test_activation.py shows."""
+    """Checks the handover only; tests/servers/test_activation.py tests the serving."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         assert SocketHolder(held.fileno(), False, 1).get_fd() == held.fileno(), (
             "granian has changed how a listener is handed over: look at gatepost/servers/granian/server.py")

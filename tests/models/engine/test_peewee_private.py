@@ -1,4 +1,4 @@
-"""What `models` relies on in peewee, though it is private there."""
+"""The private parts of peewee that `models` relies on."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ADDRESS = st.builds("{}@{}".format, LOCAL, DOMAIN)
 
 
 def by_idna(domain: str) -> str | None:
-    """What the library itself makes of a domain; None where it refuses it, or where it is no domain of a mailbox."""
+    """Returns the domain as the library encodes it; None if it refuses it, or the domain is not one of a mailbox."""
     try:
         ascii = idna.encode(domain, uts46=True, std3_rules=True).decode()
         return None if ascii.endswith(".") or ascii.rpartition(".")[2].isdigit() else idna.decode(ascii)

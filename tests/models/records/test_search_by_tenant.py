@@ -98,7 +98,7 @@ def test_tenants_find_their_own_rows_by_words_that_all_have(opened: Database) ->
 
 
 def work_of(database: Database, tenant_id: str, query: str) -> object:
-    """What the database does to find that nothing is found: pages it looks at, and on Postgres the plan."""
+    """Returns the work of a search without results: the number of pages read, on Postgres the plan."""
     words = search.words(query, tenant_id, database.dialect)
     if database.dialect == "postgres":
         text, values = Rows(Article, tenant_id).select(Article.id).where(search.matching(

@@ -44,7 +44,7 @@ CROSSING = {
     "node.report", "node.leave", "node.alive",  # one database has all tenants
     "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
     "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",
-    "traces.count",  # of one person
+    "traces.count",  # of one user
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
@@ -136,7 +136,7 @@ def test_every_statement_of_rows_names_the_tenant(
         rows.find_by(id=row.id)
         rows.change({table.updated_at: now()}, table.id == row.id)
         rows.add(table.version, 1, row.id)
-        rows.remove(id=row.id)  # and asks first of what somebody has shared anything
+        rows.remove(id=row.id)  # and first looks up the shared objects
         rows.discard(id=row.id)
         for work in (rows.save, rows.delete, rows.insert):
             with pytest.raises((RowError, pw.IntegrityError, apsw.ConstraintError, psycopg.IntegrityError)):

@@ -1,4 +1,4 @@
-"""The audit trail: rows are added; the database itself refuses to change them or to drop them early."""
+"""The audit log: rows are only added. The database itself refuses to change them or to delete them early."""
 
 from __future__ import annotations
 

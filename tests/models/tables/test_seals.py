@@ -1,4 +1,4 @@
-"""Seals prove rows from which a person was erased, find every other change, and go with their rows after their time."""
+"""Seals prove rows after the erasure of a user, detect every other change, and are deleted with expired rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEALER = Sealer(sign, lambda content, head: hmac.compare_digest(sign(content), h
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def trail(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """A database whose trail has three seals of four rows each, and two rows that have none yet."""
+    """A database whose audit log has three seals of four rows each, and two rows without a seal."""
     opened = open_database(new_database(request.param, request), pool_size=2, synchronous="normal",
                            statement_timeout=10)
     with opened.connected():
@@ -58,7 +58,7 @@ def erase(trail: Database, *seqs: int) -> int:
 
 
 def of_form_1(trail: Database) -> None:
-    """Seal the trail anew as it was before there were commitments, and as the migration leaves it."""
+    """Seals the audit log again in the form before commitments, as the migration leaves it."""
     head, after = "", 0
     statements = []
     for one in Seal.select().order_by(Seal.seq):

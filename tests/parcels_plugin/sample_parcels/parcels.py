@@ -31,7 +31,7 @@ API_KEY = Setting.text("api_key", "", "the key of the carrier's API; empty: parc
 
 
 class Parcel(Owned):
-    """What one order is packed into."""
+    """A parcel of one order."""
 
     order_id = IdField(null=True)
     grams = pw.IntegerField(default=0)
@@ -52,7 +52,7 @@ class ParcelSchema(OwnedSchema):
 
 
 class Parcels(Collection):
-    """What orders are packed into."""
+    """Parcels of orders."""
 
     name, resource = "parcels", "parcel"
     model, schema = Parcel, ParcelSchema
@@ -63,7 +63,7 @@ class Parcels(Collection):
 
 
 class LoadSchema(StrictSchema):
-    """How much waits for a carrier."""
+    """The number of parcels that wait for a carrier."""
 
     carrier = fields.String(required=True)
     parcels = Int(required=True)
@@ -74,7 +74,7 @@ routes = Routes("parcel_load", "How much waits for a carrier.")
 
 @routes.get("/api/parcel-load", permission="parcel_load.view", answer=LoadSchema())
 def load(call: Call) -> dict[str, object]:
-    """How many parcels wait, and for whom."""
+    """Count the waiting parcels, and name their carrier."""
     waiting = Rows(Parcel, call.tenant_id).select().where(Parcel.status == "packed").count()
     return {"carrier": CARRIER.of(call), "parcels": waiting}
 
@@ -97,7 +97,7 @@ def pack(task: Task) -> None:
 
 @every(minutes=1)
 def hand_over(task: Task) -> dict[str, int | None]:
-    """Name the carrier of parcels that have none, at most so many at a time."""
+    """Set the carrier of parcels without one, in batches of limited size."""
     rows = task.rows(Parcel)
     waiting = [parcel.id for parcel in rows.select(Parcel.id).where(Parcel.carrier == "").limit(MOST.of(task))]
     carrier = CARRIER.of(task)

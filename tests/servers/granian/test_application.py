@@ -1,4 +1,4 @@
-"""What a worker of granian makes of a request: places, the liveness probe, bodies, and the end of a connection."""
+"""Requests in a worker of granian: the concurrency limit, the liveness probe, bodies, the end of a connection."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def connect(address: Address, sent: bytes = b"", *, receive_buffer: int = 0) -> 
 
 
 def receive(connection: socket.socket, size: int) -> None:
-    """Read so many bytes, and drop them."""
+    """Reads `size` bytes, and drops them."""
     while size:
         data = connection.recv(min(size, 2**20))
         assert data, "closed"

@@ -221,7 +221,7 @@ def test_requests_that_follow_an_import_are_answered(address, allowed):
 
 
 def test_a_body_that_was_not_read_is_never_taken_for_an_empty_one(address, allowed, monkeypatch):
-    """Where the server does not know a request for the import that it is for the application."""
+    """Covers a request that is an import for the application, but not for the server."""
     monkeypatch.setattr(waitress_bodies, "_LARGER", re.compile("/never"))
     refused(ask(address, post(IMPORT, NDJSON, allowed, length=2 * LIMIT)), 413, "body_too_large")
 
@@ -248,7 +248,7 @@ def test_an_address_sends_two_large_bodies_at_a_time(address, allowed):
 
 
 def test_a_large_body_that_was_read_is_not_refused_by_the_application(app, address, allowed, monkeypatch):
-    """It has been counted by the server, for its address."""
+    """The server has already counted the body for its address."""
     monkeypatch.setattr(app.extensions["gatepost"], "large_bodies", Slots(0))
     body = lines(2 * LIMIT)
     sent = post(IMPORT, NDJSON, allowed, "Connection: close", length=len(body), body=body)

@@ -66,7 +66,7 @@ def service():
 
 
 def closed(connection: socket.socket) -> bool:
-    """Whether the server closes this connection; what it still sends is dropped."""
+    """True if the server closes this connection. Drops the data that it still sends."""
     try:
         while connection.recv(65536):
             pass
@@ -96,7 +96,7 @@ def test_requests_that_are_pipelined_are_answered_in_order(service):
 
 
 def test_the_next_pipelined_request_starts_when_the_answer_before_it_has_left(service):
-    """As many connections as threads, and more: none of them holds a thread."""
+    """Opens more connections than threads: none of them holds a thread."""
     with listening(service, threads=2) as listener, ExitStack() as unread:
         address = address_of(listener)
         for _ in range(6):
@@ -118,7 +118,7 @@ def test_a_client_that_reads_at_last_gets_everything(service):
 
 
 def answered_live(address, enough: threading.Event) -> list[bytes]:
-    """What /api/health/live answers, asked again and again until there are `enough`."""
+    """Returns the answers of /api/health/live, requested repeatedly until `enough` is set."""
     answers = []
     while not enough.is_set():
         answers.append(ask(address, get("/api/health/live")))
@@ -188,7 +188,7 @@ def test_an_answer_that_is_whole_is_not_kept_for_a_client_that_reads_nothing(ser
 
 
 def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_the_end(service, clock):
-    """What the kernel has taken is not what the client has read: the last megabyte goes to it at once."""
+    """The kernel may hold data that the client has not read: it takes the last megabyte at once."""
     step = 2**16  # bytes
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=65_536) as slow:
         channel = only(listener)

@@ -1,4 +1,4 @@
-"""What waitress reads: the same messages as before, in linear time, and none that can be cut in two places."""
+"""The parser of waitress: it reads the same messages as before, in linear time, and refuses ambiguous framing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_headers_and_request_lines_are_read_as_by_waitress():
 
 @pytest.mark.slow
 def test_no_head_takes_quadratic_time():
-    """In a process of its own, which can be stopped. Each head is parsed 300 times."""
+    """Runs a separate process, which can be stopped. It parses each head 300 times."""
     subprocess.run([sys.executable, "-c", PARSE], cwd=ROOT, timeout=HANG, check=True, stdout=subprocess.PIPE)
 
 
@@ -100,7 +100,7 @@ def chunk(data: bytes) -> bytes:
 
 
 def received(sent: bytes, size: int) -> tuple[bytes, bool, str | None, int]:
-    """Body, whether it has ended, what is wrong with it, and how many bytes belong to it, when so many come at once."""
+    """Feeds `size` bytes at a time. Returns the body, True if it is complete, its error, and its number of bytes."""
     chunks, taken = Chunks(OverflowableBuffer(2**20)), 0
     for start in range(0, len(sent), size):
         if not chunks.completed:

@@ -48,7 +48,7 @@ def by_hand(app: WSGIApplication, connections: int) -> Iterator[tuple[Listener, 
 
 
 def answered(connection: Any, sockets: dict[int, Any]) -> bytes:
-    """What the server sends first on a connection, in as many turns as it takes; nothing, where it was closed."""
+    """Takes turns until the server sends. Returns its first bytes; b"" if it closed the connection."""
     connection.setblocking(False)
     found: list[bytes] = []
 

@@ -12,7 +12,7 @@ SHORT = 2.0  # seconds
 
 
 def hurry(database: PostgresDatabase, seconds: float = SHORT) -> None:
-    """Have the database take a server for silent after so many seconds, on the connections that it has as well."""
+    """Makes the database treat a server as silent after `seconds`, on existing connections too."""
     database._patience = seconds
     pool = database._pool
     for conn in (*pool._idle, *pool._lent):

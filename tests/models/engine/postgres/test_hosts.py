@@ -44,7 +44,7 @@ def opened(*ports: int, more: str = "") -> Iterator[PostgresDatabase]:
 
 @contextmanager
 def taking_no_writes(server: Server) -> Iterator[None]:
-    """As an operator has it who wants the other one to be written to."""
+    """Makes this server read-only, as an operator does who wants writes to go to the other one."""
     server.configure("ALTER SYSTEM SET default_transaction_read_only = on")
     try:
         yield

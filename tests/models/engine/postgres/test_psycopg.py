@@ -1,4 +1,4 @@
-"""What `models.engine.postgres.connection` relies on in psycopg, though it is private there."""
+"""The private parts of psycopg that `models.engine.postgres.connection` relies on."""
 
 from __future__ import annotations
 

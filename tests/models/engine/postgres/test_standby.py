@@ -1,4 +1,4 @@
-"""Commits that no standby has confirmed: none of them counts as stored, whoever ends their wait."""
+"""Commits that no standby has confirmed: none counts as stored, by whatever their wait ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is committed to SQLite's log reaches the file beside the writers; a long log begins anew."""
+"""Checkpoints copy SQLite's log to the file while writers go on; a long log restarts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_the_writer_tha
 
 
 class Unjudged(Pair):
-    """A log and its file, of which nothing is known or noted."""
+    """A log and its file without a check or a note."""
 
     def begun(self) -> bool:
         self.noted = True
@@ -100,9 +100,9 @@ WHOLE = 10**9  # pages, more than any log has
 
 
 class Log(apsw.Connection):
-    """A connection to a log of so many `pages`, of which a reader keeps all behind the first `free` from being copied.
+    """A connection to a log of `pages` pages. A reader keeps all pages after the first `free` from being copied.
 
-    `copied` says which of the threads copies it, and whether it waits.
+    `copied` has the thread of each copy, and True if the copy waits.
     """
 
     def __init__(self, free: int = WHOLE) -> None:

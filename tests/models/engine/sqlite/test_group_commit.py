@@ -72,7 +72,7 @@ def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.T
 
 
 def at_once(database: SqliteDatabase, *works: Work) -> list[Any]:
-    """What works return or raise that all wait for the same moment."""
+    """Runs works that all wait for the same moment. Returns their results and exceptions."""
     with database.writing():
         threads, results = in_threads(database, *works)
     for thread in threads:

@@ -104,7 +104,7 @@ READS = (counted, read_lazily, prepared, recalled, searched, in_a_write, in_a_gr
 
 
 def seen(database: Database, tenant: str) -> set[int]:
-    """What all ways to read tell, each on a connection that may have been used before."""
+    """Returns the results of all ways to read, each on a connection that may have been used before."""
     def one(read: Callable[[Database, str], int]) -> int:
         with database.connected():
             return read(database, tenant)
@@ -125,7 +125,7 @@ def test_rows_are_hidden_until_the_load_is_closed(database, tenant):
 
 
 def seen_elsewhere(database: Database, tenant: str) -> set[int]:
-    """What another thread sees: transactions of this one are the load's."""
+    """Returns the results of another thread, because transactions of this thread are the load's."""
     found: set[int] = set()
     thread = threading.Thread(target=lambda: found.update(seen(database, tenant)))
     thread.start()

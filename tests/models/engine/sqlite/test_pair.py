@@ -54,8 +54,11 @@ def running(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
 
 @pytest.fixture
 def folder(running: SqliteDatabase, tmp_path: Path) -> Path:
-    """What a process leaves that is killed: `x.db` with log and sidecar, three tenants in them; `older.db`, a copy of
-    the file of before; `elsewhere`, the same of another instance."""
+    """The files of a killed process.
+
+    `x.db` with log and sidecar has three tenants. `older.db` is an earlier copy of the file. `elsewhere` has the same
+    files of another instance.
+    """
     write(running, 40)
     with closing(apsw.Connection(str(running.path))) as source, \
             closing(apsw.Connection(str(tmp_path / "older.db"))) as target, \

@@ -32,7 +32,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 @pytest.fixture
 def crashed(running: Database, tmp_path: Path) -> Path:
-    """What a process leaves that is killed: a file, and a log in which the last rows are."""
+    """The files of a killed process: a file, and a log with the last rows."""
     for _ in range(ROWS):
         running.transact(lambda: Tenant.add(new_id()))
     for suffix in ("", "-wal", ".pair"):
@@ -49,7 +49,7 @@ def other_bytes(file: Path, place: int) -> None:
 
 
 def tenants(file: Path) -> tuple[int, str | None]:
-    """How many there are, and what is said to be lost."""
+    """Returns the number of tenants, and the reported loss."""
     database = opened(file)
     try:
         with database.connected():
