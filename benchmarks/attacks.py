@@ -1,8 +1,8 @@
-"""What an honest client notices while others attack: `make attacks`. Attacked are waitress, and both servers behind
-nginx and Caddy, each with its sample from deploy/.
+"""The effect of attacks on an honest client: `make attacks`.
 
-`--before COMMIT` attacks that commit, too, and shows both. Each attack has a server of its own, with the limits on as
-they are shipped; the attacker comes from another address of the loopback interface than the honest client.
+The targets are waitress, and both servers behind nginx and Caddy, each with its sample from deploy/. Each attack has a
+server of its own with the shipped limits. The attacker uses another address of the loopback interface than the honest
+client. `--before COMMIT` attacks that commit, too, and shows both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SETTLED = 1.0  # seconds that an attack is under way before the honest client is
 
 @dataclass(frozen=True)
 class Seen:
-    """What the honest clients saw: 99 % of the waits and the longest, in seconds, and requests without an answer."""
+    """Waits of the honest clients (99th percentile and longest, in seconds), and their requests without an answer."""
 
     page: float
     live: float

@@ -1,9 +1,11 @@
-"""What the page of the rules costs, by the length of the policy: `python -m benchmarks.console_rules`.
+"""The cost of the page of the rules, by the length of the policy: `python -m benchmarks.console_rules`.
 
-Milliseconds of processor time in which the service draws it for an administrator: cookie, policy, users, the asked
-endpoints and the template, all but the network. *First* is that right after a change of the policy, before the chore
-that looks for warnings has come by; the others are the medians of nine. Three policies: the shipped one; 5 000 lines,
-which are the shipped ones and ten for each of 500 persons; and the shipped one with as many roles as there can be.
+The figures are milliseconds of processor time to render the page for an administrator: cookie, policy, users,
+endpoints and the template, without the network. *First* is the page right after a change of the policy, before the
+background task has looked for warnings. The others are medians of nine.
+
+The three policies are the shipped one; 5 000 rules, which are the shipped ones and ten for each of 500 users; and the
+shipped one with the largest number of roles.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def _roles(policies: Path) -> None:
 
 
 def _people(app: Flask) -> None:
-    """Users for the lines that name persons."""
+    """Adds the users that rules name."""
     services = app.extensions["gatepost"]
     named = {rule.sub for rule in services.policy.current.rules if rule.sub.startswith("user:")}
 

@@ -1,7 +1,7 @@
-"""What `make bench` measures: a server that can be started, and what to ask it.
+"""The contenders of `make bench`: a server that can be started, and the requests to send to it.
 
-Every contender answers the same workloads from the same rows: articles of which nine tenths are published, a caller
-who may see what is published or their own, five drafts of their own.
+Every contender answers the same workloads from the same rows: articles, nine tenths of them published, and a caller
+who may see published articles and their own, and owns five drafts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Contender(Protocol):
     def url(self) -> str: ...
 
     def export(self) -> tuple[int, float] | None:
-        """Read all articles in one answer: how many, and in how many seconds. None where it has no such thing."""
+        """Reads all articles in one answer. Returns their number and the seconds; None if there is no such endpoint."""
 
     def memory(self) -> list[float]:
         """Resident memory of each of its processes, in MiB: of the one that was started, then of its workers."""
@@ -57,7 +57,7 @@ def gatepost(*arguments: str) -> list[str]:
 
 
 def serve(*, workers: int = 0) -> list[str]:
-    """The command line of the server: waitress, or granian with so many workers."""
+    """The command line of the server: waitress, or granian with this number of workers."""
     return gatepost("serve", "--host", "127.0.0.1", "--port", "0", *(["--workers", str(workers)] if workers else []))
 
 
@@ -101,8 +101,8 @@ class Gatepost:
             "page + default total": Request("/api/articles?page=1&page_size=20", bearer),
             "page + exact total": Request("/api/articles?page=1&page_size=20", {**bearer, "Prefer": "count=exact"}),
             "deep page": Request(f"{FIRST_PAGE}&cursor={self._cursor(bearer)}", bearer),
-            # Every caller who may see an article at all sees all that are published, here and under the peer's rule.
-            # A caller who sees five rows asks for drafts, a tenth of the table, of which five are the caller's.
+            # Every caller who may see an article at all sees all published ones, here and under the peer's rule.
+            # A caller who sees five rows requests drafts: a tenth of the table, and five are the caller's.
             "five rows": Request(f"{FIRST_PAGE}&status=draft", bearer),
             "filtered page": Request(f"{FIRST_PAGE}&language=en", bearer),
             "page + expand": Request(f"{FIRST_PAGE}&expand=owner", bearer),
@@ -178,7 +178,7 @@ def copy_instance(source: Path, target: Path) -> Path:
 
 
 def wait_for(url: str, seconds: float = 60) -> None:
-    """Until the URL answers. Ends the benchmark when it does not."""
+    """Waits until the URL answers. Ends the benchmark if it does not."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

@@ -83,11 +83,11 @@ def show(name: str, rows: int, seconds: float, growth: float | None = None) -> N
 
 
 class Peak:
-    """How far a process's resident memory rises from now on (Linux)."""
+    """The growth of a process's resident memory from now on (Linux)."""
 
     def __init__(self, process: int) -> None:
         self._folder = Path("/proc") / str(process)
-        (self._folder / "clear_refs").write_text("5")  # the peak is counted anew
+        (self._folder / "clear_refs").write_text("5")  # reset the peak
         self._before = self._read("VmRSS")
 
     def growth(self) -> float:

@@ -1,4 +1,4 @@
-"""How many gigabytes a day one address, or one account, can leave within the limits: `make growth`.
+"""The gigabytes a day that one address, or one account, can store within the limits: `make growth`.
 
 `--before COMMIT` measures that commit, too, and shows both.
 """

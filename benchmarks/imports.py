@@ -32,8 +32,13 @@ SETTINGS = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_IMPORT_LIMIT": str(2**30), 
 
 
 class Seen(NamedTuple):
-    """What became of an import: rows that it made, answers to writers by status, their longest wait in seconds, and how
-    many of the rows looked for readers found at a time."""
+    """The results of an import.
+
+    imported  rows that it created
+    answers   answers to writers by status
+    longest   the writers' longest wait in seconds
+    found     numbers of the searched rows that readers saw at a time
+    """
 
     imported: int
     answers: Counter[int]
@@ -86,7 +91,7 @@ def main() -> None:
 
 
 def measure(served: Served, rows: int, clients: int, written: str = "articles") -> Seen:
-    """Import so many rows while clients write and read; print what they saw, and give it."""
+    """Imports `rows` rows while clients write and read. Prints and returns the results."""
     token = served.log_in()
     writers, readers = ([Client(served, token) for _ in range(count)] for count in (clients, READ_BY))
     ends, seen = Event(), [Counter[int]() for _ in readers]

@@ -31,7 +31,7 @@ from models.tables.tenant import Tenant  # noqa: E402
 from tests.databases import find_programs, running_server  # noqa: E402 - the tests' own server
 from tests.running import Instance  # noqa: E402
 
-# What each of the processes is told; those of one instance run beside each other.
+# The arguments of each process. The processes of one instance run beside each other.
 SERVERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "waitress": (("serve", "--port", "0"),),
     "granian": (("serve", "--port", "0", "--workers", "2"),),
@@ -58,9 +58,9 @@ class Outcome:
 
 def campaign(instance: Instance, database: Database, commands: Sequence[Sequence[str]], *, jobs: int, kills: int,
              seed: int, each_point: bool = False) -> Outcome:
-    """Run so many jobs by processes that kill themselves, so many times, and at last by processes that live.
+    """Runs `jobs` jobs in processes that kill themselves, `kills` times, and at last in processes that stay alive.
 
-    `each_point`: the points come in turn, not by chance.
+    `each_point`: take the points in turn, not at random.
     """
     log = instance.folder / "kills.log"
     log.touch()

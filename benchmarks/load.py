@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FEW = 32  # answers: two of each connection
-Measure = Callable[[int], float]  # for so many seconds → requests a second
+Measure = Callable[[int], float]  # duration in seconds → requests a second
 _RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 _UNEXPECTED = re.compile(r"Non-2xx or 3xx responses: (\d+)")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked again and again. In `body`, `{n}` becomes another number each time."""
+    """A request that is sent repeatedly. In `body`, `{n}` becomes another number each time."""
 
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a login costs, and how far it delays other requests: `make bench-login`.
+"""The cost of a login, and its effect on other requests: `make bench-login`.
 
 Medians for an unknown, a wrong and a disabled account; logins a second; memory and other requests while a hundred
 log in at once; and a writer beside a flood of refusals from another address, with the limits as they are shipped and
@@ -167,7 +167,7 @@ def memory(process: int) -> float:
 
 
 def flood(port: int, seconds: float, limits: str, refusals: int = 10_000) -> None:
-    """How many writes a second a client makes alone, and while another address is refused ten thousand times."""
+    """Measures a client's writes a second alone, and while another address is refused ten thousand times."""
     client, context = Client(port).become(), get_context("spawn")
     alone = writes(client, lambda elapsed: elapsed > seconds)
     flooder = context.Process(target=refuse, args=(port, refusals))

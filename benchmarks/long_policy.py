@@ -1,7 +1,7 @@
-"""A policy of thousands of lines, for `make bench`: the shipped one, and what single persons may besides.
+"""A policy of thousands of rules, for `make bench`: the shipped one, and permissions of single users.
 
-There are nine roles, so what makes a policy long in earnest is people. The caller that is measured is none of them and
-sees the same rows under both.
+There are nine roles, so real policies become long by rules for users. No rule names the caller of the benchmark, who
+sees the same rows under both policies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from policies.syntax.rules import Rule
 
 
 def lengthen(policies: Path, lines: int, persons: int | None = None) -> int:
-    """Give one person after another what a role may, until the folder has `lines` rules; how many it has then.
+    """Gives permissions of roles to users until the folder has `lines` rules. Returns the number of rules.
 
-    `persons` share the lines evenly; by default each line names a person of its own.
+    `persons` users share the rules evenly. By default each rule names another user.
     """
     policy = policy_in(policies)
     shipped = policy.rules
@@ -32,6 +32,6 @@ def lengthen(policies: Path, lines: int, persons: int | None = None) -> int:
 
 
 def _grantable(policy: Policy) -> list[Rule]:
-    """The rules that any person may be given: invariants keep some permissions to roles."""
+    """Returns the rules that any user may get. Invariants reserve some permissions for roles."""
     kept = frozenset[str]().union(*(one.covered(policy.patterns) for one in lines_of(policy) if one.kind == ONLY))
     return [rule for rule in policy.rules if not policy.permissions_of_line(rule) & kept]

@@ -1,9 +1,9 @@
-"""What one page of articles costs at row 1 and at row 1 000 000, by caller, beside OFFSET: `make bench-pages`.
+"""The cost of one page of articles at row 1 and at row 1 000 000, by caller, beside OFFSET: `make bench-pages`.
 
 Each number is the median time in which the service answers a page of 20 whole rows: token, policy, statement, JSON and
-headers, all but the network. Three callers ask: the first sees all rows, the second what is published (nine tenths) or
-their own, the third five rows of the million. OFFSET is the bare statement and nothing else. Depth is counted
-from where the walk begins; the deepest page is the last full one. Prints Markdown; --plot draws.
+headers, without the network. There are three callers: the first sees all rows, the second published rows (nine tenths)
+and their own, the third five rows of the million. OFFSET is the bare statement. Depth counts from the start of the
+walk; the deepest page is the last full one. Prints Markdown; --plot draws.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def filled(app: Flask, rows: int) -> World:
 
 
 def measure(app: Flask, world: World, seconds: float) -> Costs:
-    """What the pages of every caller cost, and OFFSET."""
+    """Measures the pages of every caller, and OFFSET."""
     database: Database = app.extensions["gatepost"].database
     costs: Costs = {}
     for caller in CALLERS:
@@ -203,7 +203,7 @@ def _position(tenant: str, edge: SortOrder, depth: int) -> Position | None:
 
 
 def pages(app: Flask, world: World, caller: str) -> Iterator[tuple[tuple[str, int], Callable[[], Any]]]:
-    """What asks for each page as one caller, by way and depth."""
+    """Yields the functions that request each page as one caller, by way and depth."""
     token = app.test_client().post("/api/login", json={
         "email": f"{CALLERS[caller][0]}-{EMAIL}", "password": PASSWORD}).get_json()["access_token"]
     cursors = app.extensions["gatepost"].cursors

@@ -108,7 +108,7 @@ class PocketBase:
         }
 
     def export(self) -> None:
-        """There is no such endpoint."""
+        """Does nothing: PocketBase has no such endpoint."""
 
     def memory(self) -> list[float]:
         return [] if self._process is None else resident(self._process.pid)

@@ -1,9 +1,9 @@
-"""What one decision and one plan cost, beside `casbin.Enforcer` on the same files in the same run.
+"""The cost of one decision and one plan, beside `casbin.Enforcer` on the same files in the same run.
 
     python -m benchmarks.policy
 
-Policies of 50, 500 and 5 000 lines; medians of repeated rounds, in microseconds, and Casbin's median over ours.
-Casbin reads every line for a refusal, so requests are half allowed and half refused.
+Policies of 50, 500 and 5 000 rules; medians of repeated rounds, in microseconds, and Casbin's median over ours.
+Casbin reads every rule for a refusal, so half of the requests are allowed and half are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOON = SimpleNamespace(
 
 
 def files_of(size: int) -> tuple[dict[str, bytes], Vocabulary]:
-    """A policy of `size` lines: as many resources as it takes, a tenth of the rules for single persons."""
+    """A policy of `size` rules: as many resources as it takes, a tenth of the rules for single users."""
     chance = random.Random(size)
     names = ["article", *(f"thing{number}" for number in range(size // 12))]
     resources = {name: Resource(name, frozenset(f"{name}.{action}" for action in ACTIONS), COLUMNS) for name in names}

@@ -1,10 +1,12 @@
-"""What the table of who may do what costs: that of the roles, of 500 persons, of one of them, and once it is kept.
+"""The cost of the access matrix: for the roles, for 500 users, for one of them, and from the cache.
 
     python -m benchmarks.policy_matrix
 
-Milliseconds of processor time, the medians of some rounds, each on a policy just loaded that has decided nothing yet.
-Three policies: the shipped one; 5 000 lines, which are the shipped ones and ten for each of 500 persons; and 5 000
-lines of which 500 persons have two each, and the rest is spread over the roles, the permissions and the conditions.
+The figures are milliseconds of processor time, the medians of some rounds. Each round uses a policy that was just
+loaded and has decided nothing yet.
+
+The three policies are the shipped one; 5 000 rules, which are the shipped ones and ten for each of 500 users; and 5 000
+rules, two for each of 500 users and the rest spread over the roles, the permissions and the conditions.
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ WORKS: dict[str, Callable[[Policy], object]] = {
 
 
 def spread(files: Files, vocabulary: Vocabulary) -> Files:
-    """The files with further lines, which may give what the invariants rule out: two for each of `PERSONS`, the rest
-    over roles, permissions and conditions."""
+    """Returns the files with more rules: two for each of `PERSONS`, the rest over roles, permissions and conditions.
+
+    The rules may violate the invariants.
+    """
     policy, chance = from_files(files, vocabulary), random.Random(LINES)
     asked = [(permission, when) for permission, resource in vocabulary.by_permission.items()
              for when in (*_ANYWHERE, *((_OWNED,) if "owner_id" in resource.columns else ()))]

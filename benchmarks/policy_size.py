@@ -1,11 +1,11 @@
-"""What else a policy costs, by its length: the first login on it, loading, and each tool that an administrator runs.
+"""Other costs of a policy, by its length: the first login on it, loading, and each tool that an administrator runs.
 
     python -m benchmarks.policy_size
 
-Milliseconds of processor time, but for the µs of one decision and one plan. Three policies: the shipped one; 5 000
-lines, which are the shipped ones and ten for each of 500 persons; and 5 000 lines of which nine tenths name roles, over
-hundreds of resources. The first login asks every permission of a person whom lines name, of a policy just loaded; the
-next one, of another such person.
+The figures are milliseconds of processor time; those of one decision and one plan are µs. The three policies are the
+shipped one; 5 000 rules, which are the shipped ones and ten for each of 500 users; and 5 000 rules over hundreds of
+resources, nine tenths of them for roles. The first login evaluates every permission of a user whom rules name, on a
+policy just loaded. The next one does so for another such user.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def policies() -> dict[str, tuple[Files, Vocabulary]]:
 
 
 def principal(policy: Policy, number: int) -> Principal:
-    """The person whom that line of a person names; under the shipped policy, which names nobody, any user."""
+    """The user whom the rule of this number names; under the shipped policy, which names none, any user."""
     named = [rule.sub for rule in policy.rules if rule.sub not in policy.roles]
     key = named[number * len(named) // 10] if named else f"user:{number}"
     return Principal(key.removeprefix("user:"), key, "user", "t", "press")
@@ -111,8 +111,8 @@ def _checked(files: Files) -> float:
 
 
 def _reloaded(files: Files, vocabulary: Vocabulary) -> float:
-    """What a running service does with an edit: every check, the invariants, a sample asked of Casbin for 0.2 s, the
-    shipped cases."""
+    """Measures the reload of a running service: every check, the invariants, a comparison with Casbin on a sample for
+    0.2 s, and the shipped cases."""
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in {**files, CASES_FILE: (SHIPPED / CASES_FILE).read_bytes()}.items():
             (Path(scratch) / name).write_bytes(content)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.policy_users [--sizes 100 1000 5000 47000]
 
-Seconds of processor time for policies of so many rules: the shipped ones, and some nine for each user, of broad
-patterns, conditions and effects at random. It is the worst that a policy of people can be; where users have rules of a
-few kinds, see `benchmarks.policy_size`.
+The figures are seconds of processor time for policies of these numbers of rules: the shipped rules, and about nine for
+each user with broad patterns, and random conditions and effects. This is the worst case of a policy with rules for
+users. For users with rules of a few kinds see `benchmarks.policy_size`.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _fill(server: Server, first: Gatepost) -> None:
 
 
 def page_statement(instance: Path, url: str) -> Statement:
-    """What the service runs for the first page of the benchmark's caller: SQL and parameters."""
+    """Returns the service's statement for the first page of the benchmark's caller: SQL and parameters."""
     app = create_app({"instance": instance, "database_url": url, "rate_limits": "off"})
     services, client = app.extensions["gatepost"], app.test_client()
     token = client.post("/api/login", json={"email": EMAIL, "password": PASSWORD}).get_json()["access_token"]
@@ -69,7 +69,7 @@ def page_statement(instance: Path, url: str) -> Statement:
 
 @contextmanager
 def bare(server: Gatepost, workers: int) -> Iterator[Measure]:
-    """As many processes as `server` has workers, each of which does nothing but read the same page: pages a second."""
+    """Yields a measure of pages a second: each of `workers` processes only reads the same page."""
     url = server.settings["GATEPOST_DATABASE_URL"]
     statement = page_statement(server.instance, url)
     with get_context("spawn").Pool(workers) as pool:

@@ -1,6 +1,6 @@
-"""Where the time of one request goes, stage by stage and function by function: `make profile`.
+"""The time of one request, stage by stage and function by function: `make profile`.
 
-Asks for a page of 20 articles (or --path) in this process, without a server, as a guest of a scratch instance.
+Requests a page of 20 articles (or --path) in this process, without a server, as a guest of a temporary instance.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def stages(ask: Ask, requests: int) -> None:
-    """What each stage of the pipeline takes, and what is left for Flask, routing and the answer."""
+    """Prints the time of each stage of the pipeline, and the rest for Flask, routing and the answer."""
     totals: list[float] = []
     spent: dict[str, list[float]] = {}
     for _ in range(requests):

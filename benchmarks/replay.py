@@ -1,9 +1,10 @@
-"""How many recorded decisions a second (of processor time) are replayed under two policies; what is unknown of them.
+"""The speed of replays: recorded decisions a second of processor time under two policies, and those left unknown.
 
     python -m benchmarks.replay
 
-A week of decisions under the shipped policy, as the audit trail has them, under it and the same with two lines less.
-Once with all the facts that its lines read, once with a quarter of the attributes left out, which takes the slow way.
+Replays a week of decisions from the audit log, made under the shipped policy, under that policy and under the same with
+two rules less: once with all facts that its rules read, once without a quarter of the attributes, which takes the slow
+path.
 """
 
 from __future__ import annotations

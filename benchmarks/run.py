@@ -109,7 +109,7 @@ def on_postgres(folder: Path, options: argparse.Namespace) -> None:
 
 
 def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
-    """What is asked of a contender that is running, all of it or some."""
+    """Returns the workloads of a running contender, all or those named."""
     requests = contender.requests()
     return {name: partial(measure, contender.url, requests[name]) for name in only or requests if name in requests}
 

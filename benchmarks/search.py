@@ -1,6 +1,7 @@
-"""Whether the time of a search tells what its caller may not see: `make bench-search`.
+"""A test of timing leaks: the time of a search must not reveal rows that its caller may not see: `make bench-search`.
 
-A guest asks for words of articles, over HTTP but for the network. Three questions, each about samples taken in turn:
+A guest searches articles for words, over HTTP without the network. There are three questions, each with samples taken
+in turn:
 
 - nothing is found, and another tenant has the word in none, one, 500 or all of its articles;
 - a small tenant's words are found, in a database of its own and beside a huge tenant;
@@ -123,7 +124,7 @@ def article(tenant: str, number: int, status: str, also: Sequence[str]) -> tuple
 
 
 def questions(alone: Flask, beside: Flask, rows: int) -> dict[str, dict[str, list[Ask]]]:
-    """What is asked for each question: title → what differs → requests that are taken in turn."""
+    """Returns the requests of each question: title → variant → requests that are taken in turn."""
     def asks(app: Flask, kind: str, number: int) -> list[Ask]:
         return [request(app, f"/api/articles?q={word}&fields=title") for word in words(kind, number)]
 

@@ -1,9 +1,9 @@
 """CPU seconds until Gatepost is ready: of each common command, and of `create_app`, the first in a process and later.
 
-Each figure is the median of several runs, of which the first does not count: it compiles the modules. CPU seconds
-include the system's share and are less disturbed by other programs than elapsed ones; on a busy machine they still
-grow, so compare figures of one run alone. With `--beside FOLDER`, a checkout with an environment of its own, each of
-its figures stands beside ours.
+Each figure is the median of several runs. The first run does not count, because it compiles the modules. CPU seconds
+include the system's share. Other programs disturb them less than elapsed seconds, but they still grow on a busy
+machine, so compare only figures of one run. `--beside FOLDER`, a checkout with an environment of its own, prints its
+figures beside ours.
 
     python -m benchmarks.start --runs 7
 """

@@ -1,4 +1,4 @@
-"""What hostile clients do to a server, and what honest clients notice: `make attacks`, `make growth`.
+"""Attacks of hostile clients on a server, and their effect on honest clients: `make attacks`, `make growth`.
 
-Everything is bounded in time and goes to the loopback interface alone.
+Everything is bounded in time and uses only the loopback interface.
 """

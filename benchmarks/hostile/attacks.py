@@ -1,4 +1,4 @@
-"""What a client can send to do harm. Each attack lasts so many seconds and then lets go of everything it opened."""
+"""The attacks of a client. Each lasts the given number of seconds, and then closes everything that it opened."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ Send = Callable[[int, float, Tokens], None]
 
 @dataclass(frozen=True)
 class Attack:
-    """`needs` so many accounts of editors, or the administrator's (`admin`); `servers` it makes sense against;
-    `descriptors` that the server is given at most."""
+    """An attack.
+
+    needs        number of editors' accounts that it needs, or `admin` for the administrator's
+    servers      servers that it makes sense against
+    descriptors  limit of the server's open files
+    """
 
     name: str
     send: Send
@@ -71,7 +75,7 @@ def again(port: int, seconds: float, data: bytes, pause: float = 0.2) -> None:
 
 
 def together(clients: int, port: int, seconds: float, data: bytes) -> None:
-    """Let so many clients do so at once."""
+    """Sends the data from `clients` clients at once."""
     threads = [Thread(target=again, args=(port, seconds, data), daemon=True) for _ in range(clients)]
     for thread in threads:
         thread.start()
@@ -128,7 +132,7 @@ def _hold(port: int, seconds: float, requests: Sequence[bytes]) -> None:
 
 
 def _gone(client: socket.socket) -> bool:
-    """Whether the server has closed a connection that the attacker does not read from: sending fails, too."""
+    """True if the server has closed a connection that the attacker does not read from: sending fails, too."""
     try:
         client.send(b"")
         return bool(client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
@@ -166,7 +170,7 @@ def large_forms(port: int, seconds: float, tokens: Tokens) -> None:
 
 
 def trials(port: int, seconds: float, tokens: Tokens) -> None:
-    """Eight clients of somebody who may see the rules try a change of them, again and again."""
+    """Eight clients of a user who may see the rules try a change of them repeatedly."""
     body = b'{"files": {"mine.csv": "p, support, order.approve, always, allow\\n# end"}}'
     head = b"POST /api/admin/policy/try HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" \
            b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (tokens[0].encode(), len(body))
@@ -191,7 +195,7 @@ def dripping_bodies(port: int, seconds: float, tokens: Tokens) -> None:
 
 
 def bad_lines(port: int, seconds: float, tokens: Tokens) -> None:
-    """One import of 2 MB, of which no line is good."""
+    """One import of 2 MB in which no line is valid."""
     body = b'{"title": 1}\n' * (2_000_000 // 13)
     head = b"POST /api/articles/import?on_error=skip HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n" \
            b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (tokens[0].encode(), len(body))

@@ -34,7 +34,7 @@ STEPS = ("first", "second", "end")
 
 
 class Death:
-    """When this process kills itself: after some jobs, at a point."""
+    """The moment when this process kills itself: after some jobs, at a point."""
 
     def __init__(self) -> None:
         self._process = 0
@@ -57,7 +57,7 @@ class Death:
 
     @property
     def waits(self) -> bool:
-        """Whether a job must last until its lease is renewed."""
+        """True if a job must last until its lease is renewed."""
         return bool(os.environ.get("DYING_SEED")) and self._left <= 0 and self._point == "while renewing"
 
 

@@ -1,6 +1,6 @@
-"""How fast one address, or one account, can make an instance grow: what a request leaves, times what the limits allow.
+"""The growth of an instance by one address, or one account: bytes stored by a request, times the allowed requests.
 
-What stays is counted: pages of the database in use, with the log copied in, and the server's own log.
+Stored bytes are pages of the database in use, with the log copied in, and the server's own log.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def call(served: Served, method: str, path: str, body: Any = None, headers: Mapp
 
 
 def grown(checkout: Checkout, send: Callable[[Served, int], object], count: int) -> float:
-    """The bytes that so many requests leave behind in all."""
+    """Returns the bytes that `count` requests store in total."""
     with checkout.served("waitress"):
         pass  # what a first start leaves
     before = _size(checkout)

@@ -42,7 +42,7 @@ class Honest:
         self._thread.join()
 
     def wait(self) -> None:
-        """Until every request was answered or given up."""
+        """Waits until every request is answered or given up."""
         for one in self._asking:
             one.join(timeout=PATIENCE + 1)
 

@@ -75,7 +75,7 @@ class Served:
         return self._tokens[email]
 
     def cpu_seconds(self) -> float:
-        """What the server and its workers have used so far."""
+        """Returns the processor time of the server and its workers so far."""
         ticks = 0
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -104,15 +104,14 @@ class Checkout:
                               check=True, capture_output=True)
 
     def make(self, articles: int) -> None:
-        """Make the instance: an administrator, ten editors and so many articles."""
+        """Creates the instance: an administrator, ten editors and `articles` articles."""
         self.run("init", "--no-demo", "--admin-email", ADMIN, "--admin-password-file", "-", text=PASSWORD)
         self.run("demo", "--articles", str(articles))
         subprocess.run([sys.executable, "-c", ADD, PASSWORD, *EDITORS], cwd=self.folder, env=self.environ(), check=True)
 
     @contextmanager
     def served(self, server: str, *, descriptors: int | None = None) -> Iterator[Served]:
-        """A server on a free port, `waitress` or `granian behind nginx`; at most so many open `descriptors` a process.
-        """
+        """A server on a free port, `waitress` or `granian behind nginx`. `descriptors` limits open files a process."""
         server, _, proxy = server.partition(" behind ")
         log = self.instance / f"{server}.log"
         environment = self.environ() | ({"GATEPOST_TRUSTED_PROXIES": "1"} if proxy else {})

@@ -1,7 +1,7 @@
-"""Write `types.py` and `resources.py` of gatepost_client from an OpenAPI document of the service.
+"""Writes `types.py` and `resources.py` of gatepost_client from an OpenAPI document of the service.
 
 `gatepost openapi > openapi.json`, then `python clients/python/generate.py openapi.json [FOLDER]`. The document of an
-instance with plugins gives a client that knows their collections, too.
+instance with plugins gives a client with their collections, too.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Operation:
 
     @property
     def query(self) -> dict[str, Mapping[str, Any]]:
-        """The schemas of the query, by name; those that every path has are left out."""
+        """Schemas of the query parameters by name, without the parameters of every path."""
         return {name: each["schema"] for name, each in self.parameters.items() if each["in"] == "query"}
 
     @property
     def body(self) -> str:
-        """The name of the schema of the JSON that is sent."""
+        """The name of the schema of the JSON body."""
         content = self.said["requestBody"]["content"]
         return reference(next(each["schema"] for kind, each in content.items() if kind.endswith("json")))
 
@@ -59,7 +59,7 @@ def reference(schema: Mapping[str, Any]) -> str:
 
 
 def annotation(schema: Mapping[str, Any]) -> str:
-    """The type in Python of the JSON that a schema describes."""
+    """Returns the Python type of the JSON that a schema describes."""
     if "$ref" in schema:
         return reference(schema)
     if "anyOf" in schema:
@@ -78,14 +78,14 @@ def annotation(schema: Mapping[str, Any]) -> str:
 
 
 def typed_dict(name: str, fields: Mapping[str, str], required: Iterable[str], base: str = "TypedDict") -> str:
-    """A class, which says of each field whether it may be absent."""
+    """Returns the source of a class. Fields that may be absent are `NotRequired`."""
     lines = [f"    {field}: {kind if field in required else f'NotRequired[{kind}]'}" for field, kind in fields.items()]
     long = [line if len(line) <= WIDTH else broken(line) for line in lines]
     return f"class {name}({base}):\n" + ("\n".join(long) or "    pass") + "\n"
 
 
 def broken(line: str) -> str:
-    """A list of literals that is too long for one line."""
+    """Breaks a list of literals that is too long for one line."""
     head, _, rest = line.partition("Literal[")
     inside, bracket, tail = rest.rpartition("]" if "NotRequired" not in head else "]]")
     return f"{head}Literal[\n" + indent("\n".join(wrap(inside + ",", WIDTH - 8)), " " * 8) + f"\n    {bracket}{tail}"
@@ -100,7 +100,7 @@ def alias(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def mentioned(value: Any) -> Iterator[str]:
-    """The names of the schemas that a part of the document refers to."""
+    """Yields the names of the schemas that a part of the document refers to."""
     if isinstance(value, dict):
         if "$ref" in value and "/schemas/" in value["$ref"]:
             yield reference(value)
@@ -122,7 +122,7 @@ def reached(schemas: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 def collections(document: Mapping[str, Any]) -> dict[str, dict[str, Operation]]:
-    """The operations of each collection by their names: a collection is what answers pages at /api/<name>."""
+    """Returns the operations of each collection by name. A collection answers pages at /api/<name>."""
     parameters = document["components"]["parameters"]
     found: dict[str, dict[str, Operation]] = {}
     for path, item in document["paths"].items():
@@ -137,7 +137,7 @@ def collections(document: Mapping[str, Any]) -> dict[str, dict[str, Operation]]:
 
 
 def queries(name: str, operations: Mapping[str, Operation]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """(name, base, fields) of the TypedDicts that a collection's queries are."""
+    """Yields (name, base, fields) of the TypedDicts for a collection's queries."""
     listed = {field: annotation(schema) for field, schema in operations["list"].query.items() if field not in ALIASES}
     files = operations["export"].query if "export" in operations else {}
     rows = [field for field in listed if field in files] if files else [f for f in listed if f not in PAGING]
@@ -152,7 +152,7 @@ def queries(name: str, operations: Mapping[str, Operation]) -> Iterator[tuple[st
 
 
 def types(document: Mapping[str, Any]) -> str:
-    """The module of the types."""
+    """Returns the source of the module of the types."""
     schemas = document["components"]["schemas"]
     found = collections(document)
     said = [operation.said for operations in found.values() for operation in operations.values()]
@@ -164,18 +164,18 @@ def types(document: Mapping[str, Any]) -> str:
                           schemas[name].get("required", ())) for name in names if schemas[name].get("type") == "object"]
     asking = [typed_dict(*each[::2], (), each[1]) for name, operations in found.items()
               for each in queries(row_of(operations), operations)]
-    head = f'"""What the service takes and answers, as its OpenAPI document says."""\n\n{WRITTEN}\n'
+    head = f'"""Types of requests and answers, from the OpenAPI document of the service."""\n\n{WRITTEN}\n'
     return (f"{head}from __future__ import annotations\n\nfrom typing import Any, Literal, NotRequired, TypedDict\n\n"
             + "".join(aliases) + "\n\n" + "\n\n".join([*classes, *asking]))
 
 
 def row_of(operations: Mapping[str, Operation]) -> str:
-    """The name of the rows' type."""
+    """Returns the name of the rows' type."""
     return operations["list"].answer("200").removesuffix("List")
 
 
 def methods(name: str, row: str, operations: Mapping[str, Operation]) -> Iterator[str]:
-    """The typed methods of one collection."""
+    """Yields the typed methods of one collection."""
     yield f"def list(self, **query: Unpack[t.{row}ListQuery]) -> Iterator[t.{row}]:\n    return self._list(query)"
     yield (f"def page(self, **query: Unpack[t.{row}PageQuery]) -> t.{row}List:\n"
            f"    page: t.{row}List = self._page(query)\n    return page")
@@ -230,7 +230,7 @@ def method(row: str, operation: Operation) -> Iterator[str]:
 
 
 def resources(document: Mapping[str, Any]) -> str:
-    """The module of the collections."""
+    """Returns the source of the module of the collections."""
     classes, attributes = [], []
     for name, operations in collections(document).items():
         kind = "".join(word.capitalize() for word in name.split("_"))

@@ -128,7 +128,7 @@ class Soak:
         if last.descriptors > first.descriptors + DESCRIPTORS:
             found.append(f"descriptors grew from {first.descriptors} to {last.descriptors}")
         if last.metrics.get("gatepost_database_log_bytes", 0) > LOG:
-            found.append("the log of the database did not begin anew")
+            found.append("the log of the database did not restart")
         if last.metrics.get("gatepost_audit_unsealed_seconds", 0) > 60:
             found.append("audit rows have no seal")
         for command in (["audit", "verify"], ["doctor"], ["restore", "--verify", str(self._newest_backup())]):

@@ -96,7 +96,7 @@ def test_what_is_no_socket_to_serve_is_refused(tmp_path):
 
 @pytest.mark.parametrize(("count", "workers"), [(2, 0), (1, 2), (3, 2)])
 def test_each_process_has_one_socket(count, workers):
-    """If several workers share a socket, one of them gets all connections."""
+    """A socket that several workers share gives all connections to one of them."""
     with held(count) as sockets, pytest.raises(HeldSocketError, match=f"holds {count} socket"):
         held_sockets([each.fileno() for each in sockets], workers)
 

@@ -1,4 +1,4 @@
-"""A typed client of Gatepost: `Gatepost(url)` is where it begins, `types` has what it takes and answers."""
+"""A typed client of Gatepost: begin with `Gatepost(url)`. `types` has the types of requests and answers."""
 
 from __future__ import annotations
 

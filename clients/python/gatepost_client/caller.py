@@ -1,4 +1,4 @@
-"""Requests of somebody: with a credential, and sent again where that does no harm."""
+"""Requests of a caller, with a credential. Requests that can safely be repeated are repeated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .wire import Request, Wire
 
 
 class Caller:
-    """attempts  how often a request is sent at most, when it reads, or has a key or a precondition"""
+    """Sends requests. `attempts` is the largest number of attempts for one that reads, has a key or a precondition."""
 
     def __init__(self, wire: Wire, session: Session, attempts: int) -> None:
         self._wire, self._session, self._attempts = wire, session, attempts
@@ -24,12 +24,12 @@ class Caller:
     def send(self, method: str, path: str, *, query: Mapping[str, object] | None = None, body: object = None,
              headers: Mapping[str, str | None] | None = None, keyed: bool = False, into: IO[bytes] | None = None,
              ) -> httpx.Response:
-        """The answer, whole. Raises `GatepostError`.
+        """Returns the complete answer. Raises `GatepostError`.
 
-        headers  those that are None are left out
-        keyed    whether the endpoint takes an `Idempotency-Key`: one is made for all attempts, unless the caller is a
-                 guest, who may not have one
-        into     takes the body in place of memory
+        headers  None leaves a header out
+        keyed    True if the endpoint takes an `Idempotency-Key`: all attempts send the same new key, except for guests,
+                 who may not have one
+        into     a file for the body
         """
         key = str(uuid4()) if keyed and self._session.is_open else None
         named = {"Idempotency-Key": key, **(headers or {})}
@@ -46,7 +46,7 @@ class Caller:
 
     @contextmanager
     def opened(self, path: str, query: Mapping[str, object], accept: str) -> Iterator[httpx.Response]:
-        """The answer to a GET whose body is read within. Only what comes before the body is asked for again."""
+        """Yields the answer to a GET, whose body is read in the block. An error in the body is not retried."""
         request = Request("GET", path, query, headers={"Accept": accept})
         with ExitStack() as stack:
             def attempt() -> httpx.Response:
@@ -59,7 +59,7 @@ class Caller:
             yield repeated(attempt, attempts=self._attempts)
 
     def _in_place_of(self, token: str | None, refused: Unauthenticated) -> str:
-        """A renewed token where the service says that the old one is over, whatever the clock says here."""
+        """Returns a renewed token if the service says that the old one has expired, even if the local clock differs."""
         if token is None or refused.code != "token_expired" or not self._session.renews:
             raise refused
         return self._session.in_place_of(token)

@@ -13,15 +13,15 @@ from .wire import Wire
 
 
 class Gatepost(Resources):
-    """A service and who asks it: a guest at first, or the owner of a service token.
+    """A client of one service. It is a guest at first, or the owner of a service token.
 
-    url       where it is served, such as `https://api.example.org`
+    url       URL of the service, such as `https://api.example.org`
     token     a service token, `gp_…`
     timeout   seconds that each attempt may take to connect, and to wait for the next bytes
-    attempts  how often a request is sent at most, when it reads, or has a key or a precondition
+    attempts  largest number of attempts for a request that reads, or has a key or a precondition
 
-    Threads may share it. `close` it, or use it as a context manager. Raises ValueError for a URL or a token that is
-    none, such as one with a line feed at its end.
+    Threads may share it. `close` it, or use it as a context manager. Raises ValueError for an invalid URL or token,
+    such as one with a line feed at its end.
     """
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = 30.0, attempts: int = 6) -> None:
@@ -42,27 +42,27 @@ class Gatepost(Resources):
         self.close()
 
     def close(self) -> None:
-        """Close the connections. The session goes on: `logout` ends it."""
+        """Closes the connections. The session stays open: `logout` ends it."""
         self._wire.close()
 
     def login(self, email: str, password: str) -> None:
-        """Open a session, which is kept alive as long as it is used. Raises `Unauthenticated`."""
+        """Opens a session, which stays open as long as it is used. Raises `Unauthenticated`."""
         self._session.log_in(email, password)
 
     def logout(self, *, everywhere: bool = False) -> None:
-        """End the session, or all sessions of the user."""
+        """Ends the session, or all sessions of the user."""
         self._session.log_out(everywhere)
 
     def me(self) -> Account:
-        """The caller, and what the rules let them do at this moment."""
+        """Returns the caller's account and their current permissions."""
         account: Account = self._caller.send("GET", "/api/profile").json()
         return account
 
     def call(self, method: str, path: str, body: object = None, *, query: Mapping[str, object] | None = None,
              etag: str | None = None, keyed: bool = False) -> Any:
-        """The JSON of any other endpoint, None where there is none.
+        """Calls any other endpoint. Returns the JSON of the answer; None if it has no body.
 
-        keyed  send an `Idempotency-Key`, so that the request can be repeated: for endpoints that take one
+        keyed  sends an `Idempotency-Key`, so that the request can be repeated: for endpoints that take one
         """
         answer = self._caller.send(method, path, query=query, body=body, headers={"If-Match": etag}, keyed=keyed)
         return answer.json() if answer.content else None

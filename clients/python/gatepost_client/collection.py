@@ -1,4 +1,4 @@
-"""What all collections do; `resources` has one class for each, with the types of its rows and filters."""
+"""The methods of all collections. `resources` has one class for each, with the types of its rows and filters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Target = Stored[Any] | str
 
 
 class Collection:
-    """The requests of one collection, whose typed faces call these methods. All of them raise `GatepostError`."""
+    """The requests of one collection. Its typed methods call these methods, which all raise `GatepostError`."""
 
     def __init__(self, caller: Caller, name: str) -> None:
         self._caller, self._path = caller, f"/api/{name}"
@@ -34,7 +34,7 @@ class Collection:
         return self._caller.send("GET", path or self._path, query=query).json()
 
     def _list(self, query: Mapping[str, object], path: str | None = None) -> Iterator[Any]:
-        """Every row, page after page. A page that was cut is asked for again, by the cursor that leads to it."""
+        """Yields every row, page after page. Requests a page that was cut off again, by the same cursor."""
         while True:
             page = self._page(query, path)
             yield from page["items"]
@@ -53,7 +53,7 @@ class Collection:
         return self._stored(answer, answer.headers["Location"].rpartition("/")[2])
 
     def _submit(self, new: object) -> Any:
-        """Of what is taken in, and answered with a receipt."""
+        """Creates an object that the service answers only with a receipt."""
         return self._caller.send("POST", self._path, body=new, keyed=True).json()
 
     def _update(self, target: Target, changes: object, etag: str | None) -> Stored[Any]:
@@ -72,14 +72,14 @@ class Collection:
         except NotFound as error:
             if error.attempts == 1:
                 raise
-            # An attempt whose answer was lost has deleted it.
+            # An earlier attempt, whose answer was lost, has deleted it.
 
     def _act(self, target: Target, action: str, etag: str | None) -> Stored[Any]:
         id, guard = _guarded(target, etag)
         return self._stored(self._caller.send("POST", f"{self._at(id)}/{action}", headers=guard, keyed=True), id)
 
     def _stored(self, answer: httpx.Response, id: str) -> Stored[Any]:
-        """A repeated request may be answered without the object, or without its ETag: then it is read."""
+        """Returns the answered object. Reads it if a repeated request was answered without object or ETag."""
         if answer.content and "ETag" in answer.headers:
             return Stored(id, answer.json(), answer.headers["ETag"])
         return self._get(id)
@@ -123,7 +123,7 @@ class Collection:
 
 
 def lines(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of NDJSON, which end at a line feed alone: a text may hold what else ends a line, such as U+2028."""
+    """Yields the lines of NDJSON. Only a line feed ends a line: texts may hold other line breaks, such as U+2028."""
     rest = b""
     for part in parts:
         *whole, rest = (rest + part).split(b"\n")
@@ -133,7 +133,7 @@ def lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _guarded(target: Target, etag: str | None) -> tuple[str, dict[str, str | None]]:
-    """The id, and the precondition: the one that is given, else the version that was read."""
+    """Returns the id and the precondition: the given ETag, else the version that was read."""
     if isinstance(target, str):
         return target, {"If-Match": etag}
     return target.id, {"If-Match": etag or target.etag}

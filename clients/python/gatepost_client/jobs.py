@@ -1,4 +1,4 @@
-"""Waiting for a job, and fetching the file that it made."""
+"""Waits for jobs, and downloads their files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .problems import JobFailed
 from .retries import pause
 from .types import Job
 
-_FIRST = 0.2  # seconds: the longest first pause between two looks
+_FIRST = 0.2  # seconds: the longest first pause between two requests
 
 
 class JobFiles(Collection):
-    """What can be done with jobs beside reading and deleting them."""
+    """The requests for jobs besides reading and deleting them."""
 
     def wait(self, job: Job | str, seconds: float = 3600.0) -> Job:
-        """The job once it is done, looked at ever more seldom, up to every five seconds.
+        """Waits until the job is done, and returns it. Requests it with growing pauses of at most five seconds.
 
-        Raises `JobFailed` where it has failed or was cancelled, TimeoutError after `seconds`: the job goes on.
+        Raises `JobFailed` if it failed or was cancelled, and TimeoutError after `seconds`, while the job continues.
         """
         id, end, number = _id(job), monotonic() + seconds, 0
         while True:
@@ -38,14 +38,14 @@ class JobFiles(Collection):
             sleep(pause(number, _FIRST))
 
     def rows(self, job: Job | str) -> Iterator[dict[str, Any]]:
-        """The rows of an export in NDJSON. The whole file is fetched first, again where it was cut."""
+        """Yields the rows of an export in NDJSON. Downloads the whole file first, again if it was cut off."""
         with TemporaryFile() as file:
             self.save(job, file)
             file.seek(0)
             yield from map(json.loads, lines(iter(lambda: file.read(65536), b"")))
 
     def save(self, job: Job | str, file: IO[bytes]) -> None:
-        """Write the file of an export into `file`, which is emptied first, and can be sought in."""
+        """Writes the file of an export into `file`, which must be seekable and is emptied first."""
         self._caller.send("GET", f"{self._at(_id(job))}/file", into=file)
 
 

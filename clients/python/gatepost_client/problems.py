@@ -1,4 +1,4 @@
-"""What the service refuses, and what did not reach it, as exceptions: one class for each that programs catch."""
+"""Exceptions for refusals and lost connections: one class for each that programs catch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _TOO_MUCH, _AWAY = 429, (502, 503, 504)
 
 
 class GatepostError(Exception):
-    """An answer that is no success, or a connection that was lost.
+    """An answer that is not a success, or a lost connection.
 
-    code         of the problem document (RFC 9457), whose meaning never changes; `connection_lost` where no answer
-                 came, empty where the answer was none of Gatepost's
-    status       of HTTP; 0 where no answer came
-    detail       a sentence for people, in the language of the answer
-    errors       where in the request: `pointer`, `parameter` or `header`, each with a code of its own
-    request_id   names the request in the service's log
-    retry_after  seconds after which the service asks to try again
-    etag         of a 412: the version that the object has now
-    attempts     how often the request was sent
+    code         code of the problem document (RFC 9457), whose meaning never changes; `connection_lost` if no answer
+                 came, empty if the answer was not one of Gatepost's
+    status       HTTP status; 0 if no answer came
+    detail       a sentence for users, in the language of the answer
+    errors       the errors in the request: each has `pointer`, `parameter` or `header`, and a code of its own
+    request_id   id of the request in the service's log
+    retry_after  seconds after which the service asks the client to try again
+    etag         of a 412: the current version of the object
+    attempts     number of attempts
     """
 
     def __init__(self, code: str, status: int, detail: str, *, errors: Sequence[Fault] = (), request_id: str = "",
@@ -39,16 +39,16 @@ class GatepostError(Exception):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request may succeed a moment later."""
+        """True if the same request may succeed a moment later."""
         return self.status in (0, _TOO_MUCH, *_AWAY) or self.code == "idempotency_in_progress"
 
 
 class Invalid(GatepostError):
-    """400, 413, 414, 415 or 422: the request is not what the endpoint takes; `errors` says where."""
+    """400, 413, 414, 415 or 422: the request is invalid; `errors` says where."""
 
 
 class Unauthenticated(GatepostError):
-    """401: there is no credential, or it is no longer good."""
+    """401: there is no credential, or it is no longer valid."""
 
 
 class Forbidden(GatepostError):
@@ -64,7 +64,7 @@ class Conflict(GatepostError):
 
 
 class VersionConflict(GatepostError):
-    """412: the object is at another version than the one that was read; `etag` is the one of now."""
+    """412: the object has another version than the one that was read; `etag` is the current one."""
 
 
 class RateLimited(GatepostError):
@@ -72,7 +72,7 @@ class RateLimited(GatepostError):
 
 
 class Unavailable(GatepostError):
-    """502, 503 or 504, or no answer at all. Whether a write had an effect is not known."""
+    """502, 503 or 504, or no answer at all. A write may or may not have had an effect."""
 
 
 class JobFailed(GatepostError):
@@ -86,7 +86,7 @@ _CLASSES: Mapping[int, type[GatepostError]] = {
 
 
 def problem_of(answer: httpx.Response) -> GatepostError:
-    """The exception that an answer stands for, whose body was read; a body that is no problem document says nothing."""
+    """Returns the exception for an answer with its body. A body that is not a problem document is ignored."""
     said = _document(answer)
     kind = _CLASSES.get(answer.status_code, GatepostError)
     after = answer.headers.get("Retry-After", "")
@@ -96,7 +96,7 @@ def problem_of(answer: httpx.Response) -> GatepostError:
 
 
 def lost(what: str) -> Unavailable:
-    """The exception for an answer that did not come, or not whole; `what` is the kind of error."""
+    """Returns the exception for a missing or incomplete answer; `what` is the kind of error."""
     return Unavailable("connection_lost", 0, f"No whole answer came ({what}).")
 
 

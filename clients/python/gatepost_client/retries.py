@@ -1,4 +1,4 @@
-"""When a request is sent again, how often, and after how long."""
+"""Retries of requests: their conditions, number and pauses."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeVar
 
 from .problems import GatepostError
 
-_FIRST, _MOST = 0.1, 5.0  # seconds of the first pause, which doubles, and of the longest
-_PATIENCE = 60.0  # seconds: whoever is asked to wait for longer is told so
+_FIRST, _MOST = 0.1, 5.0  # seconds of the first pause, which doubles, and of the longest one
+_PATIENCE = 60.0  # seconds: a longer `Retry-After` raises the error instead of a pause
 T = TypeVar("T")
 
 
 def repeated(attempt: Callable[[], T], *, attempts: int, within: float = float("inf")) -> T:
-    """What `attempt()` returns, called again while it raises what may pass.
+    """Calls `attempt()`, again after each error that may pass, and returns its result. Raises the last error.
 
-    It is called `attempts` times at most, and not again after `within` seconds. Between two calls lies a random pause
-    (up to 0.1 s, 0.2 s and so on up to 5 s), and at least the time that the service asked for. Raises the last error.
+    Calls it at most `attempts` times, and not again after `within` seconds. Between two calls it waits for the time
+    that the service asked for, and a random pause (up to 0.1 s, 0.2 s and so on up to 5 s).
     """
     began = monotonic()
     for number in range(1, attempts + 1):
@@ -35,5 +35,5 @@ def repeated(attempt: Callable[[], T], *, attempts: int, within: float = float("
 
 
 def pause(number: int, first: float = _FIRST) -> float:
-    """Seconds to wait after attempt `number`, counted from 1: chosen by chance, so that clients do not come at once."""
+    """Returns the seconds to wait after attempt `number`, counted from 1: random, to spread the clients' retries."""
     return uniform(0, min(_MOST, first * 2 ** min(number - 1, 30)))

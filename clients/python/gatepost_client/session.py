@@ -1,4 +1,4 @@
-"""Who asks: nobody, a service token, or a login whose access token is renewed before it ends."""
+"""The credential of a client: none, a service token, or a login whose access token is renewed before it expires."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .types import Token
 from .wire import Request, Wire
 
 _NEVER = float("inf")
-_EARLY = 30.0  # seconds before its end, or a tenth of its time, at which an access token is renewed
-# For ten seconds the service answers a repeated refresh with the same successor; later, its use ends the session.
+_EARLY = 30.0  # seconds before its expiry, or a tenth of its lifetime, at which an access token is renewed
+# For ten seconds the service answers a repeated refresh with the same new token. Later a repetition ends the session.
 _REFRESH_TIMEOUT, _REFRESH_WITHIN = 4.0, 5.0
 
 
 class _Tokens(NamedTuple):
-    """refresh is None of a service token, and of a session that has ended; `due` and `end` are monotonic."""
+    """Tokens. `refresh` is None for a service token and an ended session; `due` and `end` are monotonic times."""
 
     access: str
     refresh: str | None
@@ -40,7 +40,7 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests have a credential: those of a guest have none."""
+        """True if requests have a credential. Those of a guest have none."""
         return self._tokens is not None
 
     @property
@@ -48,19 +48,19 @@ class Session:
         return self._tokens is not None and self._tokens.refresh is not None
 
     def log_in(self, email: str, password: str) -> None:
-        """Sent once: a login that was lost has perhaps opened a session, which ends when it is not used."""
+        """Logs in, with one attempt: a login without an answer may have opened a session, which expires unused."""
         asked = monotonic()
         answer = self._wire.exchange(Request("POST", "/api/login", body={"email": email, "password": password}))
         self._tokens = _tokens(answer.json(), asked)
 
     def log_out(self, everywhere: bool) -> None:
-        """The session ends at the service, and here: the requests that follow are a guest's."""
+        """Ends the session at the service and here. Later requests are those of a guest."""
         with suppress(Unauthenticated):  # it has ended already
             self._wire.exchange(Request("POST", "/api/logout", body={"all": everywhere}), self.access_token())
         self._tokens = None
 
     def access_token(self) -> str | None:
-        """A token that is still good; None for a guest. Raises `Unauthenticated` when the session has ended."""
+        """Returns a valid token; None for a guest. Raises `Unauthenticated` if the session has ended."""
         tokens = self._tokens
         if tokens is None:
             return None
@@ -68,11 +68,11 @@ class Session:
         return tokens.access if now < tokens.due else self._renewed(tokens.access, wait=now >= tokens.end)
 
     def in_place_of(self, refused: str) -> str:
-        """A token in place of one that the service calls expired. Raises `Unauthenticated`, `Unavailable`."""
+        """Returns a new token for one that the service calls expired. Raises `Unauthenticated`, `Unavailable`."""
         return self._renewed(refused, wait=True)
 
     def _renewed(self, stale: str, wait: bool) -> str:
-        """wait: `stale` is of no use; else it goes on serving while another thread renews, or when that fails."""
+        """Renews the token. Without `wait`, returns `stale` if another thread renews it, or if the renewal fails."""
         if not self._renewing.acquire(blocking=wait):
             return stale
         try:
@@ -96,14 +96,14 @@ class Session:
             answer = repeated(lambda: self._wire.exchange(request, timeout=_REFRESH_TIMEOUT),
                               attempts=self._attempts, within=_REFRESH_WITHIN)
         except Unauthenticated:
-            # Not a guest's from here on: what a guest is answered could be taken for all there is.
+            # Do not continue as a guest: a caller could take the answers to a guest for complete ones.
             self._tokens = _Tokens("", None, -_NEVER, -_NEVER)
             raise
         return _tokens(answer.json(), asked)
 
 
 def _tokens(answer: Token, asked: float) -> _Tokens:
-    """Its time counts from when it was asked for, which is earlier than when it was issued."""
+    """Returns the tokens of an answer. Their lifetime counts from the request, which was earlier than the issue."""
     end = asked + answer["expires_in"]
     return _Tokens(answer["access_token"], answer.get("refresh_token"),
                    end - min(_EARLY, answer["expires_in"] / 10), end)

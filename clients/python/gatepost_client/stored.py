@@ -1,4 +1,4 @@
-"""An object together with the version that it has."""
+"""An object together with its version."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stored(Generic[T]):
-    """An object as the service answered it.
+    """An object as the service returned it.
 
-    Handed to `update`, `replace`, `delete` or an action in place of its id, it has the write done only if the object
-    is still at this version (`If-Match`).
+    Pass it to `update`, `replace`, `delete` or an action instead of its id: the write then succeeds only if the object
+    still has this version (`If-Match`).
     """
 
     id: str
-    row: T = field(repr=False)  # it may hold what is shown once, such as a service token
+    row: T = field(repr=False)  # it may hold a value that is shown only once, such as a service token
     etag: str

@@ -1,4 +1,4 @@
-"""What the service takes and answers, as its OpenAPI document says."""
+"""Types of requests and answers, from the OpenAPI document of the service."""
 
 # Written by generate.py from the OpenAPI document of the service.
 from __future__ import annotations

@@ -15,9 +15,9 @@ from .problems import lost, problem_of
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent, the same at each attempt; what it holds may be secret, and is not shown.
+    """A request, the same at each attempt. Its contents may be secret, and its `repr` does not show them.
 
-    body  bytes as they are, anything else as JSON; None: without a body
+    body  bytes are sent unchanged, anything else as JSON; None sends no body
     """
 
     method: str
@@ -28,8 +28,8 @@ class Request:
 
     @property
     def repeatable(self) -> bool:
-        """Whether it does not matter if it arrives twice: it reads, or has a key or a precondition."""
-        reads = self.method == "GET" and self.headers.get("Prefer") != "respond-async"  # that makes a job
+        """True if the request may arrive twice: it reads, or has a key or a precondition."""
+        reads = self.method == "GET" and self.headers.get("Prefer") != "respond-async"  # that creates a job
         return reads or not {"Idempotency-Key", "If-Match"}.isdisjoint(self.headers)
 
 
@@ -47,7 +47,7 @@ class Wire:
 
     def exchange(self, request: Request, token: str | None = None, *, into: IO[bytes] | None = None,
                  timeout: float | None = None) -> httpx.Response:
-        """The answer, whole; `into` takes the body of a success in place of memory. Raises `GatepostError`."""
+        """Returns the complete answer; `into` is a file for the body of a success. Raises `GatepostError`."""
         with self.opened(request, token, timeout) as answer:
             if into is None:
                 answer.read()
@@ -61,7 +61,7 @@ class Wire:
     @contextmanager
     def opened(self, request: Request, token: str | None = None, timeout: float | None = None,
                ) -> Iterator[httpx.Response]:
-        """The answer before its body was read, to be read within. Raises `GatepostError`, also where a body is cut."""
+        """Yields the answer, whose body is read in the block. Raises `GatepostError`, also if the body is cut off."""
         cut = None
         try:
             with self._http.stream(
@@ -72,7 +72,7 @@ class Wire:
                     raise problem_of(answer)
                 yield answer
         except (httpx.TransportError, httpx.DecodingError) as error:
-            # It knows the request, with what is secret in it, and may be the context of what is raised.
+            # The error holds the request with its secrets, and may become the context of another exception.
             error.request = httpx.Request("GET", self.url)
             cut = type(error).__name__
         if cut:
@@ -89,7 +89,7 @@ def _content(body: object) -> bytes | None:
 
 
 def _parameters(query: Mapping[str, object]) -> dict[str, str]:
-    """As the service reads them: lists with commas (RFC 4180), `true` and `false`; None is left out."""
+    """Returns the parameters as the service reads them: lists with commas (RFC 4180), `true` and `false`, no None."""
     return {name: _text(value) for name, value in query.items() if value is not None}
 
 
@@ -102,5 +102,5 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A value of a list: in quotes where it could be read as several values, or as a quoted one."""
+    """Returns a value of a list, in quotes if it could be read as several values, or as a quoted one."""
     return '"' + text.replace('"', '""') + '"' if "," in text or text.startswith('"') else text

@@ -24,7 +24,7 @@ async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string
       if (done) break;
     }
   } finally {
-    // Who stops early leaves the connection to nobody. Nothing waits for it: of a clone, it never ends by itself.
+    // A caller that stops early must free the connection. Nothing waits for it: a clone's stream never ends by itself.
     reader.cancel().catch(() => {});
   }
   if (rest !== "") throw new SyntaxError("The last line is not whole.");

@@ -1,4 +1,4 @@
-/** Who asks: nobody, a service token, or a login whose access token is renewed before it ends. */
+/** The credential of a client: none, a service token, or a login whose access token is renewed before it expires. */
 import type { components } from "./api.ts";
 import { GatepostError, Unauthenticated, Unavailable } from "./problems.ts";
 import type { Request, Transport } from "./transport.ts";

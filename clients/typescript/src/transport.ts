@@ -33,7 +33,7 @@ export interface Credential {
 
 const GUEST: Credential = { token: async () => undefined, renew: async () => false };
 const RENEWALS = 2; // of the token, for one request
-const PATIENCE = 60_000; // milliseconds: whoever is asked to wait for longer is told so
+const PATIENCE = 60_000; // milliseconds: a longer `Retry-After` rejects instead of waiting
 
 export class Transport {
   readonly url: string;
