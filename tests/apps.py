@@ -91,7 +91,7 @@ def make_app(folder: Path, database_url: str, collections: Any = (), **settings:
 
 
 @contextmanager
-def shipped_anew() -> Iterator[None]:
+def fresh_registry() -> Iterator[None]:
     """Discovers the shipped collections again, for apps of which a test changes what they serve.
 
     Other apps of the process share one registry.

@@ -31,16 +31,16 @@ BASE = "https://pdp.example.com"
 class Harness:
     """Sends what the scenario says, with the ids of this instance in the place of its names."""
 
-    def __init__(self, asker: Caller, names: dict[str, str]) -> None:
-        self.asker, self._ids = asker, names
+    def __init__(self, caller: Caller, names: dict[str, str]) -> None:
+        self.caller, self._ids = caller, names
         self._names = {id: name for name, id in names.items()}
 
     def post(self, path: str, body: Any, **headers: str) -> tuple[int, Any, Any]:
         text = json.dumps(body)
         for name, id in self._ids.items():
             text = text.replace(f'"{name}"', f'"{id}"')
-        answer = self.asker.call("POST", f"/access/v1/{path}", data=text, content_type="application/json",
-                                 headers=headers)
+        answer = self.caller.call("POST", f"/access/v1/{path}", data=text, content_type="application/json",
+                                  headers=headers)
         told = answer.get_data(as_text=True)
         for id, name in self._names.items():
             told = told.replace(id, name)
@@ -109,10 +109,10 @@ def test_basic_what_is_missing_or_of_another_type_is_400(harness, change):
 
 
 def test_basic_other_types_malformed_and_empty_bodies_are_400_and_request_ids_come_back(harness):
-    other = harness.asker.call("POST", "/access/v1/evaluation", data=json.dumps(WHOLE), content_type="text/plain")
+    other = harness.caller.call("POST", "/access/v1/evaluation", data=json.dumps(WHOLE), content_type="text/plain")
     assert (other.status_code, other.get_json()["code"]) == (400, "invalid_header")
     for body in (b"", b"{", b"[]"):
-        answer = harness.asker.call("POST", "/access/v1/evaluation", data=body, content_type="application/json")
+        answer = harness.caller.call("POST", "/access/v1/evaluation", data=body, content_type="application/json")
         assert answer.status_code == 400
     assert harness.post("evaluation", WHOLE, **{"X-Request-ID": "bfe9eb29-ab87"})[2]["X-Request-ID"] == "bfe9eb29-ab87"
     assert harness.post("evaluation", WHOLE)[0] == 200
@@ -169,7 +169,7 @@ def test_search_pages_are_walked_to_the_end(harness):
 
 
 def test_discovery_names_the_endpoints_by_the_url_that_clients_use(harness):
-    answer = harness.asker.client.get("/.well-known/authzen-configuration")
+    answer = harness.caller.client.get("/.well-known/authzen-configuration")
     assert (answer.status_code, answer.content_type) == (200, "application/json")
     told = answer.get_json()
     assert told.pop("policy_decision_point") == BASE

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.both_databases
 
 POLICIES, SEED = int(os.environ.get("POLICIES", "2")), int(os.environ.get("SEED", "1"))
 # The caller needs the permission, and to view the object. A random deny rule may take these away.
-ASKER = "\n".join(f"p, admin, {one}, always, allow" for one in (
+CALLER = "\n".join(f"p, admin, {one}, always, allow" for one in (
     "policy.evaluate", "user.view", "user.view_private", "article.view", "article.view_private"))
 
 
@@ -26,8 +26,8 @@ def world(app, given, elsewhere) -> World:
     return World(app, given, elsewhere)
 
 
-def with_asker(policy: Policy) -> Policy:
-    rules = policy.files["rules.csv"].decode().replace("# end", f"{ASKER}\n# end")
+def with_caller(policy: Policy) -> Policy:
+    rules = policy.files["rules.csv"].decode().replace("# end", f"{CALLER}\n# end")
     return from_files({**policy.files, "rules.csv": rules.encode()}, policy.vocabulary)
 
 
@@ -56,23 +56,23 @@ def decided(caller: Caller, questions: list[dict[str, Any]]) -> list[bool]:
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + POLICIES))
 def test_searches_equal_evaluations(world: World, as_role: AsRole, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    asker, chance = as_role("admin"), random.Random(seed)
+    caller, chance = as_role("admin"), random.Random(seed)
     mine = [row for row in world.rows["article"] if row.tenant_id == world.given.tenant_id]
     users = [user.id for user in world.users if user.tenant_id == world.given.tenant_id]
-    monkeypatch.setattr(world.services.policy, "current", with_asker(world.edited(seed)[1]))
+    monkeypatch.setattr(world.services.policy, "current", with_caller(world.edited(seed)[1]))
     for verb in ("view", "update"):
         action = {"name": verb}
         for row in chance.sample(mine, 3):
             resource = {"type": "article", "id": row.id}
-            found = searched(asker, "subject", subject={"type": "user"}, action=action, resource=resource)
-            permitted = decided(asker, [{"subject": {"type": "user", "id": id}, "action": action, "resource": resource}
-                                        for id in (*users, "guest")])
+            found = searched(caller, "subject", subject={"type": "user"}, action=action, resource=resource)
+            permitted = decided(caller, [{"subject": {"type": "user", "id": id}, "action": action, "resource": resource}
+                                         for id in (*users, "guest")])
             assert found & {*users, "guest"} == {
                 id for id, yes in zip((*users, "guest"), permitted, strict=True) if yes}
         for id in chance.sample(users, 3):
             subject = {"type": "user", "id": id}
-            found = searched(asker, "resource", subject=subject, action=action, resource={"type": "article"})
-            permitted = decided(asker, [{"subject": subject, "action": action, "resource": {
+            found = searched(caller, "resource", subject=subject, action=action, resource={"type": "article"})
+            permitted = decided(caller, [{"subject": subject, "action": action, "resource": {
                 "type": "article", "id": row.id}} for row in mine])
             assert found & {row.id for row in mine} == {
                 row.id for row, yes in zip(mine, permitted, strict=True) if yes}

@@ -138,7 +138,7 @@ def parsed(caller: str, output: str) -> Iterator[Finding]:
                               f"{check[1]} {check[2]}: {' '.join(f'{detail} {answer}'.split())[:1500]}")
 
 
-def judge(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[Finding], list[Accepted]]:
+def compare(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[Finding], list[Accepted]]:
     """The findings with a code that no entry covers, and the entries that cover nothing."""
     found, entries = list(found), list(entries)
     return ([finding for finding in found
@@ -187,7 +187,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         found = campaign(Run(chosen.seed, chosen.examples, seconds=chosen.seconds), Path(folder),
                          callers=chosen.callers, workers=chosen.workers)
-    unknown, idle = judge(found, accepted())
+    unknown, idle = compare(found, accepted())
     for entry in idle:
         print(f"found nothing for the accepted {entry.check} with {entry.status} of {', '.join(entry.operations)}")
     for finding in unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.clients.contracts import Accepted, Finding, Run, accepted, campaign, judge, parsed
+from tests.clients.contracts import Accepted, Finding, Run, accepted, campaign, compare, parsed
 
 SAID = """
 ______________________________ GET /api/articles _______________________________
@@ -41,7 +41,7 @@ ________________________________ POST /api/login _______________________________
 
 
 def test_a_sample_of_requests_as_guest_user_and_admin_finds_nothing_unknown(tmp_path):
-    unknown, _ = judge(campaign(Run(seed=1, examples=1, phases="examples,fuzzing"), tmp_path), accepted())
+    unknown, _ = compare(campaign(Run(seed=1, examples=1, phases="examples,fuzzing"), tmp_path), accepted())
     assert [str(finding) for finding in unknown] == []
 
 
@@ -73,11 +73,11 @@ def test_what_the_list_does_not_name_is_unknown_and_an_entry_that_found_nothing_
     entries = [Accepted("ST105", 431, "", ("GET /api/*",), ("guest",), "a reason"),
                Accepted("ST101", 500, "internal_error", ("POST *",), ("*",), "another")]
     found = list(parsed("guest", SAID))
-    unknown, idle = judge(found, entries)
+    unknown, idle = compare(found, entries)
     assert [finding.check for finding in unknown] == ["ST201", "ST101", "ST109"]
     assert idle == [entries[1]]
     as_user = Finding("user", "GET /api/articles", "ST105", 431, ("",), "")
-    assert judge([as_user], entries)[0] == [as_user]
+    assert compare([as_user], entries)[0] == [as_user]
 
 
 def test_an_answer_with_several_errors_is_accepted_only_if_each_of_them_is():
@@ -96,8 +96,8 @@ Reproduce with:
     curl -X POST -d '{"code":"mine"}' http://127.0.0.1:1/api/register
 """
     more = list(parsed("guest", told % ',{"code":"out_of_range"}'))
-    assert judge(parsed("guest", told % ""), [entry]) == ([], [])
-    assert judge(more, [entry]) == (more, [])
+    assert compare(parsed("guest", told % ""), [entry]) == ([], [])
+    assert compare(more, [entry]) == (more, [])
 
 
 def test_every_accepted_finding_has_a_reason():

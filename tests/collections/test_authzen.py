@@ -127,11 +127,11 @@ class TestEvaluation:
         article, token_owner = given.article(), given.user("editor")
         token = given.service_token(token_owner, scopes=["write:articles"])
         for role, expected in (("admin", True), ("developer", False)):
-            asker = log_in(app, given.user(role))
-            told = [decided(asker, f"{kind}:{id}", "update", f"article:{article.id}")
+            caller = log_in(app, given.user(role))
+            told = [decided(caller, f"{kind}:{id}", "update", f"article:{article.id}")
                     for kind, id in (("user", token_owner.id), ("service", token.id))]
             assert told == [expected, expected]
-            found = searched(asker, "subject", subject={"type": "user"}, action={"name": "update"},
+            found = searched(caller, "subject", subject={"type": "user"}, action={"name": "update"},
                              resource={"type": "article", "id": article.id})
             assert (("user", token_owner.id) in found) is expected
 
@@ -142,9 +142,9 @@ class TestEvaluation:
                      "admin.csv": "p, developer, policy.evaluate, always, allow"})
         order, writer = given.order(), given.user("support", department="press")
         for role, expected in (("admin", True), ("developer", False)):
-            asker = log_in(app, given.user(role))
-            assert decided(asker, f"user:{writer.id}", "approve", f"order:{order.id}") is expected
-            found = searched(asker, "subject", subject={"type": "user"}, action={"name": "approve"},
+            caller = log_in(app, given.user(role))
+            assert decided(caller, f"user:{writer.id}", "approve", f"order:{order.id}") is expected
+            found = searched(caller, "subject", subject={"type": "user"}, action={"name": "approve"},
                              resource={"type": "order", "id": order.id})
             assert (("user", writer.id) in found) is expected
 
@@ -235,7 +235,7 @@ def test_members_that_are_not_known_are_ignored(as_role):
 @pytest.mark.parametrize("role", ["admin", "developer"])
 def test_searches_find_just_what_evaluations_permit(under, given, elsewhere, role):
     lines = {"admin.csv": "p, developer, policy.evaluate, always, allow"}
-    asker = log_in(under(lines=lines), given.user(role))
+    caller = log_in(under(lines=lines), given.user(role))
     people = [given.user(one, department=department) for one, department in (
         ("user", None), ("user", "press"), ("editor", "press"), ("manager", None))]
     rows = [given.article(status, owner_id=owner, department="press") for status, owner in (
@@ -246,20 +246,20 @@ def test_searches_find_just_what_evaluations_permit(under, given, elsewhere, rol
         shown = [("user", user.id) for user in Rows(User, given.tenant_id).select()] + [("user", "guest")]
     for verb in ("view", "update", "delete"):
         for row in rows:
-            found = searched(asker, "subject", subject={"type": "user"}, action={"name": verb},
+            found = searched(caller, "subject", subject={"type": "user"}, action={"name": verb},
                              resource={"type": "article", "id": row.id})
-            assert set(found) == {one for one in shown if decided(asker, ":".join(one), verb, f"article:{row.id}")}
+            assert set(found) == {one for one in shown if decided(caller, ":".join(one), verb, f"article:{row.id}")}
         for person in people:
-            found = searched(asker, "resource", subject={"type": "user", "id": person.id}, action={"name": verb},
+            found = searched(caller, "resource", subject={"type": "user", "id": person.id}, action={"name": verb},
                              resource={"type": "article"})
             mine = {id for _, id in found} & {row.id for row in rows}
-            assert mine == {row.id for row in rows if decided(asker, f"user:{person.id}", verb, f"article:{row.id}")}
+            assert mine == {row.id for row in rows if decided(caller, f"user:{person.id}", verb, f"article:{row.id}")}
     for person, row in itertools.product(people[:2], rows):
         subject, resource = {"type": "user", "id": person.id}, {"type": "article", "id": row.id}
-        found = {name for _, name in searched(asker, "action", subject=subject, resource=resource)}
+        found = {name for _, name in searched(caller, "action", subject=subject, resource=resource)}
         verbs = ("view", "update", "delete", "publish", "share", "manage", "view_private")
         assert found & {*verbs} == {
-            one for one in verbs if decided(asker, f"user:{person.id}", one, f"article:{row.id}")}
+            one for one in verbs if decided(caller, f"user:{person.id}", one, f"article:{row.id}")}
 
 
 def test_roles_and_tokens_are_searched_for_too(as_role, given):

@@ -53,7 +53,7 @@ RESOURCES = {"articles": "article", "products": "product", "orders": "order", "c
 
 
 @dataclass(frozen=True)
-class Asker:
+class Principal:
     """A caller, by what `explain` knows them, and the scopes of their token."""
 
     name: str
@@ -86,20 +86,20 @@ def world(app, given, as_user):
     """The caller who explains, the callers who try, and the rows."""
     root = as_user("admin")
     ann = as_user("user", department="news")
-    askers = [Asker("guest", "guest", Caller(app.test_client())), Asker("ann", ann.id, ann)]
+    principals = [Principal("guest", "guest", Caller(app.test_client())), Principal("ann", ann.id, ann)]
     for role in ROLES[1:]:
         found = as_user(role, department="news")
-        askers.append(Asker(role, found.id, found))
+        principals.append(Principal(role, found.id, found))
     gone = as_user("user")
     given.database.transact(lambda: User.update(active=False).where(User.id == gone.id).execute())
-    askers.append(Asker("disabled", gone.id, gone))
+    principals.append(Principal("disabled", gone.id, gone))
     for role, scope in (("editor", "read:articles"), ("editor", "write:articles"), ("manager", "write:orders"),
                         ("owner", "manage:users"), ("admin", "read:users"), ("user", "manage:articles")):
         user = given.user(role)
         id, kept, secret = service_token()
         given.row(ServiceToken(id=id, token_hash=kept, name="A program", scopes=[scope], owner_id=user.id,
                                expires_at=later(86_400)))
-        askers.append(Asker(f"{role} by {scope}", user.id, Caller(app.test_client(), user, secret), (scope,)))
+        principals.append(Principal(f"{role} by {scope}", user.id, Caller(app.test_client(), user, secret), (scope,)))
     bob = given.user("user")
     things = []
     product, article = given.product(stock=1000), given.article()
@@ -119,12 +119,12 @@ def world(app, given, as_user):
         things.append(Thing(f"a {role}", "users", given.user(role).id))
     things.append(Thing("a disabled user", "users", given.user("user", active=False).id))
     things.append(Thing("ann", "users", ann.id))
-    return root, askers, things
+    return root, principals, things
 
 
-def explained(root: Caller, asker: Asker, permission: str, id: str | None) -> dict[str, Any]:
-    asked = {"as": asker.who, "permission": permission, "id": id,
-             "scope": None if asker.scopes is None else ",".join(asker.scopes)}
+def explained(root: Caller, principal: Principal, permission: str, id: str | None) -> dict[str, Any]:
+    asked = {"as": principal.who, "permission": permission, "id": id,
+             "scope": None if principal.scopes is None else ",".join(principal.scopes)}
     answer = root.get(f"{EXPLAIN}?{urlencode({name: value for name, value in asked.items() if value is not None})}")
     assert answer.status_code == 200, (asked, answer.get_data(as_text=True))
     return answer.get_json()
@@ -140,20 +140,20 @@ def requests(thing: Thing) -> Iterator[Request]:
         yield Request(f"{resource}.{action}", "POST", f"{path}/{action}")
 
 
-def answered(given, asker: Asker, request: Request) -> tuple[int, str | None, str | None]:
+def answered(given, principal: Principal, request: Request) -> tuple[int, str | None, str | None]:
     """Returns status, code and the rule in the audit log, of a request whose effect is rolled back."""
     more = {} if request.body is None else {"json": request.body}
     with undone(given.database):
-        answer = asker.caller.call(request.method, request.path, **more)
+        answer = principal.caller.call(request.method, request.path, **more)
         if answer.status_code >= 400:
             return answer.status_code, answer.get_json()["code"], None
         last = Audit.select().order_by(Audit.seq.desc()).first() if request.method != "GET" else None
         return answer.status_code, None, None if last is None else last.rule
 
 
-def contradiction(given, root: Caller, asker: Asker, request: Request, id: str | None = None) -> str:
+def contradiction(given, root: Caller, principal: Principal, request: Request, id: str | None = None) -> str:
     """Describes the difference between `explain` and the service; "" if they agree."""
-    found, answer = explained(root, asker, request.permission, id), answered(given, asker, request)
+    found, answer = explained(root, principal, request.permission, id), answered(given, principal, request)
     decided = found["decided_by"]
     named = f"{decided['file']}:{decided['line']}" if decided and answer[2] is not None else None
     said = found["status"], found["code"], named
@@ -161,20 +161,21 @@ def contradiction(given, root: Caller, asker: Asker, request: Request, id: str |
 
 
 def test_the_answer_that_explain_predicts_is_the_answer_of_the_service(world, given):
-    root, askers, things = world
-    questions = [(asker, thing, request) for asker in askers for thing in things for request in requests(thing)
+    root, principals, things = world
+    questions = [(principal, thing, request)
+                 for principal in principals for thing in things for request in requests(thing)
                  # Rows that refer to a user keep the user: that is the database's, and no rule.
                  if (thing.name, request.method) != ("ann", "DELETE")]
     chosen = random.Random(SEED).sample(questions, min(EXPLAINS, len(questions)))
     chosen += [one for one in questions if one[1].collection == "users" and one[0].name in ("owner", "admin", "ann")]
-    wrong = [f"{asker.name} on {thing.name}: {found}" for asker, thing, request in chosen
-             if (found := contradiction(given, root, asker, request, thing.id))]
+    wrong = [f"{principal.name} on {thing.name}: {found}" for principal, thing, request in chosen
+             if (found := contradiction(given, root, principal, request, thing.id))]
     assert not wrong, f"{len(wrong)} of {len(chosen)}:\n" + "\n".join(wrong[:20])
 
 
 @pytest.mark.parametrize("collection", ["articles", "products", "orders", "comments", "categories", "pages", "users"])
 def test_a_new_row_is_judged_as_it_would_be_stamped(world, given, collection):
-    root, askers, _ = world
+    root, principals, _ = world
     product, article = given.product(stock=1000), given.article()
     bodies = {
         "articles": {"title": "New", "slug": "new", "body": "Words."},
@@ -186,7 +187,8 @@ def test_a_new_row_is_judged_as_it_would_be_stamped(world, given, collection):
         "users": {"name": "New", "email": "new@example.org", "password": PASSWORD},
     }
     request = Request(f"{RESOURCES[collection]}.create", "POST", f"/api/{collection}", bodies[collection])
-    wrong = [f"{asker.name}: {found}" for asker in askers if (found := contradiction(given, root, asker, request))]
+    wrong = [f"{principal.name}: {found}" for principal in principals
+             if (found := contradiction(given, root, principal, request))]
     # What an order or a comment refers to must be visible to its author: a token needs a scope for that too.
     if collection in ("orders", "comments"):
         wrong = [one for one in wrong if "invalid_reference" not in one]
@@ -197,10 +199,10 @@ def test_the_last_administrator_is_told_before_anybody_tries(given, app, as_user
     with undone(given.database):
         User.update(role="owner").where(User.role == "admin").execute()
         root = as_user("admin")
-        asker = Asker("the last administrator", root.id, root)
+        principal = Principal("the last administrator", root.id, root)
         for verb, method, path in (("delete", "DELETE", ""), ("disable", "POST", "/disable")):
             request = Request(f"user.{verb}", method, f"/api/users/{root.id}{path}")
-            found = explained(root, asker, request.permission, root.id)
+            found = explained(root, principal, request.permission, root.id)
             assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "allowed", 409)
             assert {"name": "last_administrator", "holds": False, "status": 409,
                     "text": "the user is the last active administrator, and must stay one"} in found["rules"]
@@ -212,8 +214,8 @@ def test_what_a_caller_may_change_and_not_view_is_hidden(under, given, as_user, 
     support, draft = as_user("support"), given.article("draft")
     root = as_role("admin")
     support.client = root.client = app.test_client()
-    asker = Asker("support", support.id, support)
-    found = explained(root, asker, "article.update", draft.id)
+    principal = Principal("support", support.id, support)
+    found = explained(root, principal, "article.update", draft.id)
     assert (found["verdict"], found["policy_verdict"], found["hidden"], found["status"]) == (
         "refused", "allowed", True, 404)
     assert "the caller cannot view it, so that the answer is 404 (articles.csv:" in found["summary"]

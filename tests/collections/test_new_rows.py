@@ -74,7 +74,7 @@ def curious(under, app):
 
 
 @pytest.fixture
-def judged(monkeypatch):
+def decisions(monkeypatch):
     """(permission, row) of everything that the service decides about a row while it makes one."""
     found: list[tuple[str, dict[str, Any]]] = []
     for name in ("allows", "is_certain"):
@@ -114,20 +114,20 @@ def contradictions(resource: Resource, permission: str, row: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("collection", MADE)
-def test_what_is_judged_of_a_new_row_is_what_the_proofs_assume(curious, callers, bodies, judged, collection):
+def test_what_is_judged_of_a_new_row_is_what_the_proofs_assume(curious, callers, bodies, decisions, collection):
     registry = curious.extensions["gatepost"].registry
     resource = registry.vocabulary.resources[registry.collections[collection].resource]
     for role in ROLES:
         for body in bodies[collection]:
             replace(callers[role], client=curious.test_client()).post(f"/api/{collection}", json=another(body))
-    mine = [(permission, row) for permission, row in judged if permission.partition(".")[0] == resource.name]
+    mine = [(permission, row) for permission, row in decisions if permission.partition(".")[0] == resource.name]
     assert {permission for permission, _ in mine} >= {f"{resource.name}.create"}
     wrong = {one for permission, row in mine for one in contradictions(resource, permission, row)}
     assert not wrong, "\n".join(sorted(wrong))
 
 
 @pytest.mark.parametrize("collection", [name for name in MADE if name not in ("orders", "tokens", "contact")])
-def test_what_is_judged_of_an_imported_row_is_what_the_proofs_assume(curious, callers, bodies, judged,
+def test_what_is_judged_of_an_imported_row_is_what_the_proofs_assume(curious, callers, bodies, decisions,
                                                                      collection):
     registry = curious.extensions["gatepost"].registry
     resource = registry.vocabulary.resources[registry.collections[collection].resource]
@@ -140,7 +140,7 @@ def test_what_is_judged_of_an_imported_row_is_what_the_proofs_assume(curious, ca
                       if name in registry.collections[collection].body_schema.fields}]
             replace(callers[role], client=curious.test_client()).post(
                 f"/api/{collection}/import", data="\n".join(map(json.dumps, lines)), headers=NDJSON)
-    mine = [(permission, row) for permission, row in judged if permission in (
+    mine = [(permission, row) for permission, row in decisions if permission in (
         f"{resource.name}.create", f"{resource.name}.import", resource.name + ".manage")]
     assert [row for _, row in mine if row["created_at"] == old]
     wrong = {one for permission, row in mine for one in contradictions(resource, permission, row)}
@@ -195,11 +195,11 @@ def program(ruled, given):
     return log_in(ruled, given.user("admin"))
 
 
-def permitted(asker, subject: str, kind: str, properties: Any) -> bool:
+def permitted(caller, subject: str, kind: str, properties: Any) -> bool:
     """Returns the decision that a program gets about a new object with these properties."""
     who = dict(zip(("type", "id"), subject.split(":"), strict=True))
-    answer = asker.post(EVALUATION, json={"subject": who, "action": {"name": "create"},
-                                          "resource": {"type": kind, "id": "", "properties": properties}})
+    answer = caller.post(EVALUATION, json={"subject": who, "action": {"name": "create"},
+                                           "resource": {"type": kind, "id": "", "properties": properties}})
     assert answer.status_code == 200, answer.text
     return answer.get_json()["decision"]
 
@@ -251,18 +251,18 @@ def test_fields_without_a_column_are_no_denial(program, given):
 
 def test_what_the_asker_may_not_view_is_not_there(ruled, program, given):
     public, draft = given.article(), given.article("draft")
-    subject, asker = "role:support", log_in(ruled, given.user("developer"))
+    subject, caller = "role:support", log_in(ruled, given.user("developer"))
     for article, expected in ((public, True), (draft, False)):
         assert permitted(program, subject, "comment", {"article_id": article.id, "body": "B"}) is expected
-        assert permitted(asker, subject, "comment", {"article_id": article.id, "body": "B"}) is expected
+        assert permitted(caller, subject, "comment", {"article_id": article.id, "body": "B"}) is expected
     assert not permitted(program, subject, "comment", {"body": "B"}), "the article might be a draft"
 
 
 def test_the_department_of_a_subject_is_not_told(ruled, program, given):
-    writer, asker = given.user("user", department="press"), log_in(ruled, given.user("developer"))
+    writer, caller = given.user("user", department="press"), log_in(ruled, given.user("developer"))
     properties = {"name": "N", "slug": "told"}
     assert permitted(program, f"user:{writer.id}", "category", properties)
-    assert not permitted(asker, f"user:{writer.id}", "category", properties)
+    assert not permitted(caller, f"user:{writer.id}", "category", properties)
 
 
 def test_a_search_finds_those_who_may_make_it(program, given):

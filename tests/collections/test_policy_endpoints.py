@@ -362,10 +362,10 @@ def test_whether_an_account_is_disabled_is_told_to_callers_who_may_see_it(as_rol
     gone = given.user("user", active=False)
     found = reasons(as_role("owner"), gone.id, "article.create")
     assert (found["verdict"], found["policy_verdict"], found["status"]) == ("refused", "allowed", 401)
-    untold = reasons(as_role("developer"), gone.id, "article.create")
-    assert untold["verdict"] == "allowed"
+    hidden = reasons(as_role("developer"), gone.id, "article.create")
+    assert hidden["verdict"] == "allowed"
     assert {"name": "account", "text": "whether the account is active is not shown to you", "holds": None,
-            "status": None} in untold["rules"]
+            "status": None} in hidden["rules"]
 
 
 def test_a_rule_in_code_does_not_tell_a_field_that_the_asker_may_not_see(as_role, given):

@@ -121,12 +121,13 @@ def test_who_is_disabled_is_told_to_those_alone_who_may_see_it(rule, given, unde
     article, user, named = given.article(status="draft"), given.user("user"), given.user("support")
     for one in (user, named):
         given.share("article", article, f"user:{one.id}", "write")
-    asker = log_in(app, given.user("developer"))
+    caller = log_in(app, given.user("developer"))
     answers = []
     for active in (True, False, True):
         for one in (user, named):
             change(given, one, active=active)
-        answers.append([listed(ask(asker, "article.update", limit=200, **about)) for about in ({}, {"id": article.id})])
+        answers.append([listed(ask(caller, "article.update", limit=200, **about))
+                        for about in ({}, {"id": article.id})])
     assert answers[0] == answers[2]
     if "always" in rule:
         assert all(user.id in before and user.id not in after

@@ -20,7 +20,7 @@ from models.tables.audit import Audit
 from models.tables.category import Category
 from models.tables.job import Job
 from models.tables.page import Page
-from tests.apps import close, make_app, shipped_anew
+from tests.apps import close, fresh_registry, make_app
 
 seen = []
 
@@ -245,7 +245,7 @@ def prepared(app, monkeypatch):
     services = app.extensions["gatepost"]
     shipped = type(services.collections["categories"])
     monkeypatch.setattr(shipped, "prepare", lambda self, call: None)
-    with shipped_anew():
+    with fresh_registry():
         made = make_app(services.settings.instance, services.settings.database_url)
 
     def set_to(caller, **methods):

@@ -12,7 +12,7 @@ from marshmallow import Schema
 
 from gatepost.http.operations.deprecation import Deprecation
 from models.tables.deprecated_use import uses
-from tests.apps import close, make_app, shipped_anew
+from tests.apps import close, fresh_registry, make_app
 from tests.databases import new_database
 
 OLD = Deprecation(since=date(2026, 11, 1), sunset=date(2100, 1, 1), successor="/docs#q")
@@ -27,7 +27,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
     """An app whose lists of articles know a deprecated parameter and one that is gone, and its creation a field."""
-    with shipped_anew():
+    with fresh_registry():
         made = make_app(instance_folder, database_url)
     declared = {(verb, name): announced for verb, name, announced in (
         ("GET", "title__contains", OLD), ("GET", "title__startswith", GONE), ("POST", "language", OLD))}

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from gatepost.http.operations.deprecation import Deprecation
-from tests.apps import Given, close, make_app, new_instance, shipped_anew
+from tests.apps import Given, close, fresh_registry, make_app, new_instance
 from tests.databases import new_database
 
 OLD = Deprecation(since=date(2026, 11, 1), sunset=date(2100, 1, 1), successor="/docs#q")
@@ -39,7 +39,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
                     field.metadata = {**field.metadata, **OLD.metadata()}
         return app
 
-    with shipped_anew():
+    with fresh_registry():
         yield serve
     for app in made.values():
         close(app)

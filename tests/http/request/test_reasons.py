@@ -108,7 +108,7 @@ class Refusal:
                                             **more)
 
 
-TOLD = (
+WITH_REASON = (
     Refusal("own draft", "ann", "PATCH /api/articles/{published}",
             "needs own_draft: status is published, must be draft",
             "braucht own_draft: status ist published, muss aber draft sein"),
@@ -145,7 +145,7 @@ TOLD = (
     Refusal("a line about the caller", "ann", "DELETE /api/products/{stocked}", "a line about the caller denies this",
             "eine Zeile über den Aufrufer verbietet das"),
 )
-UNTOLD = (
+WITHOUT_REASON = (
     Refusal("a column that no answer has", "ann", "POST /api/comments/{comment}/approve", None),
     Refusal("a field that the caller may not see", "ann", "PATCH /api/pages/{sports}", None),
     Refusal("the id of somebody else in a condition", "ann", "POST /api/comments/{comment}/reject", None),
@@ -162,7 +162,7 @@ def at_ten(monkeypatch):
     return 10
 
 
-@pytest.mark.parametrize("refusal", TOLD, ids=lambda refusal: refusal.name)
+@pytest.mark.parametrize("refusal", WITH_REASON, ids=lambda refusal: refusal.name)
 def test_a_refusal_says_why(world, refusal, at_ten):
     problem = check_problem(refusal.ask(world), 403)
     assert problem["meta"] == {"reason": refusal.reason.format(hour=at_ten, **world.names)}
@@ -171,12 +171,12 @@ def test_a_refusal_says_why(world, refusal, at_ten):
         assert answer.get_json()["meta"]["reason"] == refusal.german.format(hour=at_ten, **world.names)
 
 
-@pytest.mark.parametrize("refusal", UNTOLD, ids=lambda refusal: refusal.name)
+@pytest.mark.parametrize("refusal", WITHOUT_REASON, ids=lambda refusal: refusal.name)
 def test_a_refusal_does_not_say_what_the_caller_does_not_know(world, refusal):
     assert "meta" not in check_problem(refusal.ask(world), 403)
 
 
-@pytest.mark.parametrize("refusal", TOLD, ids=lambda refusal: refusal.name)
+@pytest.mark.parametrize("refusal", WITH_REASON, ids=lambda refusal: refusal.name)
 def test_unless_it_is_switched_on_a_refusal_says_nothing(world, refusal, monkeypatch):
     world.say("off")
     monkeypatch.setattr(reasons, "_reason", None)  # it is not even called
@@ -238,12 +238,12 @@ def test_what_fails_leaves_the_plain_refusal_and_a_line_in_the_log(world, monkey
 
     monkeypatch.setattr(reasons, "own_reason", failing)
     with caplog.at_level(logging.WARNING):
-        assert "meta" not in check_problem(TOLD[0].ask(world), 403)
+        assert "meta" not in check_problem(WITH_REASON[0].ask(world), 403)
     assert [record.getMessage() for record in caplog.records] == ["why article.update is refused cannot be told"]
 
 
 def test_the_description_of_the_api_has_the_reason(world):
-    described, answer = Description.of(world.app), TOLD[0].ask(world)
+    described, answer = Description.of(world.app), WITH_REASON[0].ask(world)
     described.check(described.operation("PATCH", "/api/articles/{id}"), answer)
     schema = described.document["components"]["schemas"]
     assert "reason" in schema["Reason"]["properties"]

@@ -17,7 +17,7 @@ from tests.policies.evaluation.node_request import Request
 from tests.policies.generated import GROWN_CONDITIONS, MODELS, OF_PLUGINS, WITH_FUNCTIONS
 
 RECORD: list[dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
-ANEW = "make proofs RECORD=--record"
+COMMAND = "make proofs RECORD=--record"
 
 
 def recorded(one: dict[str, Any]) -> Policy:
@@ -38,8 +38,8 @@ def test_node_casbin_answered_as_we_and_pycasbin_do(number: int) -> None:
 def test_the_record_is_of_every_model_and_every_condition_of_the_grown_grammar() -> None:
     policies = [recorded(one) for one in RECORD]
     assert {one["files"]["model.conf"] for one in RECORD} == {
-        text for text, _ in (MODELS | OF_PLUGINS).values()}, ANEW
-    assert {rule.when for policy in policies for rule in policy.rules} >= set(GROWN_CONDITIONS), ANEW
+        text for text, _ in (MODELS | OF_PLUGINS).values()}, COMMAND
+    assert {rule.when for policy in policies for rule in policy.rules} >= set(GROWN_CONDITIONS), COMMAND
 
 
 def test_the_record_holds_requests_that_are_allowed_that_are_refused_and_that_lack_values() -> None:

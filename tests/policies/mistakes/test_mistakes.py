@@ -22,7 +22,7 @@ def _named(mistake: Mistake) -> str:
     return f"{mistake.class_}: {mistake.name}"
 
 
-def _untold(
+def _unreported(
     mistakes: Iterable[Mistake], once: Callable[[Finding, str, int], bool] = lambda found, file, line: False
 ) -> dict[str, list[str]]:
     """Returns the mistakes without the expected finding at its place, with their findings.
@@ -40,17 +40,17 @@ def _untold(
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.IN_MATCHERS, 2))
 def test_a_mistake_of_model_conf_or_of_a_name_is_told_at_its_own_line(mistakes: list[Mistake]) -> None:
-    assert _untold(mistakes) == {}
+    assert _unreported(mistakes) == {}
 
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.IN_LINES, 4))
 def test_a_mistake_of_a_line_is_told_there_and_once(mistakes: list[Mistake]) -> None:
-    assert _untold(mistakes, once=lambda found, file, line: (found.file, found.line) == (file, line)) == {}
+    assert _unreported(mistakes, once=lambda found, file, line: (found.file, found.line) == (file, line)) == {}
 
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.IN_FILES, 3))
 def test_of_a_file_that_an_editor_has_spoilt_one_thing_is_told_and_nothing_else(mistakes: list[Mistake]) -> None:
-    assert _untold(mistakes, once=lambda found, file, line: True) == {}
+    assert _unreported(mistakes, once=lambda found, file, line: True) == {}
 
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.HARMLESS, 8))
@@ -66,7 +66,7 @@ def test_a_harmless_edit_is_no_error(mistakes: list[Mistake]) -> None:
 
 @pytest.mark.parametrize("mistakes", parts(catalogue.SEMANTIC, 12))
 def test_a_line_that_means_something_else_is_told_at_its_own_line(mistakes: list[Mistake]) -> None:
-    assert _untold(mistakes) == {}
+    assert _unreported(mistakes) == {}
 
 
 def test_a_line_that_was_taken_out_is_told_by_the_difference() -> None:

@@ -82,7 +82,7 @@ def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_the_writer_tha
     assert log.stat().st_size < 2 * checkpoints.VERY_LONG * FRAME
 
 
-class Unjudged(Pair):
+class Unchecked(Pair):
     """A log and its file without a check or a note."""
 
     def begun(self) -> bool:
@@ -139,7 +139,7 @@ LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
 def test_a_log_is_copied_by_the_thread_or_a_writer(case: str) -> None:
     free, commits = LOGS[case]
     log = Log(free)
-    some = Checkpoints(lambda: nullcontext(log), Unjudged(Path('log')))
+    some = Checkpoints(lambda: nullcontext(log), Unchecked(Path('log')))
     for log.pages, by in commits:
         log.copied = []
         some.committed(log, "main", log.pages)
@@ -150,7 +150,7 @@ def test_a_log_is_copied_by_the_thread_or_a_writer(case: str) -> None:
 def test_writers_wait_for_a_thread_that_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, waited, log = threading.Event(), [], Log()
     monkeypatch.setattr(Checkpoints, "_copy", lambda _self: go_on.wait(30))
-    some = Checkpoints(lambda: nullcontext(log), Unjudged(Path('log')))
+    some = Checkpoints(lambda: nullcontext(log), Unchecked(Path('log')))
     try:
         some.committed(log, "main", 4000)
         assert some._thread is not None
