@@ -20,7 +20,7 @@ from benchmarks.hostile.honest import Honest, asking
 from benchmarks.hostile.server import GUARDED, ROOT, Checkout, checked_out
 
 LIMIT = 0.1  # seconds that 99 % of the honest client's requests may take
-SETTLED = 1.0  # seconds that an attack is under way before the honest client is looked at
+SETTLED = 1.0  # seconds of attack before the honest client is measured
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Seen:
 
 
 def observe(checkout: Checkout, server: str, attack: Attack, seconds: float) -> Seen:
-    """Attack one server; what honest clients saw meanwhile."""
+    """Attacks one server. Returns what honest clients saw during the attack."""
     with checkout.served(server, descriptors=attack.descriptors) as served:
         served.token()
         cpu = served.cpu_seconds()
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def run(attacks: Sequence[Attack], servers: Sequence[str], before: str | None, seconds: float, articles: int) -> bool:
-    """Print the table; whether everything is good in this checkout."""
+    """Prints the table. Returns True if all results of this checkout are good."""
     good = True
     with checked_out(before) as old, tempfile.TemporaryDirectory(prefix="gatepost-attacks-") as folder:
         checkouts = {"before": Checkout(old, Path(folder) / "before")} if before else {}

@@ -1,7 +1,7 @@
-"""A backup under eight writers, and its restore: how long writers waited, and whether what was acknowledged is there.
+"""A backup under eight writers, and its restore: `make bench-backup`.
 
-`make bench-backup`. Prints for each database and server: how long a backup took, the longest answer to a writer before
-and meanwhile, and what the restored instance holds.
+Prints for each database and server the duration of the backup, the longest answer to a writer before and during the
+backup, and the contents of the restored instance. Checks that no acknowledged write is lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WRITERS = 8
 
 @dataclass
 class Timed(Load):
-    """Writers who remember when each answer came, and how long it took: seconds."""
+    """Writers that record the time and the duration of each answer in seconds."""
 
     waits: list[tuple[float, float]] = field(default_factory=list)
 
@@ -36,7 +36,7 @@ class Timed(Load):
         self.waits.append((began, time.monotonic() - began))
 
     def between(self, start: float, end: float) -> list[float]:
-        """Seconds of the writes that were under way in that time."""
+        """Returns the seconds of the writes that were active in that period."""
         return [took for began, took in self.waits if began + took > start and began < end]
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run(folder: Path, name: str, server: Server | None, articles: int) -> bool:
-    """Back up, restore and compare; whether all is there."""
+    """Backs up, restores and compares. Returns True if nothing is lost."""
     settings = {"GATEPOST_RATE_LIMITS": "off", **_database(server, f"made_{name}")}
     instance = Instance(folder / "instance", settings).made()
     assert instance.run("demo", "--articles", str(articles)).returncode == 0

@@ -10,7 +10,7 @@ from html import escape
 
 LEFT, WIDTH, RIGHT, BAR, GAP, TOP = 172, 500, 108, 14, 16, 92
 MARGIN, LEGEND = 24, 128
-# Told apart by the colour-blind too, in either mode: shades of one hue, and the peer in another.
+# Colour-blind readers can distinguish them in both modes: shades of one hue, and another hue for the peer.
 STYLE = """
   .paper { fill: #ffffff } .axis { stroke: #d0d7de }
   text, .ratio { fill: #1f2328 } text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }
@@ -25,7 +25,7 @@ STYLE = """
 
 
 def draw(title: str, below: str, groups: Mapping[str, Mapping[str, float]]) -> str:
-    """The picture as the text of an SVG file.
+    """Returns the picture as the text of an SVG file.
 
     `groups`: what was asked → contender → rate; up to four contenders, in the same order everywhere. Where the last one
     has a rate, each rate is followed by its ratio to that.
@@ -48,7 +48,7 @@ def draw(title: str, below: str, groups: Mapping[str, Mapping[str, float]]) -> s
 
 
 def rate(value: float) -> str:
-    """A rate as text, with as many digits as it deserves."""
+    """Returns a rate as text with a suitable number of digits."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.1 else "<0.1"
 
 

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def measured(change: Callable[[Path], object]) -> dict[str, float]:
-    """Each figure by its name, on a new instance whose policy files were changed so."""
+    """Returns the figures by name, measured on a new instance with changed policy files."""
     with tempfile.TemporaryDirectory(prefix="gatepost-rules-") as folder:
         instance = Path(folder) / "instance"
         subprocess.run(gatepost("init", "--no-demo", "--admin-email", ADMIN, "--admin-password-file", "-"),

@@ -24,7 +24,7 @@ from benchmarks.load import Request, ask
 ADMIN, EMAIL, PASSWORD = "admin@example.org", "bench@example.org", "a long walk along the shore"
 JSON = {"Content-Type": "application/json"}
 DRAFTS = 5
-LOGINS = os.cpu_count() or 1  # at once: they keep the cores hashing, and none waits until it is turned away
+LOGINS = os.cpu_count() or 1  # concurrent logins: they keep the cores hashing, and none waits until it is refused
 FIRST_PAGE = "/api/articles?limit=20"
 
 
@@ -34,10 +34,10 @@ class Contender(Protocol):
     name: str
 
     def start(self) -> float:
-        """Start it; the seconds until it answers."""
+        """Starts the server. Returns the seconds until it answers."""
 
     def requests(self) -> Mapping[str, Request]:
-        """Workload → what to ask. What it cannot do is left out."""
+        """Returns workload → request, without the workloads that the contender does not support."""
 
     @property
     def url(self) -> str: ...
@@ -75,7 +75,7 @@ class Gatepost:
 
     def start(self) -> float:
         began = time.perf_counter()
-        # A session of its own: the workers count for memory, and go with it.
+        # A process session of its own: its workers count for memory, and end with it.
         self._process = subprocess.Popen(
             self.command, env=self._environment(), stdout=subprocess.PIPE, text=True, start_new_session=True)
         assert self._process.stdout is not None
@@ -172,7 +172,7 @@ def make_instance(folder: Path, articles: int, settings: Mapping[str, str] | Non
 
 
 def copy_instance(source: Path, target: Path) -> Path:
-    """The same instance once more, for another server."""
+    """Returns a copy of the instance for another server."""
     shutil.copytree(source, target)
     return target
 

@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 
 
 class Client:
-    """One connection with a token, and how long it waited for which answers."""
+    """One connection with a token. Records the status and the wait of each answer."""
 
     def __init__(self, served: Served, token: str) -> None:
         where = urlsplit(served.url)

@@ -44,7 +44,7 @@ GIVEN_UP = 900.0  # seconds
 
 @dataclass(frozen=True)
 class Outcome:
-    """Kills by point, jobs by state, effects that were not done once, failing jobs by state and attempts."""
+    """Kills by point, jobs by state, effects not done exactly once, failing jobs by state and attempts."""
 
     kills: Counter[str]
     states: Counter[str]

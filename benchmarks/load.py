@@ -31,15 +31,15 @@ class Request:
 
 
 def require_wrk() -> None:
-    """End with a sentence where there is no `wrk`."""
+    """Ends the benchmark with a message if `wrk` is missing."""
     if shutil.which("wrk") is None:
         sys.exit("wrk is missing, so nothing was measured (Debian: apt install wrk).")
 
 
 def measure(url: str, request: Request, seconds: int) -> float:
-    """Answered requests a second. A refused request is not served: it ends the measurement.
+    """Measures answered requests a second. A refused request ends the measurement.
 
-    Where so few are answered that chance decides, it asks for five times as long.
+    If too few are answered for a stable figure, it measures five times as long.
     """
     rate = _measure(url, request, seconds)
     return rate if rate * seconds > FEW else _measure(url, request, 5 * seconds)

@@ -43,7 +43,7 @@ class Client:
         self.move(address)
 
     def move(self, address: str) -> None:
-        """Go on from another address."""
+        """Continues from another address."""
         self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60, source_address=(address, 0))
 
     def request(self, method: str, path: str, body: Any = None) -> int:
@@ -56,7 +56,7 @@ class Client:
         return self.request("POST", "/api/login", {"email": email, "password": password})
 
     def become(self) -> Client:
-        """The same with a token of its own."""
+        """Returns the client with a token of its own."""
         self._connection.request("POST", "/api/login", json.dumps({"email": EMAIL, "password": PASSWORD}),
                                  self._headers)
         self._headers["Authorization"] = f"Bearer {json.load(self._connection.getresponse())['access_token']}"
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def failures(port: int, rounds: int) -> None:
-    """Unknown, wrong and disabled, in turns, so that what disturbs one disturbs all."""
+    """Measures unknown, wrong and disabled accounts in turns, so that a disturbance affects all of them."""
     client = Client(port)
     kinds: Mapping[str, Callable[[], int]] = {
         "unknown e-mail": lambda: client.log_in("nobody@example.org"),
@@ -137,7 +137,7 @@ def throughput(port: int, seconds: float) -> None:
 
 
 def crowd(port: int, process: int) -> None:
-    """A hundred logins at once, and what others notice of it."""
+    """Measures a hundred concurrent logins, and their effect on other requests."""
     client = Client(port).become()
     before, over, waits = memory(process), Event(), []
 
@@ -161,7 +161,7 @@ def crowd(port: int, process: int) -> None:
 
 
 def memory(process: int) -> float:
-    """The most that the process ever held, in MiB."""
+    """Returns the peak memory of the process in MiB."""
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     return int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1024
 

@@ -46,7 +46,7 @@ DEPTHS = (1, 10_000, 160_000, 1_000_000)
 START = "2026-01-01T00:00:00.000000Z"
 NEWEST_FIRST = sort_order(Key(Article.created_at, descending=True))
 COLUMNS = tuple(Article._meta.sorted_fields)
-# Caller → role and rules. Nothing is approved, so that only their own five are left; no planner knows that.
+# Caller → role and rules. No article is approved, so only the caller's own five match; no planner knows that.
 CALLERS: Mapping[str, tuple[str, str]] = {
     "all": ("developer", "always"),
     "published or own": ("user", "published own"),
@@ -113,7 +113,7 @@ def _options() -> argparse.Namespace:
 
 
 def _databases(postgres: str | None, directory: Path) -> Iterator[str]:
-    """The URLs of an empty database of each kind; Postgres is left out, loudly, where there is none."""
+    """Yields the URLs of an empty database of each kind. Reports it if Postgres is missing, and leaves it out."""
     yield f"sqlite:///{directory / 'pages.db'}"
     if postgres:
         yield postgres
@@ -129,7 +129,7 @@ def _databases(postgres: str | None, directory: Path) -> Iterator[str]:
 
 
 def filled(app: Flask, rows: int) -> World:
-    """Fill the empty database of `app`, and say how long that took."""
+    """Fills the empty database of `app`, and prints the duration."""
     database: Database = app.extensions["gatepost"].database
     with database.connected():
         started = perf_counter()
@@ -177,7 +177,7 @@ def fill(database: Database, rows: int) -> World:
 
 
 def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
-    """Store many rows by the quickest way there is."""
+    """Stores many rows in the fastest way."""
     names = [column.name for column in COLUMNS]
 
     def store(batch: list[tuple[object, ...]]) -> None:
@@ -192,7 +192,7 @@ def load(database: Database, articles: Iterator[tuple[object, ...]]) -> None:
 
 
 def _position(tenant: str, edge: SortOrder, depth: int) -> Position | None:
-    """The row before the one at `depth`, so that a page begins there."""
+    """Returns the position before the row at `depth`, so that a page begins there."""
     if depth == 1:
         return None
     ordering = [key.column.desc() if key.descending else key.column.asc() for key in edge.keys]
@@ -214,7 +214,7 @@ def pages(app: Flask, world: World, caller: str) -> Iterator[tuple[tuple[str, in
             cursor = cursors.write("articles", question, position)
             path += f"&{'after' if way == 'forward' else 'before'}={cursor}"
         elif way == "backward":
-            continue  # backwards needs a place to begin at
+            continue  # a backward walk needs a start position
         yield (way, depth), request(app, path, token)
 
 
@@ -231,12 +231,12 @@ def offsets(database: Database, world: World) -> Iterator[tuple[tuple[str, int],
 
 def medians(reads: Mapping[tuple[str, int], Callable[[], object]], seconds: float,
             ) -> dict[tuple[str, int], float]:
-    """The median microseconds of each read, all read in turn, so that what disturbs one disturbs them all."""
+    """Returns the median microseconds of each read. All are read in turn, so that a disturbance affects all."""
     taken: dict[tuple[str, int], list[float]] = {key: [] for key in reads}
     deadline = perf_counter() + seconds
     while perf_counter() < deadline:
         for key, read in reads.items():
-            # A slow read is not repeated for as long as the quick ones: it would leave them no time.
+            # A slow read is repeated less often than the fast ones, so that it does not use their time.
             if sum(taken[key]) > seconds / len(reads) and len(taken[key]) >= 3:
                 continue
             started = perf_counter()

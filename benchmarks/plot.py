@@ -8,7 +8,7 @@ from html import escape
 from math import ceil, floor, log10
 
 WIDTH, HEIGHT, MARGIN, LEGEND = 380, 260, 60, 20
-# Okabe and Ito's palette, told apart by the colour-blind too.
+# Okabe and Ito's palette, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 

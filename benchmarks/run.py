@@ -25,7 +25,7 @@ from benchmarks.pocketbase import PocketBase, install
 
 RUNS = 3
 PICTURE = Path(__file__).with_name("speed.svg")
-LONG_POLICY = ("item", "page of 20")  # what is asked under it: no other workload asks the policy more
+LONG_POLICY = ("item", "page of 20")  # its workload: no other one evaluates the policy more often
 Workloads = Mapping[str, Measure]
 Medians = Mapping[str, float]
 
@@ -81,7 +81,7 @@ def on_sqlite(folder: Path, options: argparse.Namespace) -> Mapping[str, Medians
         about(contenders, startup, export=not options.only)
     only = [name for name in LONG_POLICY if name in (options.only or LONG_POLICY)]
     if options.policy_lines and only:
-        # Both new, so that what was written to the others makes no difference.
+        # Both are new, so that writes to the others make no difference.
         short, long = server("as shipped", serve(workers=2)), server("long policy", serve(workers=2))
         long.name = f"{lengthen(long.instance / 'policies', options.policy_lines):,} lines"
         with running([long, short]):
@@ -116,8 +116,8 @@ def workloads(contender: Contender, only: Sequence[str] | None) -> Workloads:
 
 @contextmanager
 def running(contenders: Sequence[Contender]) -> Iterator[Mapping[str, float]]:
-    """All of them at once, and how long each took to start: an idle server costs the others nothing."""
-    # The instances were copied just now. Else the first commits that are measured wait while the disk takes them.
+    """Starts all contenders at once, and yields the start time of each. An idle server costs the others nothing."""
+    # The instances were just copied. Without this, the first measured commits wait for the disk.
     os.sync()
     started = {}
     try:
@@ -131,7 +131,7 @@ def running(contenders: Sequence[Contender]) -> Iterator[Mapping[str, float]]:
 
 def table(title: str, asked: Mapping[str, Workloads], seconds: int, references: Mapping[str, str],
           ) -> dict[str, Medians]:
-    """One line per workload of the first contender, as soon as it is measured; the medians by workload and contender.
+    """Prints a line for each workload of the first contender. Returns the medians by workload and contender.
 
     `references`: contender → the contender to which its ratios refer.
     """
@@ -148,13 +148,13 @@ def table(title: str, asked: Mapping[str, Workloads], seconds: int, references: 
 
 
 def about(contenders: Sequence[Contender], startup: Mapping[str, float], *, export: bool) -> None:
-    """More lines: all articles in one answer, and what each contender costs after all that."""
+    """Prints more lines: all articles in one answer, and the memory of each contender after the run."""
     if export:
         exported = [[result for _ in range(RUNS) if (result := one.export()) is not None] for one in contenders]
         _print("export, rows/s", (f"{statistics.median(rows / taken for rows, taken in several):,.0f}" if several
                                   else "–" for several in exported))
     memory = [one.memory() for one in contenders]
-    # A parent of workers does not serve by itself.
+    # A parent of workers does not serve requests itself.
     _print("MiB of a worker", (f"{max(workers or [first]):.0f}" for first, *workers in memory))
     _print("MiB of their parent", (f"{first:.0f}" if workers else "–" for first, *workers in memory))
     _print("start, s", (f"{startup[one.name]:.2f}" for one in contenders))

@@ -35,7 +35,7 @@ from models.engine.connect import open_database
 from models.tables.tenant import Tenant
 
 START = "2026-01-01T00:00:00.000000Z"
-SMALL = 1000  # published articles of the tenant that is asked
+SMALL = 1000  # published articles of the searched tenant
 DRAFTS = 5000
 KINDS = 5  # words for each number of articles: where one lies in the index is chance
 VOCABULARY = ["".join(random.Random(number).choices("abcdefghijklmnoprstuw", k=3 + number % 8)) + "y"
@@ -64,7 +64,7 @@ def main() -> None:
 
 @contextmanager
 def servers(directory: Path) -> Iterator[dict[str, tuple[str, str]]]:
-    """Two empty databases of each kind by URL; Postgres is left out, loudly, where there is none."""
+    """Yields the URLs of two empty databases of each kind. Reports it if Postgres is missing, and leaves it out."""
     from tests.databases import find_programs, running_server
 
     found = {"sqlite": (f"sqlite:///{directory / 'alone.db'}", f"sqlite:///{directory / 'beside.db'}")}
@@ -96,7 +96,7 @@ def words(kind: str, number: int) -> list[str]:
 
 
 def small(tenant: str) -> Rows:
-    """The articles of the tenant that is asked: the newest are drafts."""
+    """Yields the articles of the searched tenant. The newest are drafts."""
     for number in range(SMALL):
         also = words("small", SMALL) + (words("small", 5) if number % (SMALL // 5) == 0 else [])
         yield article(tenant, number, "published", also)
@@ -134,14 +134,14 @@ def questions(alone: Flask, beside: Flask, rows: int) -> dict[str, dict[str, lis
         **{f"{what} found": {where: asks(app, "small", number)
                              for where, app in (("alone", alone), ("beside a huge tenant", beside))}
            for what, number in (("nothing", 0), ("5 articles", 5), (f"{SMALL:,} articles", SMALL))},
-        # The dearest apart: after it, the caches of the processor are cold for the others.
+        # The most expensive one runs separately, because it leaves the processor's caches cold.
         **{f"nothing found; {most:,} drafts of the same tenant have the word": {
             f"{number:,}": asks(beside, "draft", number) for number in (0, most)} for most in (1, 500, DRAFTS)},
     }
 
 
 def medians(asked: Mapping[str, Sequence[Ask]], seconds: float) -> dict[str, float]:
-    """The median microseconds of each, all asked in turn, so that what disturbs one disturbs them all."""
+    """Returns the median microseconds of each. All run in turn, so that a disturbance affects all."""
     taken: dict[str, list[float]] = {name: [] for name in asked}
     turns = {name: cycle(asks) for name, asks in asked.items()}
     for asks in asked.values():

@@ -117,7 +117,7 @@ def unread_exports(port: int, seconds: float, tokens: Tokens) -> None:
 
 
 def _hold(port: int, seconds: float, requests: Sequence[bytes]) -> None:
-    """Ask and never read; ask again where the server has closed the connection."""
+    """Sends requests and never reads. Connects again if the server has closed the connection."""
     end = monotonic() + seconds
     held: dict[int, socket.socket] = {}
     with ExitStack() as stack:

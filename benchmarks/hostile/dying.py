@@ -3,7 +3,7 @@
 Each job has three effects: a row of contact messages by each of two steps, and one by its end. The environment says how
 it goes:
 
-    DYING_SEED   what chance draws the point and the number of jobs before it from, with the process id; empty: it lives
+    DYING_SEED   seed, with the process id, of the random point and the number of jobs before it; empty: it does not die
     DYING_POINT  always this point
     DYING_LOG    a file that gets a line with the point of each kill
 """
@@ -94,7 +94,7 @@ def plugin() -> ModuleType:
 
 
 def patch() -> None:
-    """Let this process die at the points of a job, hold short leases and wait little before another attempt."""
+    """Makes this process die at the points of a job, with short leases and short pauses between attempts."""
     kept: Any = Runner.__init__
     kept.__kwdefaults__["seconds"] = LEASE
     runner.SOONEST, runner.POLL = 0.02, 0.1

@@ -19,13 +19,13 @@ from .server import ADMIN, JSON, PASSWORD, Checkout, Served
 
 ADDRESS, PRINCIPAL, TIGHT = 6000, 600, 10  # units a minute, as they are shipped
 MINUTES, SECONDS = 24 * 60, 24 * 60 * 60  # of a day
-HASHES = 35  # logins a second, where nothing else bounds them: what two cores hash
+HASHES = 35  # logins a second without another limit: the hashes of two cores
 LARGE = "b" * 90_000
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Bytes that one request leaves, and how many such requests there can be in a day."""
+    """Bytes that one request stores, and the number of such requests that a day allows."""
 
     each: float
     daily: float
@@ -44,7 +44,7 @@ class Answer:
 
     @property
     def limit(self) -> tuple[str, int]:
-        """The name of the limit that the answer names, and its seconds."""
+        """Returns the limit that the answer names, and its seconds."""
         policy = self.headers.get("ratelimit-policy", '"none";w=60')
         return policy.split('"')[1], int(policy.rpartition("w=")[2])
 
@@ -123,7 +123,7 @@ def refreshes(checkout: Checkout) -> Growth:
 def contact(checkout: Checkout) -> Growth:
     message = {"name": "N", "email": "n@example.org", "subject": "s" * 200, "body": "\N{SNOWMAN}" * 20_000}
     answers: list[Answer] = []
-    # Else the limit of a minute is the nearer one, and no answer names that of a day.
+    # Otherwise the limit of a minute is reached first, and no answer names the limit of a day.
     generous = Checkout(checkout.folder, checkout.instance, {"GATEPOST_LOGIN_ATTEMPTS": "1000"})
     left = grown(generous, lambda served, number: answers.append(call(served, "POST", "/api/contact", message)), TIGHT)
     daily = answers[0].limit[1] == SECONDS
@@ -161,7 +161,7 @@ def creates(checkout: Checkout) -> Growth:
 
 
 def _cost(served: Served, bearer: Mapping[str, str], ask: Callable[[], object]) -> int:
-    """The units that it takes from the account, by two answers to a request that costs one."""
+    """Returns the units that it costs the account, from two answers to a request that costs one unit."""
     before = call(served, "GET", "/api/profile", headers=bearer).left
     ask()
     return before - call(served, "GET", "/api/profile", headers=bearer).left - 1

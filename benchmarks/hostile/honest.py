@@ -1,4 +1,4 @@
-"""Honest clients: each asks every 50 ms on a connection of its own, and notes how long the answer took."""
+"""Honest clients: each sends a request every 50 ms on its own connection, and records the time of the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Honest:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stops the requests."""
         self._ended.set()
         self._thread.join()
 
@@ -69,18 +69,18 @@ class Honest:
             self.statuses.append(status)
 
     def quantile(self, part: float) -> float:
-        """The wait that this part of the requests did not exceed, in seconds."""
+        """Returns the wait in seconds that this fraction of the requests did not exceed."""
         return quantile(self.waits, part)
 
     @property
     def unanswered(self) -> int:
-        """Requests without an answer, or with one that says the service is not there (5xx)."""
+        """Counts the requests without an answer or with a 5xx."""
         return sum(status == 0 or status >= 500 for status in self.statuses)
 
 
 @contextmanager
 def asking(*clients: Honest) -> Iterator[None]:
-    """Let the clients ask while the block runs, then wait for what they asked."""
+    """Runs the clients during the block, then waits for their answers."""
     for client in clients:
         client.start()
     try:

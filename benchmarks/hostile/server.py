@@ -1,4 +1,4 @@
-"""A server to be attacked: of this checkout or of another commit, with the settings that are shipped."""
+"""The server under attack: of this checkout or of another commit, with the shipped settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADMIN, PASSWORD = "admin@example.org", "a long walk along the shore"
 EDITORS = tuple(f"editor{number}@example.org" for number in range(10))
 SERVERS: Mapping[str, Sequence[str]] = {"waitress": (), "granian": ("--workers", "2")}
 PROXIES = {"nginx": "nginx", "Caddy": "Debian's Caddy"}
-# Servers that promise to hold off hostile clients: granian does so behind a proxy alone.
+# Servers with a promised protection against hostile clients: granian has it only behind a proxy.
 GUARDED = ("waitress", *(f"{server} behind {proxy}" for proxy in PROXIES for server in SERVERS))
 JSON = {"Content-Type": "application/json"}
 # `gatepost user add` for each of them in one process: to start one takes longer than the command.
@@ -147,7 +147,7 @@ class Checkout:
 
 
 def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> float:
-    """Ask a server to stop, and after `patience` seconds kill its session; the seconds until it was gone."""
+    """Stops a server, and kills its session after `patience` seconds. Returns the seconds until it has ended."""
     began = monotonic()
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)

@@ -1,7 +1,7 @@
-"""`kill -9` at each step of a backup and of a restore: what is there afterwards is the old instance or the new one.
+"""`kill -9` at each step of a backup and of a restore: the result is the old instance or the new one.
 
-`python -m tests.incidents.backup_kills --kills 60` kills at steps (whatever changes a file, as Python's audit hooks see
-it) and at moments at random, on both databases, and counts what it finds; `test_backup_kills.py` does some of it.
+`python -m tests.incidents.backup_kills --kills 60` kills at steps (changes of a file, seen by Python's audit hooks) and
+at random moments, on both databases, and counts the results. `test_backup_kills.py` runs a sample.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from models.tables.tenant import Tenant
 from tests.databases import Server, running_server
 from tests.running import Instance
 
-# Runs a command, and kills itself before its nth change of a file; without n it says how many there are.
+# Runs a command, and kills itself before its nth change of a file. Without n it prints the number of changes.
 AT_STEP = """
 import os, signal, sys
 CHANGES = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.truncate", "shutil.rmtree",
@@ -100,7 +100,7 @@ class Stage:
         return ["restore", "--replace", "--yes", str(self.archive)]
 
     def change(self) -> None:
-        """Make it once more what it is before a restore."""
+        """Brings the instance back to its state before a restore."""
         (self.instance.folder / "secret.key").write_bytes(self.before.keys)
         (self.instance.folder / "policies" / "articles.csv").write_bytes(self.before.rules)
         if "later" not in seen(self.instance)[0].tenants:

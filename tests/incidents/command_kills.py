@@ -1,5 +1,7 @@
-"""`kill -9` of commands, servers and workers at random moments: the next command leaves none of their temporary files,
-and nothing that was acknowledged is lost. `python -m tests.incidents.command_kills --kills 200` (`make kills`).
+"""`kill -9` of commands, servers and workers at random moments: `make kills`.
+
+The next command removes their temporary files, and no acknowledged write is lost.
+`python -m tests.incidents.command_kills --kills 200` runs the campaign.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class Place:
         return str(self.beside / "a.tar.gz")
 
     def prepare(self) -> None:
-        """Change the rules that `policy apply` puts in force, so that there is something to write."""
+        """Changes the rules for `policy apply`, so that it has something to write."""
         rules = self.beside / "rules"
         if not rules.exists():
             shutil.copytree(self.instance.folder / "policies", rules)
@@ -86,7 +88,7 @@ class Place:
         (rules / "articles.csv").write_text(f"# {next(_numbers)}\n{text}", encoding="utf-8")
 
     def left(self) -> list[str]:
-        """Temporary files that are there after the next command."""
+        """Returns the temporary files that remain after the next command."""
         done = subprocess.run([*GATEPOST, "token", "list", "admin@example.org"], env=self.instance.environ(), text=True,
                               capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -133,10 +135,10 @@ def placed(folder: Path, server: Server | None) -> Iterator[Place]:
 
 
 def kill_command(place: Place, name: str, *, step: int = 0, after: float | None = None) -> list[str]:
-    """Run a command and kill it; the temporary files that are there after the next one."""
+    """Runs a command and kills it. Returns the temporary files that remain after the next one."""
     place.prepare()
     if name == "restore --replace":
-        # What was acknowledged since the backup goes with it.
+        # A restore removes the writes acknowledged since the backup.
         place.tenants.clear()
         place.slugs.clear()
     run(place.instance, list(place.commands()[name]), step=step, after=after)
@@ -144,7 +146,7 @@ def kill_command(place: Place, name: str, *, step: int = 0, after: float | None 
 
 
 def kill_server(place: Place, server: str, after: float) -> list[str]:
-    """Kill a server that is written to; the same."""
+    """Kills a server under writes. Returns the temporary files that remain."""
     with place.instance.served(*SERVERS[server]) as service:
         with Load(service, service.log_in(), name=f"kill-{next(_numbers)}") as load:
             sleep(after)
@@ -154,7 +156,7 @@ def kill_server(place: Place, server: str, after: float) -> list[str]:
 
 
 def kill_worker(place: Place, after: float) -> list[str]:
-    """Kill a worker; the same."""
+    """Kills a worker. Returns the temporary files that remain."""
     with subprocess.Popen([*GATEPOST, "worker"], env=place.instance.environ(), stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
         sleep(after)

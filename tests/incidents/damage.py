@@ -12,7 +12,7 @@ HEADER, FRAME, PAGE = 32, 24, 4096  # bytes: of a log's head, a frame's, a page 
 
 @contextmanager
 def flipped(file: int, spots: Iterable[int], chance: random.Random) -> Iterator[None]:
-    """The bytes of an open file at these offsets are others meanwhile; at the end they are as before."""
+    """Changes the bytes of an open file at these offsets during the block, and restores them at the end."""
     before = [(spot, os.pread(file, 1, spot)) for spot in spots]
     for spot, byte in before:
         os.pwrite(file, bytes([byte[0] ^ chance.randrange(1, 256)]), spot)
@@ -24,6 +24,6 @@ def flipped(file: int, spots: Iterable[int], chance: random.Random) -> Iterator[
 
 
 def spot_of_log(size: int, chance: random.Random) -> int:
-    """The offset of a byte of some page in a log of that size; damage to a head ends the log instead."""
+    """Returns the offset of a byte of some page in a log of that size. Damage to a header would end the log instead."""
     frame = chance.randrange((size - HEADER) // (FRAME + PAGE))
     return HEADER + frame * (FRAME + PAGE) + FRAME + chance.randrange(PAGE)

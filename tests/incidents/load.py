@@ -1,4 +1,4 @@
-"""Clients that create articles as fast as they are answered, and remember what they were answered."""
+"""Clients that create articles as fast as they get answers, and record the answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Load:
                 try:
                     self._create(connection, f"{self.name}-{client}-{number}")
                 except (http.client.RemoteDisconnected, ConnectionError):
-                    return  # no answer had begun; the database shows whether its handler had begun
+                    return  # no answer had begun; the database shows if its handler had begun
                 except http.client.HTTPException as error:
                     self.cut.append(error)
                     return
@@ -79,7 +79,7 @@ class Load:
 
 
 def kept(service: Served, token: str, name: str) -> set[str]:
-    """The slugs of a load that the database holds."""
+    """Returns the slugs of a load in the database."""
     found, cursor = set(), ""
     while cursor is not None:
         status, page = service.call("GET", f"/api/articles?limit=200&fields=slug&title=Load{cursor}", token=token)

@@ -1,7 +1,7 @@
 """Processes that open a database, write, change its schema, compact it and close it, all at the same time.
 
-`python -m tests.incidents.openings --seconds 60` counts what was refused, or said to be damaged, which is nothing;
-`test_openings.py` does some of it.
+`python -m tests.incidents.openings --seconds 60` counts refusals and reports of damage; there must be none.
+`test_openings.py` runs a sample.
 """
 
 from __future__ import annotations

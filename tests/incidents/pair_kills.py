@@ -1,6 +1,6 @@
 """`kill -9` of processes that write a SQLite file and copy its log, and then another file beside that log.
 
-`python -m tests.incidents.pair_kills --kills 60` counts what becomes of each; `test_pair_kills.py` does some of it.
+`python -m tests.incidents.pair_kills --kills 60` counts the results; `test_pair_kills.py` runs a sample.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def url_of(folder: Path) -> str:
 
 
 def killed(folder: Path, chance: random.Random, copied: dict[str, Path]) -> set[str]:
-    """Let processes write to the database, copy it at some moment, kill them at another; the names that they stored."""
+    """Copies the database under writing processes, and kills them later. Returns the names that they stored."""
     command = [sys.executable, "-m", "tests.incidents.pair_kills", "--write", url_of(folder)]
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
                for _ in range(PROCESSES)]
@@ -120,7 +120,7 @@ def outcome(folder: Path, stored: set[str]) -> str:
 
 
 def put_in(folder: Path, other: Path, by: str) -> Path:
-    """A copy of the folder in which another file has the place of the database, put there by `cp` or `mv`."""
+    """Returns a copy of the folder in which `cp` or `mv` has replaced the database by another file."""
     target = Path(shutil.copytree(folder, folder.with_name(f"{folder.name} {random.random()}")))
     if by == "cp":
         (target / NAME).write_bytes(other.read_bytes())
@@ -131,7 +131,7 @@ def put_in(folder: Path, other: Path, by: str) -> Path:
 
 
 def trial(place: Path, seed: str, seen: Counter[tuple[str, str]], again: float = 0.7) -> None:
-    """A kill, and each of the files that may then be put in; `again`: how likely another kill came before."""
+    """Kills once, and tries each file as a replacement. `again` is the probability of an earlier kill."""
     chance = random.Random(seed)
     folder, elsewhere = place / "here", place / "elsewhere"
     old = place / "old.db"

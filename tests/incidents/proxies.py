@@ -1,4 +1,4 @@
-"""nginx and Caddy in front of a server, each with its sample from deploy/ as it is shipped but for names and ports.
+"""nginx and Caddy in front of a server, each with its shipped sample from deploy/, with other names and ports.
 
 Two Caddys take different samples: Debian's, on the path of programs, and a newer one, which `pip install --requirement
 requirements/deploy.txt` puts beside this interpreter.
@@ -29,7 +29,7 @@ DEPLOY = ROOT / "deploy"
 HOST = "api.example.org"
 
 
-AGAIN = 2  # seconds after which nginx asks a node again that has failed
+AGAIN = 2  # seconds after which nginx tries a failed node again
 _OF_SEVERAL = f" max_fails=1 fail_timeout={AGAIN}s"  # as docs/running/nodes.md has it
 PROXIES = ("nginx", "Debian's Caddy", "a newer Caddy")
 _BESIDE = str(Path(sys.executable).parent)
@@ -37,17 +37,16 @@ _PLACES = f"/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:{_BESIDE}"
 
 
 def program(name: str) -> str:
-    """Skips where it is not installed: no proxy is needed to develop, so this is no failure in CI either."""
+    """Returns a program. Skips if it is missing, also in CI, because developers need no proxy."""
     return shutil.which(name, path=_PLACES) or pytest.skip(f"NOT TESTED: {name} is not installed")
 
 
 @contextmanager
 def behind(proxy: str, urls: str | Sequence[str], folder: Path, changes: Mapping[str, str] | None = None, *,
            tls: bool = True) -> Iterator[int]:
-    """The port of 127.0.0.1 on which one of `PROXIES` serves what is at that URL, or at each of them, with its files in
-    `folder`.
+    """Yields the port on 127.0.0.1 of one of `PROXIES` that serves that URL, or those URLs. Its files are in `folder`.
 
-    changes  made in its sample: text that stands there, and what replaces it
+    changes  changes of its sample: old text → new text
     tls      True for HTTPS, False for plain HTTP and any `Host`
     """
     port = free_port()
@@ -66,7 +65,7 @@ def behind(proxy: str, urls: str | Sequence[str], folder: Path, changes: Mapping
 
 
 def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[str, str], tls: bool) -> list[str]:
-    # What a folder of the system would hold. Workers of root's nginx run as `nobody`, which may not enter ours.
+    # Files that usually lie in a system folder. Workers of root's nginx run as `nobody`, which cannot enter ours.
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};"
                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     sample = _changed(_changed((DEPLOY / "nginx.conf").read_text("utf-8"), changes), {
@@ -105,13 +104,13 @@ def _caddy(proxy: str) -> _Start:
 def _of_debian() -> tuple[str, str]:
     caddy = program("caddy")
     version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
-    # Which of the samples an installed Caddy needs, its comments say.
+    # The comments of a sample name the versions of Caddy that need it.
     old = tuple(map(int, re.findall(r"\d+", version)[:3])) < (2, 6, 4)
     return ("Caddyfile.debian" if old else "Caddyfile"), caddy
 
 
 def newer_caddy() -> str:
-    """The program of requirements/deploy.txt. Skips where that is not installed."""
+    """Returns the program of requirements/deploy.txt. Skips if it is not installed."""
     return shutil.which("caddy", path=_BESIDE) or pytest.skip("NOT TESTED: requirements/deploy.txt is not installed")
 
 
@@ -158,10 +157,10 @@ class ToHost(HTTPSConnection):
 
 def ask(port: int, method: str, path: str, body: bytes | None = None,
         headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], bytes]:
-    """Status, headers and body of what the proxy on a port answers.
+    """Returns status, headers and body of the answer of the proxy on a port.
 
-    A proxy that closes while a large body is still being sent may reset the connection, and what it has answered is
-    lost on the way (RFC 9112 section 9.6): then the request is sent again.
+    A proxy that closes the connection during a large body may reset it, and its answer is lost (RFC 9112 section 9.6).
+    Then the request is sent again.
     """
     for _ in range(2):
         with suppress(IncompleteRead):

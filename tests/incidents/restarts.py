@@ -1,7 +1,7 @@
 """Restarts under load, behind sockets that a supervisor holds: `python -m tests.incidents.restarts` (`make restarts`).
 
-The parent holds the sockets as systemd does, and starts `gatepost serve` again and again while clients read and write.
-No request may fail, and what was acknowledged must be there.
+The parent holds the sockets as systemd does, and starts `gatepost serve` repeatedly while clients read and write. No
+request may fail, and no acknowledged write may be lost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SOCKETS = {"waitress": 1, "granian": 2}
 KEPT, ONCE = 4, 4  # clients that keep their connection, and that make one for each request
 BETWEEN = 0.5  # seconds of load between two restarts of the campaign
 
-# As sd_listen_fds(3) has it: the sockets from descriptor 3 on, and the process that they are for.
+# As in sd_listen_fds(3): the sockets from descriptor 3 on, and the process that receives them.
 HAND_OVER = """
 import fcntl, os, sys
 for number, moved in enumerate([fcntl.fcntl(int(each), fcntl.F_DUPFD, 100) for each in sys.argv[1].split(",")]):
@@ -52,7 +52,7 @@ def held(count: int) -> Iterator[list[socket.socket]]:
 
 def start(instance: Instance, sockets: list[socket.socket], *arguments: str,
           **environment: str) -> subprocess.Popen[str]:
-    """`gatepost serve` with these sockets, as a supervisor starts it."""
+    """Starts `gatepost serve` with these sockets, as a supervisor does."""
     numbers = [each.fileno() for each in sockets]
     told = {"LISTEN_FDS": str(len(numbers)), "LISTEN_FDNAMES": ":".join(["http"] * len(numbers)), **environment}
     return subprocess.Popen(
@@ -62,7 +62,7 @@ def start(instance: Instance, sockets: list[socket.socket], *arguments: str,
 
 @contextmanager
 def serving(instance: Instance, sockets: list[socket.socket], *arguments: str, **environment: str) -> Iterator[Served]:
-    """A server that says that it serves, stopped at the end as a supervisor stops it."""
+    """A server that has reported that it is ready. It is stopped at the end, as by a supervisor."""
     process = start(instance, sockets, *arguments, **environment)
     try:
         line = process.stdout.readline()
@@ -77,9 +77,9 @@ def serving(instance: Instance, sockets: list[socket.socket], *arguments: str, *
 
 @dataclass
 class Clients:
-    """`with Clients(…) as clients:` asks until the end, half of the requests writing.
+    """`with Clients(…) as clients:` sends requests during the block; half of them write.
 
-    name      which their articles' slugs begin with
+    name      prefix of their articles' slugs
     longest   seconds of the slowest answer
     failures  what went wrong, each with its request
     created   slugs that were acknowledged

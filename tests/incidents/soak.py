@@ -34,11 +34,11 @@ from tests.databases import Server, running_server
 from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, PASSWORD, Instance, Served
 
-MEMORY = 1.3  # times what it was after the first third
+MEMORY = 1.3  # factor since the end of the first third
 HOUR = 5 << 20  # bytes that a process may gain in the second hour
 DESCRIPTORS = 40  # more than then
 LOG = 64 << 20  # bytes of SQLite's log: the limit at which it is cut
-LOOK = 30.0  # seconds between two looks
+LOOK = 30.0  # seconds between two measurements
 ROW = 600.0  # seconds between two printed rows, at most
 WORDS = ("shore", "harbour", "lamp", "winter", "glass", "letter")
 
@@ -70,7 +70,7 @@ class Sight:
 
 @dataclass
 class Soak:
-    """One instance under everything at once."""
+    """One instance under all loads at once."""
 
     name: str
     instance: Instance
@@ -82,7 +82,7 @@ class Soak:
     began: float = field(default_factory=time.monotonic)
 
     def run(self, minutes: float) -> None:
-        """Let all clients work for so long, and look meanwhile."""
+        """Runs all clients for that time, and measures at intervals."""
         token = [self.served.log_in()]
         works: list[Callable[[int], None]] = [
             *[lambda number: self._read(token[0], number)] * 2, *[lambda number: self._write(token[0], number)] * 2,
@@ -116,7 +116,7 @@ class Soak:
         return Sight((time.monotonic() - self.began) / 60, sum(self.answers.values()), resident, descriptors,
                      sum(int(_status(pid, "Threads")) for pid in pids), disk, found)
 
-    def judge(self) -> list[str]:
+    def faults(self) -> list[str]:
         """Returns the errors. Called once the server has stopped."""
         first, last = self.sights[len(self.sights) // 3], self.sights[-1]
         found = list(self.wrong[:5])
@@ -170,11 +170,11 @@ class Soak:
         body = {"title": f"A {random.choice(WORDS)}", "slug": slug, "body": " ".join(random.choices(WORDS, k=40))}
         made = self._call("POST", "/api/articles", body, token, Idempotency_Key=slug)
         if "id" not in made:
-            return  # the service had too much to do, and said so
+            return  # the service was overloaded, and said so
         path = f"/api/articles/{made['id']}"
         self._call("PATCH", path, {"title": "Another"}, token, If_Match='"1"')
         self._call("POST", f"{path}/publish", None, token)
-        # What is made goes again: else exports would grow, and with them the memory that they take.
+        # Delete what was created: otherwise exports grow, and with them their memory.
         self._call("DELETE", path, None, token)
 
     def _log_in(self, token: list[str], number: int) -> None:
@@ -235,7 +235,7 @@ def made(folder: Path, server: Server | None) -> Instance:
 
 
 def soak(name: str, instance: Instance, minutes: float, found: dict[str, list[str]]) -> None:
-    """Soak one instance; what is wrong goes into `found`, and a table is printed."""
+    """Soaks one instance, prints a table, and puts the errors into `found`."""
     with instance.served(*SERVERS[name]) as served:
         threading.Thread(target=lambda: _drain(served), daemon=True).start()
         database = "Postgres" if "GATEPOST_DATABASE_URL" in instance.environment else "SQLite"
@@ -243,12 +243,12 @@ def soak(name: str, instance: Instance, minutes: float, found: dict[str, list[st
         one.run(minutes)
     print(f"\n{one.name}: {sum(one.answers.values())} answers: "
           f"{', '.join(f'{number}× {what}' for what, number in sorted(one.answers.items()))}")
-    found[one.name] = one.judge()
+    found[one.name] = one.faults()
     print(f"  {'; '.join(found[one.name]) or 'nothing is wrong'}", flush=True)
 
 
 def _command(instance: Instance, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # In a process of its own: other threads run commands, too.
+    # In a separate process, because other threads run commands, too.
     return subprocess.run([*GATEPOST, *arguments], env=instance.environ(), capture_output=True, text=True, check=False)
 
 

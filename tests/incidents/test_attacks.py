@@ -1,6 +1,6 @@
-"""A sample of `make attacks`: an honest client is answered while others attack, and afterwards.
+"""A sample of `make attacks`: an honest client gets answers during and after attacks.
 
-How soon it is answered depends on the machine: `make attacks` measures it, and counts refusals.
+The speed of the answers depends on the machine: `make attacks` measures it, and counts refusals.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def served(request: pytest.FixtureRequest, checkout: Checkout) -> Iterator[Serve
 
 @contextmanager
 def attacked(served: Served, attack: Attack) -> Iterator[None]:
-    """Attack from another process while the block runs."""
+    """Attacks from another process while the block runs."""
     arguments = served.port, LONGEST, attack.tokens(served)
     attacker = get_context("fork").Process(target=attack.send, args=arguments, daemon=True)
     attacker.start()
@@ -54,7 +54,7 @@ def attacked(served: Served, attack: Attack) -> Iterator[None]:
 
 
 def answered(served: Served, path: str) -> bool:
-    """True if this request gets 200; False if the client has to repeat it: the service says so, or makes room."""
+    """True if this request gets 200; False if the client has to repeat it, by a 503 or a closed connection."""
     try:
         with urlopen(served.url + path, timeout=60) as answer:
             answer.read()

@@ -14,7 +14,7 @@ def test_a_restore_that_is_killed_leaves_the_old_instance_or_the_new_one(dialect
     server = request.getfixturevalue("postgres_server") if dialect == "postgres" else None
     with staged(tmp_path, server) as stage:
         steps, _ = run(stage.instance, stage.restore())
-        # The first of them prepare it, the last ones put it in place.
+        # The first steps prepare the restore, the last ones put it in place.
         found = [kill_restore(stage, step=steps * part // 100) for part in (30, 90, 95, 98)]
     assert set(found) <= {"old", "new"}
 

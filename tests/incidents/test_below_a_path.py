@@ -28,7 +28,7 @@ BELOW = {
 
 @pytest.fixture(scope="module", params=SERVERS)
 def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The HTTPS port of nginx, with a service behind it that has the rows of the demo."""
+    """The HTTPS port of nginx, in front of a service with the rows of the demo."""
     folder = tmp_path_factory.mktemp("below")
     instance = Instance(folder / "instance", {
         "GATEPOST_PUBLIC_URL": f"{BASE}/", "GATEPOST_TRUSTED_PROXIES": "1", "GATEPOST_POLICY_EDIT": "on",

@@ -1,4 +1,4 @@
-"""deploy/Dockerfile and deploy/compose.yaml, as far as they can be tried where no container is started."""
+"""deploy/Dockerfile and deploy/compose.yaml, tested without a container."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS = re.compile(r"(\d+)s")
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The lines of the Dockerfile, each with its continuations: an instruction and what it says."""
+    """Returns the instructions of the Dockerfile, each with its arguments, with continuation lines joined."""
     text = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
     lines = re.sub(r"\s*\\\n\s*", " ", text).splitlines()
     return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines if line.strip()]

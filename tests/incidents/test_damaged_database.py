@@ -43,7 +43,7 @@ def instance(undamaged: Path, tmp_path: Path) -> Instance:
 
 @contextmanager
 def serving(instance: Instance) -> Iterator[tuple[Flask, User]]:
-    """The app of an instance, in this process and without its watcher and chores, and its administrator."""
+    """The app of an instance in this process, without background tasks, and its administrator."""
     app = create_app({"instance": str(instance.folder), "rate_limits": "off"})
     services = app.extensions["gatepost"]
     services.ensure_running = lambda: None
@@ -78,7 +78,7 @@ def outcome(answer) -> tuple[int, str]:
 
 
 def spoil(instance: Instance, column: str, value: object, table: str = "articles") -> None:
-    """Put a value into a column that cannot hold it, past everything that the database checks."""
+    """Puts an invalid value into a column, without the checks of the database."""
     with closing(apsw.Connection(str(file_of(instance)))) as lax:
         lax.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         kept = lax.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
@@ -98,7 +98,7 @@ NOT_UTF8 = "CAST(x'4865ff6c6c6f' AS TEXT)"
 
 
 def unreadable(instance: Instance, table: str, column: str) -> None:
-    """Text that is not UTF-8 in the newest row; on the disk it is a flipped bit."""
+    """Puts text that is not UTF-8 into the newest row, like a flipped bit on the disk."""
     with closing(apsw.Connection(str(file_of(instance)))) as other:
         for trigger in ("keeps_rows", "search_update"):
             with suppress(apsw.SQLError):
@@ -162,7 +162,7 @@ def test_damage_is_forgotten_when_no_query_finds_it_any_more(instance, monkeypat
         assert database.damage is None
 
 
-@pytest.mark.parametrize("column", ["title", "language"])  # one with an index, whose own text then is wrong too
+@pytest.mark.parametrize("column", ["title", "language"])  # a column with an index, whose own text then is wrong too
 def test_a_part_of_the_schema_that_went_is_no_mistake_of_ours(instance, column):
     with serving(instance) as (app, administrator):
         caller = log_in(app, administrator)
@@ -177,7 +177,7 @@ def test_a_part_of_the_schema_that_went_is_no_mistake_of_ours(instance, column):
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["log", "file"])
 def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_traceback(instance, place):
-    """A bounded sample of `make faults`: sixteen places of each, from a seed; six bytes at a time."""
+    """A bounded sample of `make faults`: sixteen random places of each file, six bytes at a time."""
     chance, seen = random.Random(f"17 {place}"), Counter()
     with serving(instance) as (app, administrator):
         id = with_articles(app, 150)
@@ -197,7 +197,7 @@ def test_wherever_bytes_change_no_answer_is_a_500_and_no_command_ends_in_a_trace
                             seen[caller.get(path).status_code] += 1
                         if trial % 8 == 0:
                             for command in (["audit", "verify"], ["export", "articles"], ["doctor"]):
-                                done = instance.run(*command)  # raises what the command does not catch
+                                done = instance.run(*command)  # raises exceptions that the command does not catch
                                 assert done.returncode in (0, 1)
     assert set(seen) <= {200, 404, 401, 503} and seen[503] >= 10, seen
 

@@ -1,4 +1,4 @@
-"""A database that is slow, or gone: the client learns which, and when to try again; the process lives on."""
+"""A slow or missing database: the client learns the reason and when to try again. The process continues."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def moved(file: Path) -> Iterator[None]:
 
 @pytest.fixture
 def gone(request: pytest.FixtureRequest, database_url: str) -> AbstractContextManager[None]:
-    """Within it, the database cannot be reached."""
+    """Makes the database unreachable during the block."""
     if database_url.startswith("sqlite"):
         return moved(Path(database_url.removeprefix("sqlite:///")))
     server: Server = request.getfixturevalue("postgres_server")
@@ -72,7 +72,7 @@ def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, g
         health = client.get("/api/health")
         assert (health.status_code, health.get_json()["status"]) == (503, "down")
         assert health.get_json()["checks"]["database"] == "down"
-        # Who asks, the database cannot say now: the answer is that for a guest.
+        # The database cannot identify the caller now, so the answer is that for a guest.
         told = admin.get("/api/health")
         assert (told.status_code, told.get_json()) == (503, health.get_json())
         for token in (admin.token, "made up", "gp_made_up"):

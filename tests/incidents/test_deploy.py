@@ -1,4 +1,4 @@
-"""The samples in deploy/: nginx and Caddy take theirs and serve through it, where they are installed."""
+"""The samples in deploy/: nginx and Caddy, if installed, accept their samples and serve with them."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def test_an_import_of_megabytes_comes_through_and_one_beyond_the_limit_does_not(
 @pytest.mark.parametrize("path", ["/api/articles", "/api/login", "/api/articles/import/", "/api/a/b/import", "/nope"])
 def test_a_large_body_is_taken_for_an_import_alone(port, path):
     status, _, body = ask(port, "POST", path, b" " * (3 * 2**20), JSON)
-    # A newer Caddy hands on what it has read: the service may refuse the head before the body has become too large.
+    # A newer Caddy forwards the body as it reads it: the service may refuse the head before the body is too large.
     assert status in (413, ask(port, "POST", path, b"{", JSON)[0]) and json.loads(body)["status"] == status
 
 
 @pytest.mark.slow
 def test_an_address_sends_two_imports_at_a_time(service, tmp_path):
-    """nginx answers the third; Caddy cannot count them."""
+    """nginx refuses the third import; Caddy cannot count them."""
     begun = (f"POST /api/articles/import HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/x-ndjson\r\n"
              "Content-Length: 30000000\r\n\r\n").encode()
     trusting = ssl._create_unverified_context()
@@ -122,7 +122,7 @@ BODY = HEADERS + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_two_hundred_dripping_clients_keep_no_other_client_waiting(instance, tmp_path, proxy, server):
-    """Half have begun their headers, half their body, and do not go on. They come from several addresses."""
+    """Half of the clients stop in their headers, half in their body. They come from several addresses."""
     trusting = ssl._create_unverified_context()
     with (instance.served(*SERVERS[server]) as service, behind(proxy, service.url, tmp_path) as port,
           ExitStack() as dripping):

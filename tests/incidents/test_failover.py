@@ -35,7 +35,7 @@ def test_nothing_acknowledged_is_lost_when_the_primary_is_killed_and_comes_back_
     assert seen.writes > 4 * PLAYED
     assert len(seen.after) == len(nodes.each), "each node writes again without a restart"
     assert set(seen.revoked) == {"logout", "token", "disable"}
-    # The old primary is the standby by now.
+    # The old primary is the standby now.
     assert cluster.primary is cluster.b and cluster.standby is cluster.a
 
 

@@ -26,7 +26,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 def test_a_bounded_sample_of_the_campaign(
         ground: Ground, monkeypatch: pytest.MonkeyPatch, name: str, server: str) -> None:
     monkeypatch.setattr(play, "LASTS", 2.0)
-    # The campaign measures how soon each thing happens. Here it has to happen, on a busy machine too.
+    # The campaign measures times. Here each effect only has to happen, on a busy machine too.
     for module, limit in ((play, "MORE"), (play, "BACK"), (play, "LONGEST"), (clients, "PATIENCE"), (clients, "LAG")):
         monkeypatch.setattr(module, limit, 120.0)
     fault = next(each for each in FAULTS if each.name == name)

@@ -1,4 +1,4 @@
-"""A sample of `make bench-imports`: an import refuses no writer beside it, and is seen whole or not at all."""
+"""A sample of `make bench-imports`: an import makes no other writer fail, and readers see all of it or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that is killed in the middle of its work: every effect has its audit row, and the chain holds."""
+"""A process killed in the middle of its work: every effect has its audit event, and the chain is intact."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Load:
                 self.articles.append(answer["id"])
 
     def attempt(self, number: int) -> None:
-        # Without an answer it is unknown whether this request had its effect.
+        # Without an answer the effect of this request is unknown.
         with suppress(OSError, HTTPException):
             self.one(number)
 
@@ -111,7 +111,7 @@ def test_audit_rows_are_effects_and_logins_even_when_the_server_is_killed(dialec
 
 
 def effects_and_rows(url):
-    """(effects that can be counted in the tables, audit rows of what was allowed)"""
+    """Returns (effects counted in the tables, audit events of allowed requests)."""
     database = open_database(url, pool_size=1)
     try:
         with database.connected():

@@ -35,7 +35,7 @@ def create(served: Served, token: str, slug: str) -> tuple[int, Any]:
 
 
 def cancel(server: Server) -> int:
-    """End the waits of all commits that wait for a standby; how many there were."""
+    """Ends the waits of all commits for a standby. Returns their number."""
     with psycopg.connect(server.url("postgres"), autocommit=True) as operator:
         return len(operator.execute(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").fetchall())
@@ -46,7 +46,7 @@ def test_writes_are_unavailable_and_reads_go_on(own_server: Server, served: Serv
     with own_server.lost_standby():
         assert create(served, token, "waits")[0] == 503
         wait_until(lambda: served.call("GET", "/api/articles", token=token)[0] == 200)
-        # The row is claimed by the first request, whose commit the server goes on to wait for.
+        # The first request claimed the key, and the server still waits for its commit.
         assert create(served, token, "waits")[0] in (409, 503)
     wait_until(lambda: create(served, token, "waits")[0] == 201)
     assert len(served.call("GET", "/api/articles?slug=waits", token=token)[1]["items"]) == 1
@@ -61,6 +61,6 @@ def test_a_cancelled_wait_is_no_acknowledgement_at_the_first_request_nor_at_its_
         assert first.result()[0] == 503
         wait_until(lambda: served.call("GET", "/api/articles", token=token)[0] == 200)
         wait_until(lambda: served.call("GET", "/api/articles?slug=cancelled", token=token)[1]["items"])
-        # It is stored here, with its answer, and on no standby.
+        # It is stored here, with its answer, but on no standby.
         assert create(served, token, "cancelled")[0] == 503
     wait_until(lambda: create(served, token, "cancelled")[0] == 201)

@@ -29,7 +29,7 @@ def environment(url):
 
 @pytest.fixture(scope="module")
 def instances(environment, tmp_path_factory):
-    """One that was made, and two that got its keys and joined."""
+    """Three instances: the first one, and two that got its keys and joined."""
     found = [Instance(tmp_path_factory.mktemp("first") / "instance", environment).made()]
     for name in ("second", "third"):
         found.append(joined(found[0], Instance(tmp_path_factory.mktemp(name) / "instance", environment)))
@@ -38,7 +38,7 @@ def instances(environment, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(instances):
-    """waitress, and granian with two workers twice."""
+    """Three servers: waitress, and granian with two workers twice."""
     with ExitStack() as stack:
         yield [stack.enter_context(one.served(*options)) for one, options in
                zip(instances, ((), ("--workers", "2"), ("--workers", "2")), strict=True)]
@@ -53,7 +53,7 @@ def joined(first: Instance, new: Instance) -> Instance:
 
 
 def versions(served, token: str, *, asks: int = 4) -> set[str]:
-    """The policies that are in force: each process of a node is asked, as far as chance goes."""
+    """Returns the policies in force. Repeated requests reach each process of a node with high probability."""
     return {server.call("GET", "/api/health", token=token)[1]["policy_version"] for server in served
             for _ in range(asks)}
 

@@ -1,4 +1,4 @@
-"""Processes that come and go while others write, migrate and compact: no healthy database is refused."""
+"""Processes start and end while others write, migrate and compact: no healthy database is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files put in beside the log of processes that were killed: refused or whole, never a mixture."""
+"""Replaced database files beside the log of killed processes: refused or intact, never a mixture."""
 
 from __future__ import annotations
 

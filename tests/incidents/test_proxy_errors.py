@@ -45,7 +45,7 @@ def problem_schema(service: Served) -> OAS31Validator:
 
 
 def expect(answer: Answer, status: int, code: str, schema: OAS31Validator, instance: str = "/api/articles") -> None:
-    """The answer is a problem document of the service's shape, with the headers that every answer has."""
+    """Checks that the answer is a problem document in the service's form, with the headers of every answer."""
     assert answer.status == status, answer
     assert answer.headers["Content-Type"] == "application/problem+json"
     document = json.loads(answer.body)
@@ -77,7 +77,7 @@ def sent(port: int, head: bytes, *, plain: bool = False) -> Answer:
 
 @contextmanager
 def silent() -> Iterator[str]:
-    """The URL of a service that takes connections and never answers."""
+    """The URL of a service that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -177,7 +177,7 @@ def test_errors_of_the_service_pass_as_they_are(port, service, method, path, bod
     assert through == direct and through[0] >= 400
 
 
-# What nginx alone refuses. A Caddy that cannot read a request answers in plain text, as the service's servers do.
+# Refusals of nginx only. A Caddy that cannot read a request answers in plain text, like the service's servers.
 
 BROKEN = {
     "a request line that is none": (b"NONSENSE\r\n\r\n", 400, "invalid_header", "/"),
@@ -226,7 +226,7 @@ def test_an_address_with_too_many_requests_under_way(service, tmp_path, problem_
 
 @pytest.mark.parametrize(("status", "code"), [(500, "internal_error"), (503, "unavailable")])
 def test_what_an_operator_adds_to_nginx(service, tmp_path, problem_schema, status, code):
-    """Such as a page for maintenance."""
+    """Tests a maintenance page, for example."""
     added = {"    location / {": f"    location = /api/articles {{ return {status}; }}\n    location / {{"}
     with behind("nginx", service.url, tmp_path, added) as port:
         expect(Answer(*ask(port, "GET", "/api/articles")), status, code, problem_schema)

@@ -1,4 +1,4 @@
-"""A Postgres that says nothing any more, beneath a server and beneath commands."""
+"""A Postgres that stops answering, under a server and under commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_requests_are_refused_while_the_database_is_silent_and_answered_once_it_
 def test_a_stop_ends_though_the_database_is_silent(postgres: Server, instance: Instance) -> None:
     with instance.served() as server:
         answered_again(server)
-        # Something that the stop wants to store.
+        # A value that the stop wants to store.
         assert server.call("DELETE", "/api/articles/01930000-0000-7000-8000-000000000000")[0] == 401
         with postgres.silent():
             server.process.send_signal(signal.SIGTERM)

@@ -1,5 +1,4 @@
-"""Another process has its turn to write and does not end it: on SQLite, readers do not notice, and writers get 503
-soon."""
+"""Another process keeps the write lock of SQLite: readers do not notice it, and writers soon get 503."""
 
 from __future__ import annotations
 

@@ -1,9 +1,13 @@
 """Rounds of failing primaries: `python -m tests.incidents.failover --rounds 20 --seed 1` (`make failover`).
 
-It fails on an acknowledged write that is lost or there twice, on a first write later than 10 s after the promotion, on
-a credential that another node takes for longer than a second after it was ended, on an answer that is neither a success
-nor a 503 with Retry-After (409 where the first request may still run, 502 of nginx for a write whose node was killed),
-and on a client that waits for a standby that is gone for longer than a statement may take, and two seconds.
+It fails
+
+- if an acknowledged write is lost or stored twice,
+- if the first write comes later than 10 s after the promotion,
+- if another node accepts an ended credential for longer than a second,
+- on an answer that is neither a success nor a 503 with Retry-After (409 if the first request may still run, 502 of
+  nginx for a write whose node was killed),
+- if a client waits for a missing standby for longer than the statement timeout and two seconds.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ def main() -> int:
             kind, began = options.kind or KINDS[number % len(KINDS)], monotonic()
             seen = play(cluster, nodes, kind, f"round-{number}", chance,
                         say=lambda text: print(f"  {text}", flush=True) if options.verbose else None)
-            _judge(seen)
+            _check(seen)
             rounds.append(seen)
             print(f"{number + 1}. {kind}: {seen.writes} writes; promoted in {seen.promotion:.1f} s, first of each "
                   f"node after {_shown(seen.after)} s, none for {seen.outage:.1f} s, longest answer "
@@ -65,7 +69,7 @@ def main() -> int:
     return min(wrong, 1)
 
 
-def _judge(seen: Seen) -> None:
+def _check(seen: Seen) -> None:
     seen.wrong += [f"a node wrote again only after {each:.1f} s" for each in seen.after if each > PROMPT]
     if seen.kind == "standby gone" and seen.longest > STATEMENT_TIMEOUT + 2:
         seen.wrong.append(f"a client waited {seen.longest:.1f} s for a commit")

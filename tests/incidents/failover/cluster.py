@@ -15,7 +15,7 @@ from tests.databases import Server, programs_of_postgres
 from tests.running import wait_until
 
 DATABASE = "gatepost"
-# What pg_rewind may read of the new primary, besides what a user with REPLICATION may.
+# Rights that pg_rewind needs on the new primary, besides REPLICATION.
 REPLICATOR = """
 CREATE ROLE replicator LOGIN REPLICATION;
 GRANT EXECUTE ON FUNCTION pg_ls_dir(text, boolean, boolean) TO replicator;
@@ -26,7 +26,7 @@ GRANT EXECUTE ON FUNCTION pg_read_binary_file(text, bigint, bigint, boolean) TO 
 
 
 class Member(Server):
-    """One of the two. `name` is how the other one knows it; `primary` is of whom it is made a copy."""
+    """One of the two servers. `name` is its name for the other one; `primary` is the server that it copies."""
 
     configured = ("fsync=off", "shared_buffers=32MB", "max_connections=100", "log_min_messages=fatal")
 
@@ -35,8 +35,8 @@ class Member(Server):
         super().__init__(programs, directory)
 
     def standby_of(self, primary: Member) -> None:
-        """Come back, stopped as this one is, as the standby of a primary that was its own standby."""
-        # pg_rewind reads where the history parted from the new primary's newest checkpoint.
+        """Makes this stopped server the standby of a primary that was its own standby."""
+        # pg_rewind takes the point of divergence from the new primary's newest checkpoint.
         primary.execute("CHECKPOINT")
         primary.make_slot(self.name)
         self._run("pg_rewind", "--target-pgdata", self.data, "--source-server",
@@ -46,7 +46,7 @@ class Member(Server):
         self.start()
 
     def made_anew(self, primary: Member) -> None:
-        """The same, by a whole copy instead of what differs."""
+        """Makes this server the standby by a full copy, instead of a copy of the differences."""
         shutil.rmtree(self.data)
         primary.execute(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "
                         f"WHERE slot_name = '{self.name}'")
@@ -54,23 +54,23 @@ class Member(Server):
         self.start()
 
     def promote(self) -> None:
-        """Returns once it takes writes.
+        """Promotes the server, and returns once it accepts writes.
 
-        It may still say for whom it waited when it was the primary: pg_rewind leaves the settings of a server that was
+        It may still have the settings for its former standby: pg_rewind keeps the settings of a server that was
         stopped cleanly.
         """
         self.wait_for_nobody()
         self._run("pg_ctl", "promote", "--pgdata", self.data, "--wait", "--timeout", "60")
 
     def stop_cleanly(self) -> None:
-        """End the connections, and stop once the standby has all that was written."""
+        """Ends the connections, and stops once the standby has all writes."""
         self._run("pg_ctl", "stop", "--pgdata", self.data, "--mode", "fast", "--timeout", "60")
         assert self.process is not None
         self.process.wait(timeout=60)
         self.process = None
 
     def wait_for(self, standby: Member) -> None:
-        """Have each commit wait for that standby from now on."""
+        """Makes each commit wait for that standby from now on."""
         self.configure(f"ALTER SYSTEM SET synchronous_standby_names = '{standby.name}'")
         wait_until(lambda: self.ask("SELECT 1 FROM pg_stat_replication WHERE application_name = %s "
                                     "AND sync_state = 'sync'", standby.name))
@@ -84,12 +84,12 @@ class Member(Server):
         return bool(self.ask("SELECT 1 WHERE pg_last_wal_replay_lsn() >= %s::pg_lsn", written))
 
     def ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """All rows of a query of its database `gatepost`."""
+        """Returns all rows of a query of the database `gatepost`."""
         with psycopg.connect(self.url(DATABASE), autocommit=True) as connection:
             return connection.execute(statement, parameters).fetchall()
 
     def make_slot(self, name: str) -> None:
-        """Keep what that standby has not got yet, unless that is done already."""
+        """Creates a replication slot, so that the server keeps the log that the standby lacks, unless there is one."""
         self.execute(f"SELECT pg_create_physical_replication_slot('{name}') WHERE NOT EXISTS "
                      f"(SELECT FROM pg_replication_slots WHERE slot_name = '{name}')")
 
@@ -102,9 +102,9 @@ class Member(Server):
             self._run("initdb", "--pgdata", self.data, "--username", "gatepost", "--auth", "trust",
                       "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--data-checksums")
             with (self.directory / "data" / "postgresql.conf").open("a", encoding="utf-8") as settings:
-                # In the file, since pg_rewind starts a server that was killed by itself, and looks for what it wrote.
+                # In the file, because pg_rewind itself starts a server that was killed, and looks for its log.
                 settings.write("wal_keep_size = 512MB\n")
-                # Else a standby whose primary is gone looks for news every 5 s, and is promoted only then.
+                # Otherwise a standby without its primary polls every 5 s, and is promoted only then.
                 settings.write("wal_retrieve_retry_interval = 500ms\n")
         else:
             self._copy(self._primary)
@@ -129,14 +129,14 @@ class Cluster:
                 "?target_session_attrs=read-write&connect_timeout=2")
 
     def promote(self) -> None:
-        """The standby becomes the primary, whatever the old one is doing."""
+        """Makes the standby the primary, in any state of the old primary."""
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
 
 
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
-    """Skips where there is no Postgres."""
+    """Yields a running cluster. Skips without Postgres."""
     programs = programs_of_postgres()
     folders = [Path(tempfile.mkdtemp(prefix=f"gatepost-postgres-{name}-")) for name in "ab"]
     members: list[Member] = []

@@ -17,18 +17,18 @@ from tests.incidents.proxies import behind, program
 from tests.running import Instance, wait_until
 
 NODES = 3
-STATEMENT_TIMEOUT = 3  # seconds: what a client waits for a primary that has just fallen silent, less 1
+STATEMENT_TIMEOUT = 3  # seconds: a client's wait for a primary that has just become silent, minus 1
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """They run; `proxy` is the HTTPS port of nginx."""
+    """The running nodes; `proxy` is the HTTPS port of nginx."""
 
     each: list[Place]
     proxy: int
 
     def restart(self, number: int) -> None:
-        """Kill a node, and start it again."""
+        """Kills a node, and starts it again."""
         self.each[number].end(kill=True)
         said = self.each[number].start()
         assert not said, said
@@ -36,7 +36,7 @@ class Nodes:
 
 @contextmanager
 def running_nodes(cluster: Cluster, folder: Path) -> Iterator[Nodes]:
-    """Skips where nginx or Redis is not installed."""
+    """Yields running nodes. Skips without nginx or Redis."""
     with ExitStack() as stack:
         environment = {
             "GATEPOST_DATABASE_URL": cluster.url, "GATEPOST_REDIS_URL": stack.enter_context(_redis()),
@@ -70,7 +70,7 @@ def _copy(first: Path, other: Path) -> None:
 
 @contextmanager
 def _redis() -> Iterator[str]:
-    """The URL of a Redis of our own."""
+    """Yields the URL of a private Redis."""
     port = free_port()
     process = subprocess.Popen([program("redis-server"), "--port", str(port), "--save", "", "--bind", "127.0.0.1"],
                                stdout=subprocess.DEVNULL)

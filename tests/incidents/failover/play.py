@@ -1,4 +1,4 @@
-"""One round: the primary fails and the standby takes its place, while clients write; then all is as before again."""
+"""One round: the primary fails, and the standby replaces it under writes. In the end both are as before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.running import wait_until
 
 PLAYED = 150  # acknowledged writes of each phase of a round
 GONE = 6.0  # seconds without a standby: longer than a client waits for an answer
-UNFENCED = 6.0  # seconds for which an old primary takes connections again beside the new one
+UNFENCED = 6.0  # seconds for which an old primary accepts connections beside the new one
 KINDS = ("killed", "silent", "stopped", "killed and back", "silent and back", "standby gone")
 
 
@@ -55,7 +55,7 @@ def play(cluster: Cluster, nodes: Nodes, kind: str, name: str, chance: random.Ra
     token = nodes.each[0].asked().log_in()
     article = _article(nodes, token, name)
     with ExitStack() as stack:
-        # Left first: each client ends once its last write is acknowledged, also where something here went wrong.
+        # Exits first: each client ends once its last write is acknowledged, also after an error here.
         writers = stack.enter_context(Writers(nodes, token, article, name))
         _go_on(writers, played)
         if kind == "standby gone":
@@ -65,7 +65,7 @@ def play(cluster: Cluster, nodes: Nodes, kind: str, name: str, chance: random.Ra
             seen.revoked = revoked(nodes, token, name)
             for number in range(len(nodes.each)):
                 nodes.restart(number)
-                # A rolling restart goes on once nginx asks this node again.
+                # A rolling restart continues once nginx uses this node again.
                 sleep(AGAIN + 1)
                 _go_on(writers, played)
             say("each node was killed and started")
@@ -88,7 +88,7 @@ def _fail_over(cluster: Cluster, nodes: Nodes, writers: Writers, chance: random.
 
 
 def _lose_standby(cluster: Cluster, writers: Writers, seen: Seen) -> None:
-    """The standby is killed. No write is acknowledged, until an operator says that none waits for it."""
+    """Kills the standby. No write is acknowledged until an operator stops the commits' wait for it."""
     cluster.standby.kill()
     gone = monotonic()
     sleep(GONE)
@@ -103,7 +103,7 @@ def _lose_standby(cluster: Cluster, writers: Writers, seen: Seen) -> None:
 
 
 def _promote(cluster: Cluster, writers: Writers, kind: str, chance: random.Random, seen: Seen) -> tuple[Member, bool]:
-    """Let the primary fail and promote the standby. The old primary, stopped unless it is to come back."""
+    """Makes the primary fail and promotes the standby. Returns the old primary, stopped unless it comes back."""
     old, back = cluster.primary, kind.endswith(" and back")
     with ExitStack() as silence:
         failed = monotonic()
@@ -121,14 +121,16 @@ def _promote(cluster: Cluster, writers: Writers, kind: str, chance: random.Rando
         seen.after = _first_writes(writers, promoted)
         seen.outage = _longest_gap(writers, failed)
         if not back:
-            # Fenced while it is silent still: it never speaks again.
+            # Fenced while it is still silent: it never answers again.
             old.kill()
     return old, back
 
 
 def _let_back(cluster: Cluster, nodes: Nodes, old: Member, writers: Writers, seen: Seen) -> None:
-    """The old primary takes writes again beside the new one, and waits for its standby, which is none any more. A node
-    is started that knows nothing of all that, and an operator cancels what waits."""
+    """Starts the old primary beside the new one. It accepts writes, and waits for its former standby.
+
+    A node without knowledge of the failover starts, and an operator cancels the waiting commits.
+    """
     if old.process is None:
         old.start()
     nodes.restart(0)
@@ -167,7 +169,7 @@ def _go_on(writers: Writers, played: int) -> None:
 
 
 def _first_writes(writers: Writers, moment: float) -> list[float]:
-    """Seconds from that moment to the first write that each node acknowledged."""
+    """Returns the seconds from that moment to the first acknowledged write of each node."""
     clients = range(len(writers.nodes.each))
     for client in clients:
         wait_until(lambda client=client: writers.first_of(client, moment))
@@ -175,13 +177,13 @@ def _first_writes(writers: Writers, moment: float) -> list[float]:
 
 
 def _longest_gap(writers: Writers, failed: float) -> float:
-    """The longest time from the failure on in which no write was acknowledged."""
+    """Returns the longest time without an acknowledged write since the failure."""
     times = sorted(one.ended for one in writers.all() if one.ended > failed)
     return max((later - earlier for earlier, later in zip([failed, *times], times, strict=False)), default=0.0)
 
 
 def _stored(server: Server, name: str) -> dict[str, list[str]]:
-    """The ids of the rows that a server shows, by marker."""
+    """Returns marker → ids of the rows on a server."""
     found: dict[str, list[str]] = {}
     for marker, id in server.ask("SELECT body, id::text FROM comments WHERE body LIKE %s", f"{name}-%"):
         found.setdefault(marker, []).append(id)

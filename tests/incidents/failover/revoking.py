@@ -1,4 +1,4 @@
-"""Credentials that one node ends: how long the others take them."""
+"""Credentials that one node ends, and the time until the other nodes refuse them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from tests.running import PASSWORD, wait_until
 
 
 def revoked(nodes: Nodes, admin: str, name: str) -> dict[str, float]:
-    """Seconds from the answer of the node that has ended a credential until the last of the others refuses it, by how
-    it was ended: `logout`, `disable`, `token`."""
+    """Returns the seconds from the answer of the node that ends a credential until all other nodes refuse it.
+
+    The keys are the ways to end it: `logout`, `disable`, `token`.
+    """
     first, *others = [node.asked() for node in nodes.each]
     email = f"{name}@example.org"
     status, user = first.call("POST", "/api/users", {"name": name, "email": email, "password": PASSWORD}, admin)

@@ -1,4 +1,4 @@
-"""Clients that write with an `Idempotency-Key`, repeat what was not answered, and remember what was acknowledged."""
+"""Clients that write with an `Idempotency-Key`, repeat unanswered requests, and record acknowledged writes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from typing import Any
 from tests.incidents.failover.nodes import Nodes
 from tests.incidents.proxies import HOST
 
-PATIENCE = 30.0  # seconds after which a client gives an answer up
+PATIENCE = 30.0  # seconds after which a client gives up on an answer
 BETWEEN = 0.02  # seconds between two writes of a client
 AGAIN = 0.1  # seconds until a client repeats a request; an honest one waits for as long as Retry-After says
 _ALLOWED = {(503, "unavailable"), (503, "overloaded"), (503, "timeout"), (409, "idempotency_in_progress")}
-# nginx has no node to ask, or the node went away in the middle of a POST, which is not to be sent twice.
+# nginx has no node, or the node died during a POST, which must not be sent twice.
 _PROXY = {502, 504}
 
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """A write that was answered 201: by which client, and when (monotonic)."""
+    """A write with the answer 201: its client, and its monotonic time."""
 
     client: int
     marker: str
@@ -97,7 +97,7 @@ class Writers:
                 marker = f"{self.name}-{client}-{number}"
                 body = json.dumps({"article_id": self.article, "body": marker})
                 began = monotonic()
-                # The last one, too: what became of it is asked until it is known.
+                # The last write, too: it is repeated until its result is known.
                 while (made := self._ask(connection, "POST", "/api/comments", body, marker, direct=client)) is None:
                     if monotonic() - began > 100:
                         raise AssertionError(f"{marker} is not acknowledged")
@@ -107,7 +107,7 @@ class Writers:
                 sleep(BETWEEN)
 
     def _read(self, client: int) -> None:
-        """Reads through nginx, which may send them to another node: but for the database, none fails."""
+        """Reads through nginx, which may choose another node. A read fails only because of the database."""
         with closing(self._connection(client)) as connection:
             while not self._stop.wait(AGAIN):
                 self._ask(connection, "GET", "/api/articles?limit=1", None, "", direct=client)
@@ -143,10 +143,10 @@ class Writers:
                 if answer.getheader("Idempotency-Replayed"):
                     self.answers["replayed"] += 1
                 return json.loads(text)
-            self._judge(method, answer, text, proxied=direct >= len(self.nodes.each))
+            self._check(method, answer, text, proxied=direct >= len(self.nodes.each))
         return None
 
-    def _judge(self, method: str, answer: http.client.HTTPResponse, text: bytes, *, proxied: bool) -> None:
+    def _check(self, method: str, answer: http.client.HTTPResponse, text: bytes, *, proxied: bool) -> None:
         if proxied and answer.status in _PROXY:
             self.answers[f"{method} {answer.status} of nginx"] += 1
             if method == "GET":

@@ -1,4 +1,4 @@
-"""Clients that ask a service all the time, and remember what they were answered and when."""
+"""Clients that send requests continuously, and record the answers and their times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.running import PASSWORD
 from .fault import Place
 
 EVERY = 0.1  # seconds between two requests of a client
-PATIENCE = 12.0  # seconds after which an answer is given up
+PATIENCE = 12.0  # seconds after which a client gives up on an answer
 LAG = 5.0  # seconds for which health may rely on a write that succeeded
 
 
@@ -49,7 +49,7 @@ class Clients:
         self._ended, self._lock, self._token = Event(), Lock(), ""
 
     def log_in(self) -> None:
-        """Take an access token, unless that is not possible now."""
+        """Fetches an access token, if that is possible now."""
         body = {"email": "admin@example.org", "password": PASSWORD}
         status, answer = self._ask("POST", "/api/login", body)
         if status == 200:
@@ -57,7 +57,7 @@ class Clients:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Ask while the block runs."""
+        """Sends requests during the block."""
         works: list[Callable[[int], None]] = [self._write, self._write, self._read, self._live, self._health]
         threads = [Thread(target=self._repeat, args=(number, work), daemon=True) for number, work in enumerate(works)]
         for thread in threads:
@@ -76,12 +76,12 @@ class Clients:
                         if one.kind == "write" and one.status == 201 and one.began > moment), default=None)
 
     def between(self, began: float, ended: float, *kinds: str) -> list[Answer]:
-        """Answers to requests of these kinds that were sent meanwhile."""
+        """Returns the answers to requests of these kinds that were sent in the period."""
         with self._lock:
             return [one for one in self.answers if one.kind in kinds and began <= one.began < ended]
 
     def lies(self) -> list[str]:
-        """Answers of health that said ok between two writes that failed, none succeeding meanwhile."""
+        """Returns the answers `ok` of health between two failed writes without a success between them."""
         with self._lock:
             answers = sorted(self.answers, key=lambda one: one.ended)
         writes = [one for one in answers if one.kind == "write" and one.status != 401]

@@ -1,4 +1,4 @@
-"""Disks that are full, read-only or not for us to write on. They need the rights of root."""
+"""Disks that are full, read-only or without write permission. These faults need root."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def small_disk(place: Place) -> Iterator[None]:
 
 @contextmanager
 def full(place: Place) -> Iterator[None]:
-    """Another program has filled the disk, but for what is in use already."""
+    """Another program has filled the free part of the disk."""
     filler = place.folder / "filler"
     with filler.open("wb", buffering=0) as file:
         for size in (2**20, 2**12):
@@ -68,7 +68,7 @@ def read_only(place: Place) -> Iterator[None]:
 
 @contextmanager
 def log_on_a_full_disk(place: Place) -> Iterator[None]:
-    """Nothing can be written to the log."""
+    """The log is on a full disk."""
     with Path("/dev/full").open("wb") as log:
         place.errors = log
         yield
@@ -76,7 +76,7 @@ def log_on_a_full_disk(place: Place) -> Iterator[None]:
 
 @contextmanager
 def log_that_nobody_reads(place: Place) -> Iterator[None]:
-    """The log is a pipe that is full, with a reader that does not read."""
+    """The log is a full pipe whose reader does not read."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     try:

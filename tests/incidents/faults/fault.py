@@ -18,18 +18,18 @@ from tests.incidents.load import SERVERS
 from tests.running import GATEPOST, Instance, Served
 
 PATIENCE = 60.0  # seconds that a start, a stop or a command may take
-# Root obeys the modes of files, as the user of a service does.
+# Root respects the modes of files, like the user of a service.
 MODES_COUNT = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner,-chown")
 
 
 @dataclass
 class Place:
-    """One instance, and the server that serves it, of its own process group.
+    """One instance, and its server in a process group of its own.
 
     prefix   words before the command line of the server and of `gatepost doctor`
-    errors   where the server's log goes; the file `server.log` unless given
+    errors   file for the server's log; `server.log` by default
     postgres its database server; None for SQLite
-    beside   what `Fault.prepare` has put beside the service, for `Fault.happen`
+    beside   the result of `Fault.prepare`, for `Fault.happen`
     """
 
     instance: Instance
@@ -60,7 +60,7 @@ class Place:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> str:
-        """Serve; the empty text, or with which sentence the start has ended."""
+        """Starts the server. Returns an empty text, or the message of a failed start."""
         before = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -78,7 +78,7 @@ class Place:
         return " ".join((found.group() if found else said).split()) or "no word"
 
     def end(self, *, kill: bool = False) -> None:
-        """Stop the server, or kill all its processes."""
+        """Stops the server, or kills all its processes."""
         if self.process is None:
             return
         with suppress(ProcessLookupError):
@@ -98,12 +98,12 @@ class Place:
         self.process = None
 
     def processes(self) -> list[int]:
-        """The ids of the processes that serve: the workers, where there are some."""
+        """The ids of the serving processes: of the workers, if there are any."""
         assert self.process is not None
         return _children(self.process.pid) or [self.process.pid]
 
     def doctor(self) -> list[str]:
-        """The lines of `gatepost doctor` that are findings."""
+        """Returns the findings of `gatepost doctor`."""
         done = self.command("doctor")
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             return [f"broken: {done.stderr[-400:]}"]
@@ -111,32 +111,31 @@ class Place:
         return found or ([f"error {done.stderr.strip()}"] if done.returncode else [])
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of `gatepost`, with the rights and the environment of the server."""
+        """Runs a command of `gatepost` with the rights and the environment of the server."""
         return subprocess.run([*self.prefix, *GATEPOST, *words], text=True, capture_output=True, check=False,
                               timeout=PATIENCE, env={**self.instance.environ(), **self.environment})
 
     def asked(self) -> Served:
-        """The service, to be asked."""
+        """Returns the service for requests."""
         assert self.process is not None
         return Served(self.url, self.process)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault and what is expected of the service.
+    """A fault, and the expected behaviour of the service.
 
-    happen     it lasts while the block of this context manager runs
-    health     what `/api/health` says of the service in the end: ok, degraded, down; empty: nothing, since it is not
-               served
-    check      the part of health, and the line of doctor, which say so
-    doctor     whether doctor sees it, too: not what concerns one running process alone
-    prepare    before the service is started
-    stopped    the service is stopped before the fault, and started while it lasts
+    happen     context manager: the fault lasts while its block runs
+    health     the status of `/api/health` in the end: ok, degraded, down; empty if the service does not run
+    check      the health check, and the line of doctor, that name the fault
+    doctor     True if doctor sees the fault, too; False for a fault of one running process
+    prepare    called before the service starts
+    stopped    the service is stopped before the fault, and started during it
     killed     the same, with kill -9
-    restarted  the service does not come back by itself: it is killed and started again after the fault
-    unserved   requests may be left without an answer meanwhile
-    starts     for a fault of a stopped service: whether the start may succeed
-    loses      what was acknowledged may be lost with the bytes that are damaged, and health and doctor say so
+    restarted  the service does not recover by itself: it is killed and started again after the fault
+    unserved   requests may stay without an answer during the fault
+    starts     for a fault of a stopped service: True if the start may succeed
+    loses      acknowledged writes may be lost with the damaged bytes, and health and doctor report it
     """
 
     name: str

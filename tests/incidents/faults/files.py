@@ -1,4 +1,4 @@
-"""A SQLite file that is locked, damaged, gone or another one."""
+"""A SQLite file that is locked, damaged, missing or replaced."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def damaged_page(place: Place) -> Iterator[None]:
 
 @contextmanager
 def damaged_log(place: Place) -> Iterator[None]:
-    """The newest bytes of the log are others; the service is stopped, so that nothing is copied."""
+    """The newest bytes of the log are damaged. The service is stopped, so that it copies nothing."""
     log = Path(f"{place.database}-wal")
     with _other_bytes(log, log.stat().st_size // 2, 64):
         yield
@@ -108,7 +108,7 @@ def away(place: Place) -> Iterator[None]:
 def _deleted(*suffixes: str) -> Callable[[Place], AbstractContextManager[None]]:
     @contextmanager
     def happen(place: Place) -> Iterator[None]:
-        """A script that cleans up takes them for rubbish."""
+        """A cleanup script deletes the files."""
         for suffix in suffixes:
             Path(f"{place.database}{suffix}").unlink()
         yield
@@ -126,7 +126,7 @@ def copy_of_before(place: Place) -> Iterator[None]:
 
 @contextmanager
 def replaced(place: Place) -> Iterator[None]:
-    """An older copy has the name of the file, and the log is that of the file."""
+    """An older copy replaces the file, and the log belongs to the file."""
     kept = place.database.rename(place.folder / "newer.db")
     shutil.copy(place.folder.with_name("older.db"), place.database)
     try:
@@ -137,7 +137,7 @@ def replaced(place: Place) -> Iterator[None]:
 
 @contextmanager
 def overwritten(place: Place) -> Iterator[None]:
-    """An older copy was written over the file, and the log is that of the file."""
+    """An older copy was written over the file, and the log belongs to the file."""
     kept = shutil.copy(place.database, place.folder.with_name("newer.db"))
     shutil.copy(place.folder.with_name("older.db"), place.database)
     try:
@@ -148,7 +148,7 @@ def overwritten(place: Place) -> Iterator[None]:
 
 @contextmanager
 def crashed(place: Place) -> Iterator[None]:
-    """Nothing else is wrong than that the service was killed."""
+    """The service was killed; there is no other fault."""
     yield
 
 

@@ -1,4 +1,4 @@
-"""Keys, schema, rules and files of an instance that are not what they should be."""
+"""Wrong keys, schema, rules and files of an instance."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rotated_keys(place: Place) -> Iterator[None]:
 
 @contextmanager
 def keys_from_a_backup(place: Place) -> Iterator[None]:
-    """The key file is gone, and an operator takes it out of the backup that the last rotation has made."""
+    """The key file is missing, and an operator restores it from the backup of the last rotation."""
     archive, = place.folder.glob("backups/after-rotation-*")
     with no_key_file(place):
         yield
@@ -83,7 +83,7 @@ def way_back(place: Place) -> Iterator[None]:
 
 @contextmanager
 def read_only_copy(place: Place) -> Iterator[None]:
-    """An operator looks into a copy, made after a crash, that nothing can write to."""
+    """An operator opens a read-only copy that was made after a crash."""
     folder = place.folder.with_name("copy")
     shutil.copytree(place.folder, folder)
     for path in (*folder.rglob("*"), folder):
@@ -136,7 +136,7 @@ def a_backup_by_hand(place: Place) -> Iterator[None]:
 
 @contextmanager
 def killed_backup(place: Place) -> Iterator[None]:
-    """A backup was killed while the service was stopped: the start removes its parts, with the keys among them."""
+    """A backup was killed while the service was stopped: the start removes its parts, which include the keys."""
     beside = place.folder.with_name("beside")
     beside.mkdir()
     steps, _ = run(place.instance, ["backup", str(beside / "whole.tar.gz")])
@@ -181,7 +181,7 @@ def pipe_among_policies(place: Place) -> Iterator[None]:
 
 @contextmanager
 def no_policies(place: Place) -> Iterator[None]:
-    """The folder of the rules is gone."""
+    """The folder of the rules is missing."""
     folder = place.folder / "policies"
     kept = folder.rename(place.folder / "elsewhere")
     try:

@@ -1,4 +1,4 @@
-"""Limits of the machine, its clock, and processes that stand still or die."""
+"""Limits of the machine, its clock, and processes that hang or die."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.incidents.load import SERVERS
 
 from .fault import Fault, Place
 
-# The clock that is set, and no other: libfaketime moves the monotonic one, too, and with it waits that have a deadline.
+# Only the wall clock: libfaketime also moves the monotonic clock, and with it waits that have a deadline.
 CLOCK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -83,7 +83,7 @@ def no_memory(place: Place):
 
 @contextmanager
 def stopped_process(place: Place) -> Iterator[None]:
-    """A process that serves stands still."""
+    """A serving process is stopped."""
     pid = place.processes()[0]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -95,7 +95,7 @@ def stopped_process(place: Place) -> Iterator[None]:
 
 @contextmanager
 def killed_worker(place: Place) -> Iterator[None]:
-    """A worker is killed, and the server that began it goes on."""
+    """A worker is killed, and its parent continues."""
     os.kill(place.processes()[0], signal.SIGKILL)
     yield
 
@@ -108,7 +108,7 @@ def nothing_yet(place: Place) -> Iterator[None]:
 
 @contextmanager
 def cut_in_two(place: Place) -> Iterator[None]:
-    """The service is restarted while it is asked."""
+    """The service is restarted under requests."""
     place.end()
     assert place.start() == ""
     yield
@@ -116,7 +116,7 @@ def cut_in_two(place: Place) -> Iterator[None]:
 
 @contextmanager
 def other_server(place: Place) -> Iterator[None]:
-    """The other server takes the port of the one that has stopped under requests."""
+    """The other server takes the port of a server that was stopped under requests."""
     own = place.server
     place.end()
     place.server = next(name for name in SERVERS if name != own)
@@ -158,7 +158,7 @@ def _by_clock(hours: int, **expected) -> Fault:
 
 MACHINE = (
     Fault("no descriptors are left", no_descriptors, health="", check="", doctor=False, unserved=True),
-    # Where no thread can be started, whether a row can be written cannot be tried: then health says down.
+    # If no thread can start, the write probe cannot run: then health says down.
     Fault("no memory is left", no_memory, health="", check="", doctor=False, unserved=True),
     Fault("a process stands still", stopped_process, health="", check="", doctor=False, unserved=True),
     Fault("a worker is killed", killed_worker, health="ok", check="", doctor=False, unserved=True,

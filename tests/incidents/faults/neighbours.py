@@ -1,4 +1,4 @@
-"""A Postgres or Redis that does not answer, or not as it should."""
+"""A Postgres or Redis that does not answer, or answers wrongly."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def restarted(place: Place) -> Iterator[None]:
 
 @contextmanager
 def read_only(place: Place) -> Iterator[None]:
-    """The server takes no writes, as one that has become a standby."""
+    """The server refuses writes, like a standby."""
     name = urlsplit(_url(place)).path[1:]
     place.postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     place.postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
@@ -132,7 +132,7 @@ class Wire:
 
 @contextmanager
 def wire(place: Place) -> Iterator[None]:
-    """The service reaches its database by a wire that can be cut."""
+    """The service reaches its database through a proxy that can be cut."""
     found = Wire(place.postgres.port)
     where = urlsplit(_url(place))
     place.environment = {**place.environment, "GATEPOST_DATABASE_URL": urlunsplit(
@@ -150,7 +150,7 @@ def black_hole(place: Place):
 
 @contextmanager
 def redis(place: Place) -> Iterator[None]:
-    """The limits are counted in a Redis."""
+    """The rate limits are counted in Redis."""
     port = free_port()
     command = [shutil.which("redis-server") or "redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -79,7 +79,7 @@ class Row:
 
 
 def play(fault: Fault, place: Place) -> Row:
-    """Let a fault happen to the instance of `place`."""
+    """Lets a fault happen to the instance of `place`."""
     row = Row(fault, place.server)
     with ExitStack() as around:
         if fault.prepare is not None:
@@ -98,13 +98,13 @@ def play(fault: Fault, place: Place) -> Row:
             place.end()
         except TimeoutExpired:
             row.red.append("the service does not stop")
-        _judge(fault, place, clients, row)
+        _check(fault, place, clients, row)
         row.red += _lost(fault, place, clients)
     return row
 
 
 def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
-    """The fault, and the way back."""
+    """Lets the fault happen and end."""
     if fault.stopped or fault.killed:
         place.end(kill=fault.killed)
     with fault.happen(place):
@@ -113,7 +113,7 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
             row.start = place.start()
         row.doctor = place.doctor()
         sleep(max(0.0, began + LASTS - monotonic()))
-        _until(lambda: not _judge_told(fault, _told(clients, began), row.doctor), MORE)
+        _until(lambda: not _check_reports(fault, _told(clients, began), row.doctor), MORE)
         ended = monotonic()
         if fault.restarted:
             place.end(kill=True)
@@ -139,9 +139,9 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
     row.longest = max((one.ended - one.began for one in during), default=0.0)
     told = _told(clients, began, ended)
     row.health = "" if not told else f"{told[-1].said} ({', '.join(sorted(told[-1].checks)) or 'all is well'})"
-    row.red += _judge_told(fault, told, row.doctor)
+    row.red += _check_reports(fault, told, row.doctor)
     if not (fault.unserved or row.start or fault.stopped or fault.killed):
-        # What was under way when the service was stopped has no answer.
+        # Requests in progress when the service was stopped have no answer.
         bad = [one for one in clients.between(began, ended, "live")
                if one.status != 200 and (one.status != 0 or one.ended < ended)]
         if bad:
@@ -151,11 +151,11 @@ def _happen(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
 
 
 def _told(clients: Clients, began: float, ended: float = inf) -> list[Answer]:
-    """Answers of health between these moments."""
+    """Returns the answers of health between these moments."""
     return [one for one in clients.between(began, ended, "health") if one.said]
 
 
-def _judge_told(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> list[str]:
+def _check_reports(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> list[str]:
     """Checks that health and doctor name the fault."""
     red = []
     # Each worker finds out for itself.
@@ -171,7 +171,7 @@ def _judge_told(fault: Fault, told: Sequence[Answer], doctor: Sequence[str]) -> 
     return red
 
 
-def _judge(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
+def _check(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
     """Checks what must be true of every fault."""
     row.acknowledged = len(clients.created)
     row.red += clients.broken
@@ -192,7 +192,7 @@ def _judge(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
 
 
 def _lost(fault: Fault, place: Place, clients: Clients) -> list[str]:
-    """Acknowledged writes that are not there, and what else the database has lost."""
+    """Yields lost acknowledged writes, and other losses of the database."""
     url = place.instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{place.database}")
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=30)
     try:
@@ -217,7 +217,7 @@ def _until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 class Ground:
-    """Fresh instances, copied from one on each database; with Postgres only where a fault needs it."""
+    """New instances, copied from one on each database. Postgres runs only if a fault needs it."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack

@@ -28,11 +28,11 @@ _MINUTE = "more of the same minute"
 class Account:
     """The results of the comparison: `wrong` has a sentence for each disagreement.
 
-    agreeing   decisions that the policy of that time makes again with the same answer
-    in_code    refusals by a rule in code, which the policy alone would allow
-    untold     decisions whose facts are not in the audit log, by reason
-    unsure     writes that were done although the answer was that the database is unavailable
-    agrees     audit event id → true if the policy of that time gives the recorded answer
+    agreeing    decisions that the policy of that time makes again with the same answer
+    in_code     refusals by a rule in code, which the policy alone would allow
+    unexplained decisions whose facts are not in the audit log, by reason
+    unsure      writes that were done although the answer was that the database is unavailable
+    agrees      audit event id → true if the policy of that time gives the recorded answer
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -44,27 +44,27 @@ class Account:
     answers: int = 0
     matched: int = 0
     unsure: int = 0
-    untold: Counter[str] = field(default_factory=Counter)
+    unexplained: Counter[str] = field(default_factory=Counter)
     agrees: dict[str, bool] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        untold = ", ".join(f"{number}× {why}" for why, number in sorted(self.untold.items())) or "none"
-        return (f"{self.policies} policies in the ledger, {self.late} late; {self.rows} rows of decisions, of them "
-                f"{self.agreeing} agree, {self.in_code} refused by a rule in code, not recorded: {untold}; "
-                f"{self.answers} answers, {self.matched} told by a row of their own, {self.unsure} unsure; "
+        unexplained = ", ".join(f"{number}× {why}" for why, number in sorted(self.unexplained.items())) or "none"
+        return (f"{self.policies} policies in the policy history, {self.late} late; {self.rows} rows of decisions: "
+                f"{self.agreeing} agree, {self.in_code} refused by a rule in code, not recorded: {unexplained}; "
+                f"{self.answers} answers, {self.matched} with a row of their own, {self.unsure} unsure; "
                 f"{len(self.wrong)} wrong")
 
 
 def account(database: Database, told: Sequence[Expected], answers: Sequence[Answered]) -> Account:
     """Compares the policy history with the changes, and the audit log with the policy history and the answers."""
     with database.connected():
-        ledger = list(reversed(list(policy_version.listed())))
+        history = list(reversed(list(policy_version.listed())))
         chain = list(_chain())
-        trail = list(of_all())
-    found = Account(policies=len(ledger), late=sum(row.late for row in ledger))
-    found.wrong += _ledger(ledger, chain, told)
-    _decisions(found, ledger, trail)
-    _answers(found, trail, answers)
+        log = list(of_all())
+    found = Account(policies=len(history), late=sum(row.late for row in history))
+    found.wrong += _history(history, chain, told)
+    _decisions(found, history, log)
+    _answers(found, log, answers)
     return found
 
 
@@ -76,16 +76,17 @@ def _chain() -> Iterator[PolicyVersion]:
         row = policy_version.predecessor(row)
 
 
-def _ledger(ledger: Sequence[PolicyVersion], chain: Sequence[PolicyVersion], told: Sequence[Expected]) -> Iterator[str]:
-    kept = [Expected(row.version, row.cause, row.late) for row in ledger]
+def _history(
+        history: Sequence[PolicyVersion], chain: Sequence[PolicyVersion], told: Sequence[Expected]) -> Iterator[str]:
+    kept = [Expected(row.version, row.cause, row.late) for row in history]
     if kept != list(told):
-        yield "the ledger tells other changes than were made:\n  " + "\n  ".join(
+        yield "the policy history has other changes than were made:\n  " + "\n  ".join(
             f"{'  ' if one == other else '!='} {one} {other}" for one, other in _side_by_side(kept, told))
-    if [row.seq for row in chain] != [row.seq for row in reversed(ledger)]:
+    if [row.seq for row in chain] != [row.seq for row in reversed(history)]:
         yield "the rows before each row are not all rows"
-    if ledger and ledger[0].cause != START:
-        yield f"the first policy came by {ledger[0].cause}"
-    for before, after in pairwise(ledger):
+    if history and history[0].cause != START:
+        yield f"the first policy has the cause {history[0].cause}"
+    for before, after in pairwise(history):
         if before.version == after.version:
             yield f"{after.version} is told twice in a row"
 
@@ -95,17 +96,17 @@ def _side_by_side(kept: Sequence[Expected], told: Sequence[Expected]) -> Iterabl
         yield (kept[number] if number < len(kept) else None), (told[number] if number < len(told) else None)
 
 
-def _decisions(found: Account, ledger: Sequence[PolicyVersion], trail: Sequence[Audit]) -> None:
+def _decisions(found: Account, history: Sequence[PolicyVersion], log: Sequence[Audit]) -> None:
     since: dict[str, str] = {}
     policies: dict[str, Policy] = {}
-    for row in ledger:
+    for row in history:
         if row.version not in policies:
             since[row.version] = row.applied_at
             files = {name: text.encode() for name, text in row.files.items()}
             policies[row.version] = from_files(files, VOCABULARY)
-    for one in trail:
+    for one in log:
         if one.policy_version is not None and one.policy_version not in policies:
-            found.wrong.append(f"row {one.id} is of {one.policy_version}, which the ledger does not have")
+            found.wrong.append(f"row {one.id} is of {one.policy_version}, which the policy history does not have")
             continue
         if one.policy_version is not None and one.time < since[one.policy_version]:
             found.wrong.append(f"row {one.id} is of {one.policy_version}, which was not in force yet at {one.time}")
@@ -114,13 +115,13 @@ def _decisions(found: Account, ledger: Sequence[PolicyVersion], trail: Sequence[
         entry = Entry(**{name: getattr(one, name) for name in COLUMNS})
         for decision in decisions(entry, VOCABULARY):
             found.rows += 1
-            _judge(found, one, decision, policies.get(one.policy_version or ""))
+            _check(found, one, decision, policies.get(one.policy_version or ""))
 
 
-def _judge(found: Account, row: Audit, decision: Recorded, policy: Policy | None) -> None:
-    """The same decision once more, by the policy of then."""
+def _check(found: Account, row: Audit, decision: Recorded, policy: Policy | None) -> None:
+    """Makes the decision again by the policy of that time."""
     if policy is None or not decision.facts or decision.answered is None:
-        found.untold[_why(row, decision)] += 1
+        found.unexplained[_why(row, decision)] += 1
         return
     again = answer(policy, decision)
     if again.result == UNKNOWN:
@@ -154,9 +155,9 @@ def _names_its_line(row: Audit, decision: Recorded, policy: Policy) -> bool:
     return row.rule in {step.rule.place for step in lines if step.holds and step.rule.eft == "allow"}
 
 
-def _answers(found: Account, trail: Sequence[Audit], answers: Sequence[Answered]) -> None:
+def _answers(found: Account, log: Sequence[Audit], answers: Sequence[Answered]) -> None:
     rows: defaultdict[str, list[Audit]] = defaultdict(list)
-    for row in trail:
+    for row in log:
         if row.request_id:
             rows[row.request_id].append(row)
     for one in answers:
@@ -168,9 +169,9 @@ def _answers(found: Account, trail: Sequence[Audit], answers: Sequence[Answered]
         mine = [one for one in answers if one.principal == principal]
         refused = sum(one.status in TOLD for one in mine)
         unheard = sum(one.status is None for one in mine)
-        kept = sum(row.count for row in trail if row.principal == principal and row.result == "refused")
+        kept = sum(row.count for row in log if row.principal == principal and row.result == "refused")
         if not refused <= kept <= refused + unheard:
-            found.wrong.append(f"{principal} was refused {refused} times, and the trail tells of {kept}")
+            found.wrong.append(f"{principal} was refused {refused} times, and the audit log has {kept}")
 
 
 def _answer(found: Account, one: Answered, rows: Sequence[Audit]) -> Iterator[str]:
@@ -180,14 +181,14 @@ def _answer(found: Account, one: Answered, rows: Sequence[Audit]) -> Iterator[st
     status = one.status or 0
     if status < 300:
         if results != [(ALLOWED, None)]:
-            yield f"request {one.id} was answered {status}, and the trail says {results}"
+            yield f"request {one.id} was answered {status}, and the audit log says {results}"
         found.matched += bool(rows)
     elif status in TOLD:
         # A refusal like another of the same second has no audit event of its own.
         if any(result not in (("refused", one.code), ("refused", _MINUTE.split()[0])) for result in results):
-            yield f"request {one.id} was answered {status} {one.code}, and the trail says {results}"
+            yield f"request {one.id} was answered {status} {one.code}, and the audit log says {results}"
         found.matched += bool(rows)
     elif results == [(ALLOWED, None)] and status == 503:
         found.unsure += 1
     elif results:
-        yield f"request {one.id} was answered {status} {one.code}, and the trail says {results}"
+        yield f"request {one.id} was answered {status} {one.code}, and the audit log says {results}"

@@ -1,4 +1,4 @@
-"""Callers of several roles who write while policies change, and remember what each request was answered."""
+"""Callers of several roles that write while policies change, and record the answer to each request."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Client:
         self.answers: list[Answered] = []
 
     def work(self, stop: threading.Event) -> None:
-        """Ask until `stop` is set."""
+        """Sends requests until `stop` is set."""
         while not stop.wait(self._chance.uniform(0, PAUSE)):
             self._ask(*self._next())
             if self._chance.random() < 0.1:
@@ -106,7 +106,7 @@ class Client:
         return "PATCH", f"/api/products/{self._chance.choice(self._shop.products)}", changes
 
     def _delete_product(self) -> Request:
-        # Most of them stay, for the others.
+        # Most of them stay, for the other callers.
         ids = self._shop.products[40:] or [new_id()]
         return "DELETE", f"/api/products/{self._chance.choice(ids)}", None
 
@@ -206,7 +206,7 @@ def _logged_in(server: Served, name: str, email: str) -> Caller:
 
 @contextmanager
 def working(clients: list[Client]) -> Iterator[None]:
-    """All of them ask, until the block ends."""
+    """Runs all callers until the block ends."""
     stop = threading.Event()
     threads = [threading.Thread(target=client.work, args=(stop,)) for client in clients]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""One instance whose policy is changed in every way while its callers write, and the account of it."""
+"""One instance whose policy changes in every way while its callers write, and the comparison afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENVIRONMENT = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_POLICY_EDIT": "on", "GA
 
 @dataclass(frozen=True)
 class Scene:
-    """An instance, its server and its database, and how that one fails."""
+    """An instance, its server and its database, and a way to make the database fail."""
 
     instance: Instance
     arguments: Sequence[str]
@@ -33,14 +33,14 @@ class Scene:
 
 
 def on_sqlite(folder: Path, server: str) -> Scene:
-    """An instance on SQLite. Another process has its turn to write, and does not end it."""
+    """An instance on SQLite. To fail, another process holds the write lock."""
     instance = Instance(folder / "instance", _ENVIRONMENT).made()
     file = instance.folder / "gatepost.db"
     return Scene(instance, SERVERS[server], f"sqlite:///{file}", lambda: turn_held(file))
 
 
 def on_postgres(folder: Path, server: str, postgres: Server, url: str) -> Scene:
-    """An instance on an empty database of Postgres. It ends all connections, and takes no new ones."""
+    """An instance on an empty database of Postgres. To fail, it ends all connections and refuses new ones."""
     instance = Instance(folder / "instance", {**_ENVIRONMENT, "GATEPOST_DATABASE_URL": url}).made()
     return Scene(instance, SERVERS[server], url, lambda: postgres.refusing(url))
 

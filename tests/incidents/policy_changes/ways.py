@@ -21,7 +21,7 @@ from tests.running import Instance, Served, wait_until
 
 RULES, EXTRA, MODEL = "shop.csv", "shop_of_support.csv", "model.conf"
 DEAREST = 10_000
-SURELY = 6  # answers in a row by which both workers use a policy
+SURELY = 6  # consecutive answers after which both workers use a policy
 _CHEAP = "    p.when == 'cheap' && r.obj.price < {price} || \\\n"
 _BROKEN = "p, user, prduct.create, always, allow"
 _LINES = ("p, user, product.create, always, allow", "p, user, product.update, cheap, allow",
@@ -100,7 +100,7 @@ class Ways:
         return version_of(self.folder)
 
     def enter(self, begun: str) -> None:
-        """Log in, and note the policies of `init`, which has the version `begun`, and of the start."""
+        """Logs in, and records the policies of `init`, with the version `begun`, and of the start."""
         assert self.serving.now is not None
         self._token = self.serving.now.log_in()
         self.told.append(Expected(begun, START))
@@ -117,7 +117,7 @@ class Ways:
         self._note(FILES)
 
     def add_and_lose_a_file(self) -> None:
-        """A file comes; it goes, which is a broken edit; and that it is gone is accepted."""
+        """Adds a file, and removes it, which is a broken edit. Then the operator accepts the removal."""
         (self.folder / EXTRA).write_text("p, support, product.*, cheap, allow\n# end\n")
         self._note(FILES)
         (self.folder / EXTRA).unlink()
@@ -156,14 +156,14 @@ class Ways:
         self._note(FILES)
 
     def start_anew(self) -> None:
-        """An edit while nothing is served."""
+        """Edits a file while no server runs."""
         self.serving.stop()
         self._edit_the_model()
         self.serving.start()
         self._note(START)
 
     def break_and_mend(self) -> None:
-        """A broken edit is never in force; a good one is, later."""
+        """Makes a broken edit, which never comes into force, and then a valid one."""
         rules = self._rules()
         (self.folder / RULES).write_text(rules.replace("# end", f"{_BROKEN}\n# end"))
         self._wait_until_broken()
@@ -171,16 +171,16 @@ class Ways:
         self._note(FILES)
 
     def edit_while_it_fails(self) -> None:
-        """The database fails in the middle of a change, whose row comes late."""
+        """Makes the database fail during a change, so that the change is recorded late."""
         with self.fails():
             (self.folder / RULES).write_text(self._rules())
             wait_until(lambda: any((self.serving.instance.folder / WAITING).glob("*.json")))
         self._note(FILES, late=True)
 
-    # What they have in common
+    # Common parts
 
     def _rules(self) -> str:
-        """Other rules than those that are there, on other lines of the file."""
+        """Returns rules that differ from the current ones, on other lines of the file."""
         file = self.folder / RULES
         before = file.read_text() if file.exists() else ""
         while True:
@@ -204,7 +204,7 @@ class Ways:
         def applied() -> bool:
             status, answer = self._ask("POST", "/api/admin/policy/apply", {
                 "files": {RULES: rules}, "base_version": self.told[-1].version, "note": "over HTTP"})
-            # A worker that has not looked at the files since the change before says so.
+            # A worker that has not read the files since the previous change reports it.
             assert status == 200 or (status, answer.get("code")) == (409, "conflict"), answer
             return status == 200
 
@@ -227,7 +227,7 @@ class Ways:
         wait_until(lambda: self._health() == ("degraded", self.told[-1].version))
 
     def _note(self, cause: str, *, late: bool = False) -> None:
-        """Wait until the files are in force, and written down."""
+        """Waits until the files are in force, and recorded."""
         expected = Expected(self.version(), cause, late)
         self.told.append(expected)
         wait_until(lambda: all(self._health() == ("ok", expected.version) for _ in range(SURELY)))
