@@ -1,4 +1,4 @@
-"""Holds answers against the OpenAPI document that the app itself gives out."""
+"""Compares answers with the OpenAPI document of the app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gatepost.http.openapi.headers import EVERYWHERE
 from gatepost.http.request.call import Discovered, Services
 
 PROBLEM = "application/problem+json"
-# OpenAPI has another place for these, or they are for browsers, caches and connections and not for programs.
+# OpenAPI describes these elsewhere, or they are for browsers, caches and connections and not for programs.
 NEVER_DESCRIBED = frozenset({
     "content-type", "content-length", "content-encoding", "content-language", "date", "server", "connection",
     "cache-control", "vary", "content-security-policy", "cross-origin-opener-policy", "cross-origin-resource-policy",
@@ -73,7 +73,7 @@ class Promise:
                 yield "it has a body, or one is promised"
             return
         if "content-type" not in given and not answer.data and "preference-applied" in given:
-            return  # the body was left out, which the client preferred or the service did not keep
+            return  # no body, because the client preferred none or the service did not keep it
         kind = next((kind for kind in self.bodies if fnmatchcase(answer.mimetype or "", kind)), None)
         if kind is None:
             yield f"{answer.mimetype} is not among {list(self.bodies)}"
@@ -84,11 +84,11 @@ class Promise:
 
 
 class Mismatch(AssertionError):
-    """An answer is not what the document promises."""
+    """An answer that the document does not promise."""
 
 
 class Description:
-    """One document; that it is a valid one, test_document.py proves."""
+    """One document. test_document.py checks that it is valid."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -107,14 +107,14 @@ class Description:
                 for method, spec in item.items() if method in ("get", "post", "put", "patch", "delete")]
 
     def operation(self, method: str, path: str) -> Operation:
-        """The operation of `path`, as the document writes it: `/api/articles/{id}`."""
+        """Returns the operation of `path` in the form of the document: `/api/articles/{id}`."""
         return Operation(path, method, self.document["paths"][path][method.lower()])
 
     def check(self, operation: Operation, answer: TestResponse, *, without_body: bool = False) -> None:
-        """Raises `Mismatch` unless status, media type, body and headers are among those that the document promises.
+        """Raises `Mismatch` unless the document promises this status, media type, body and headers.
 
-        `without_body`: of an answer to HEAD, and of one that is still being sent. The rows of an answer to `fields`
-        need not have what is required of whole ones.
+        `without_body` is for an answer to HEAD, and for one that is still being sent. The rows of an answer to `fields`
+        may lack required fields.
         """
         promise = self._promise(operation, answer.status_code)
         faults = [f"the status is not promised: {answer.text[:500]}"] if promise is None else list(
@@ -124,7 +124,7 @@ class Description:
 
     def _new_promise(self, operation: Operation, status: int) -> Promise | None:
         responses = operation.spec["responses"]
-        # `default` stands for errors: what succeeds is promised by its status.
+        # `default` is for errors: a success is promised by its own status.
         promised = responses.get(str(status)) or (responses.get("default") if status >= 400 else None)
         if promised is None:
             return None
@@ -187,7 +187,7 @@ def check_headers(answer: TestResponse) -> None:
 
 
 def check_problem(answer: TestResponse, status: int | None = None, code: str | None = None) -> dict[str, Any]:
-    """The answer is a problem document in the one shape, complete with its headers; the document."""
+    """Checks that the answer is a problem document with its headers. Returns the document."""
     check_headers(answer)
     assert answer.mimetype == PROBLEM, (answer.status, answer.mimetype, answer.text[:300])
     problem: dict[str, Any] = answer.get_json()

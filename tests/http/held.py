@@ -1,9 +1,8 @@
-"""Every answer of every test client is held against the OpenAPI document of the app that gave it.
+"""Every answer to a test client is compared with the OpenAPI document of the app that gave it.
 
-`HeldClient` is the client of each app of tests/apps.py. What it asks of a path in the document is answered with a
-status, a media type, a body and headers that the document promises, or the test fails there. A test that makes the
-service answer otherwise, by a handler of its own or by rows that no client can store, says so by the fixture
-`answers_otherwise`.
+`HeldClient` is the client of each app of tests/apps.py. For each path of the document it requires an answer with a
+status, a media type, a body and headers that the document promises, or the test fails. A test that makes the service
+answer differently, by a handler of its own or by rows that no client can store, uses the fixture `answers_otherwise`.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from tests.http.described import Description, Operation
 
 
 class HeldClient(FlaskClient):
-    """A client whose answers are held against the document."""
+    """A client whose answers are compared with the document."""
 
     held = True
 
     def open(self, *args: Any, **more: Any) -> TestResponse:
         answer = super().open(*args, **more)
         if HeldClient.held and (operation := asked(self.application, answer)) is not None:
-            # What is still being sent is not taken from the test that reads it.
+            # A body that is still being sent is left for the test to read.
             sent = answer.is_sequence or answer.is_json
             Description.of(self.application).check(
                 operation, answer, without_body=answer.request.method == "HEAD" or not sent)
@@ -40,7 +39,7 @@ class HeldClient(FlaskClient):
     @classmethod
     @contextmanager
     def not_held(cls) -> Iterator[None]:
-        """Meanwhile answers may be what no document promises."""
+        """Allows answers that no document promises, during the block."""
         HeldClient.held = False
         try:
             yield
@@ -49,7 +48,7 @@ class HeldClient(FlaskClient):
 
 
 def asked(app: Flask, answer: TestResponse) -> Operation | None:
-    """The operation of the document that was asked for; None for what the document does not have."""
+    """Returns the requested operation of the document; None if the document does not have it."""
     method = "GET" if answer.request.method == "HEAD" else answer.request.method
     path = _matched(app.url_map, re.sub(r"^/api/v1(?=/|$)", "/api", answer.request.path), method)
     spec = Description.of(app).document["paths"].get(path, {}).get(method.lower())
@@ -58,7 +57,7 @@ def asked(app: Flask, answer: TestResponse) -> Operation | None:
 
 @lru_cache(maxsize=64)  # more would keep the apps of many modules
 def _matched(routes: Map, path: str, method: str) -> str | None:
-    """The path as the document writes it: `/api/articles/{id}`."""
+    """Returns the path in the form of the document: `/api/articles/{id}`."""
     try:
         rule, _ = routes.bind("localhost").match(path, method, return_rule=True)
     except HTTPException:

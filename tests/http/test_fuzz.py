@@ -1,4 +1,4 @@
-"""Requests made up from the OpenAPI document, and worse: no answer is a 5xx, and each is as the document says."""
+"""Requests generated from the OpenAPI document, and invalid ones: no 5xx, and each answer fits the document."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ODD = st.sampled_from(["", "\0", "\ud800".encode("utf-8", "surrogatepass").decod
 
 
 class Requests:
-    """Strategies for what a document says can be sent."""
+    """Strategies for the requests that a document describes."""
 
     def __init__(self, description: Description) -> None:
         self.description = description
 
     def value(self, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-        """Mostly what the schema allows, sometimes not."""
+        """Draws a value that the schema usually allows, and sometimes does not."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             return self.value(self.description.document["components"]["schemas"][name])
@@ -94,14 +94,14 @@ def world(app, given, as_user):
     return Description.of(app), callers, ids
 
 
-# Deterministic, so that a failure is found again; `hypothesis` shrinks it to the request that matters.
+# Deterministic, so that a failure is reproducible. `hypothesis` shrinks it to the relevant request.
 @settings(max_examples=100, deadline=None, derandomize=True, database=None,
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture,
                                  HealthCheck.data_too_large, HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_no_request_makes_a_server_error(world, as_user, data):
     description, callers, ids = world
-    # After a logout or a change of the password, the caller's token would be refused.
+    # A logout or a change of the password would make the caller's token invalid.
     operations = [operation for operation in description.operations
                   if operation.path not in ("/api/logout", "/api/profile/password", "/api/login", "/api/register")]
     operation = data.draw(st.sampled_from(operations))

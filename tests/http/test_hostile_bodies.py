@@ -1,4 +1,4 @@
-"""Bodies made to be costly: the work grows with the size of the body, never with its square."""
+"""Bodies designed to be expensive: the work grows with the size of the body, never with its square."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatepost.http.schemas.fields import StrictSchema
 
 
 class Name(str):
-    """Text that counts how often any text was compared with another."""
+    """A text that counts the comparisons of all such texts."""
 
     compared = 0
 

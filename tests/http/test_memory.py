@@ -1,4 +1,4 @@
-"""Caches are bounded: a client that asks ever different questions does not make the process grow."""
+"""Caches are bounded: a client with always different requests does not make the process grow."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def test_long_queries_are_not_remembered(client):
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # One such query, read, takes 300 kB.
+    # One such query takes 300 kB after parsing.
     assert kept < 3 * MEBIBYTE

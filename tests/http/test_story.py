@@ -1,6 +1,6 @@
-"""An article from its draft to its readers, as one story, and the other tenant, which never sees it.
+"""An article from its draft to its readers, as one story. The other tenant never sees it.
 
-What each role may do to articles of others is in the access matrix.
+The access matrix tests the permissions of each role on articles of others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_no_role_of_another_tenant_finds_anything(as_role, names, role):
         for method, path, *sent in (("GET", ""), ("PUT", "", body), ("PATCH", "", {"title": "X"}), ("DELETE", ""),
                                     ("POST", "/publish"), ("GET", "/shares"), ("PUT", "/shares", share)):
             answer = as_role(role, tenant="other").call(method, f"/api/articles/{id}{path}", *sent)
-            # A role that the policy allows this for no object is refused before the row is looked up.
+            # A role without this permission for any object is refused before the row is looked up.
             if answer.status_code != 403:
                 check_problem(answer, 404, "not_found")
             else:

@@ -1,4 +1,4 @@
-"""Users of two tenants with rows and shares of theirs, and policies about them at random."""
+"""Users of two tenants with their rows and shares, and random policies for them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ USERS = int(os.environ.get("USERS", "4"))  # of each role, in each of two tenant
 
 
 class World:
-    """Users of three roles and two tenants, with rows of theirs and of others, some of them shared."""
+    """Users of three roles and two tenants, with their rows and rows of others, some of them shared."""
 
     def __init__(self, app: Flask, given: Given, elsewhere: Given) -> None:
         self.services = app.extensions["gatepost"]
@@ -97,7 +97,7 @@ class World:
             tenant.share(resource, row, pick(grantees), pick(("read", "write", "manage")))
 
     def policy(self, lines: Iterable[str], links: Iterable[str]) -> Policy:
-        """The policy of these lines. Raises PolicyError."""
+        """Returns the policy of these lines. Raises PolicyError."""
         files = {"model.conf": MODEL.encode(), "rules.csv": "\n".join((*lines, NOTHING_HERE, "# end\n")).encode(),
                  "roles.csv": "\n".join((*links, "# end\n")).encode()}
         return from_files(files, self.services.registry.vocabulary)
@@ -157,7 +157,7 @@ class World:
         return found
 
     def check(self, old: Policy, new: Policy, resources: Iterable[str] = tuple(MODELS)) -> int:
-        """Everything that is counted, and nothing else; the number of changes."""
+        """Checks the counts of all changes. Returns the number of changes."""
         changes = self.changes(old, new, [f"{one}s" for one in resources])
         assert changes.not_counted == ()
         for resource, verb in itertools.product(resources, METHODS):

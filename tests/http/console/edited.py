@@ -1,4 +1,4 @@
-"""An app in which rules are changed over HTTP, and trials that are worked out in this process."""
+"""An app whose rules change over HTTP, with trials that run in this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRY, APPLY, HISTORY = "/console/try", "/console/try/apply", "/console/history"
 
 @contextmanager
 def editable(request: pytest.FixtureRequest, folder: Path, database_url: str) -> Iterator[Flask]:
-    """On a database that no other node has."""
+    """An app on a database without other nodes, so that rules can be edited."""
     url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
     made = make_app(new_instance(folder / "instance", url, "default", "other"), url, policy_edit="on")
     yield made
@@ -36,7 +36,7 @@ def edited(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) ->
 def unedited(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, database_url: str
 ) -> Iterator[Flask]:
-    """An app whose rules the tests of a module try to change, and leave as they are."""
+    """An app for tests that try changes of the rules but do not apply them."""
     with editable(request, tmp_path_factory.mktemp("unedited"), database_url) as made:
         yield made
 
@@ -46,7 +46,7 @@ def live(app: Flask) -> str:
 
 
 def stored(app: Flask, name: str) -> str:
-    """The text of a rule file on the disk."""
+    """Returns the text of a rule file on the disk."""
     return (app.extensions["gatepost"].settings.policies / name).read_text()
 
 
@@ -67,7 +67,7 @@ def edit_form(seen: Seen) -> Form:
 
 
 def tried(visitor: Visitor, form: Form, **changed: str) -> Seen:
-    """The page after a try of the form with these fields."""
+    """Returns the page after a try of the form with these fields."""
     answer = visitor.post(TRY, {**form.fields, **changed})
     assert answer.status_code == 200, answer.text
     return Seen.of(answer)

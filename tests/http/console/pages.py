@@ -1,4 +1,4 @@
-"""Visitors of the console: a browser without script, as far as a server can tell."""
+"""Visitors of the console. They behave like a browser without JavaScript."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Visitor:
 
     def post(self, path: str, values: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None,
              **more: Any) -> TestResponse:
-        """Send a form, as a page of the service's own origin does."""
+        """Sends a form like a page of the service's own origin."""
         return self.client.post(path, data=dict(values or {}), headers={**ORIGIN, **(headers or {})}, **more)
 
     def page(self, path: str) -> Seen:
-        """The page at a path that is answered."""
+        """Returns the page at a path, which must be answered."""
         answer = self.get(path)
         assert answer.status_code == 200, (answer.status_code, answer.headers.get("Location"), answer.text)
         return Seen.of(answer)
 
 
 def visit(app: Flask, who: User | str = GUEST) -> Visitor:
-    """`who` is a user, or the role of one who is made up; their session is real, no password is asked."""
+    """Returns a visitor. `who` is a user, or the role of a new one. The session is real, but needs no password."""
     client = app.test_client()
     if who == GUEST:
         return Visitor(client)
@@ -65,7 +65,7 @@ def visit(app: Flask, who: User | str = GUEST) -> Visitor:
 
 @dataclass
 class Form:
-    """A form of a page: where it is sent, how, and its fields by name."""
+    """A form of a page: its address, its method, and its fields by name."""
 
     action: str
     method: str
@@ -130,7 +130,7 @@ class Seen(HTMLParser):
             self.text += data
 
     def form(self, action: str) -> Form:
-        """The form that is sent to a path."""
+        """Returns the form whose address is this path."""
         return next(one for one in self.forms if one.action == action)
 
 

@@ -1,4 +1,4 @@
-"""The table of who may do what, as a reader finds it on the page."""
+"""The access matrix as a reader sees it on the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def seen(visitor: Visitor, **query: Any) -> Seen:
 
 @dataclass
 class Found:
-    """A cell; `cell` is what its link asks for, None: it is no link."""
+    """A cell. `cell` is the target of its link; None without a link."""
 
     text: str = ""
     cell: str | None = None
@@ -80,7 +80,7 @@ class Table(HTMLParser):
 
 
 def table(answer: TestResponse) -> Table:
-    """The table of a page that is answered."""
+    """Returns the table of an answered page."""
     assert answer.status_code == 200, answer.text
     found = Table()
     found.feed(answer.text)

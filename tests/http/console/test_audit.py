@@ -38,7 +38,7 @@ def note(given):
 
 @pytest.fixture
 def refused(app, as_user, given):
-    """The row of Ann, who could not delete an article of hers that is in review."""
+    """The audit event of Ann, who could not delete an article of hers in review."""
     ann = as_user("user", name="Ann Archer")
     article = given.article("in_review", owner_id=ann.id, title="The gate at dusk")
     assert ann.delete(f"/api/articles/{article.id}").status_code == 403

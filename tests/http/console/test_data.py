@@ -129,7 +129,7 @@ def test_a_form_that_is_not_offered_is_refused_and_one_that_is_can_be_drawn(role
             for verb in asking:
                 status = visitor.get(f"{ROOT}/{name}/{row['id']}/{verb}").status_code
                 allowed = verb in row["allowed_actions"]
-                # What an order's state forbids is for its form to say.
+                # The form of an order reports what its state forbids.
                 assert status == 200 if allowed else status == 403 or name in ("orders", "users"), (verb, row)
 
 

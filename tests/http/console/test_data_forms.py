@@ -1,4 +1,4 @@
-"""Forms over rows: each is one run of the API's endpoint, once however often it is sent, and keeps what was typed."""
+"""Forms for rows: each calls the API's endpoint, has its effect once if sent repeatedly, and keeps typed values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def admin(app):
 
 
 def sent(visitor, page, action=None, **values):
-    """The answer to the form of a page, with what it holds and what is typed besides."""
+    """Sends the form of a page with its own values and these typed ones, and returns the answer."""
     action = action or page
     form = visitor.page(page).form(action)
     return visitor.post(action, {**form.fields, **values})
@@ -142,7 +142,7 @@ def test_a_button_of_an_older_page_says_that_the_object_was_changed(admin, given
 
 
 def test_a_version_that_the_caller_may_not_see_guards_all_the_same(app, given):
-    """A user's version is guarded; a caller who may not see it has a tag in its place."""
+    """The version of a user is hidden: a caller who may not see it gets an entity tag instead."""
     visitor = visit(app, given.user(name="Ida"))
     path = f"{ROOT}/users/{visitor.user.id}/update"
     old = visitor.page(path).form(path).fields
@@ -205,7 +205,7 @@ def test_a_person_is_found_given_a_right_and_loses_it_again(admin, given):
 
 
 def test_nobody_gives_up_a_right_of_their_own_by_the_form_of_those_who_share(admin, given):
-    """`me` means another endpoint of the API, which asks for no permission: the console has no form for it."""
+    """`me` belongs to another endpoint of the API, which needs no permission. The console has no form for it."""
     article = given.article("draft")
     assert admin.post(f"{ROOT}/articles/{article.id}/unshare?grantee=me").status_code == 404
 
@@ -274,7 +274,7 @@ def test_an_entry_with_a_comma_in_it_is_kept(shelf):
 
 
 def sent_as_drawn(visitor, path):
-    """The form of a page as a browser sends it: a name as often as it has fields."""
+    """Sends the form of a page like a browser: each field separately, also fields of the same name."""
     fields = [(attributes["name"], attributes.get("value", "")) for tag, attributes in visitor.page(path).tags
               if tag == "input" and attributes.get("name", "_find").startswith("_find") is False]
     pairs = {}

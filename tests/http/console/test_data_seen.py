@@ -40,7 +40,7 @@ def test_rows_that_they_do_not_see_are_marked(admin, ann, given):
 
 
 def test_rows_that_only_they_see_are_not_shown(app, ann, given):
-    """A developer may ask, and sees no order."""
+    """A developer has the permission to ask, but sees no orders."""
     order = given.order(owner_id=ann.id, note="For Ann alone")
     developer = visit(app, "developer")
     assert order.id not in developer.get(f"{ROOT}/orders?as={ann.id}").text

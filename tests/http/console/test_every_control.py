@@ -1,4 +1,4 @@
-"""Every control that a page draws is allowed by the service: links are followed and forms are sent, role by role."""
+"""The service allows every control that a page shows: the test follows links and sends forms, role by role."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ROLES = ("user", "support", "editor", "moderator", "manager", "developer", "owne
 EVERYBODY = ("guest", *ROLES)
 FIRST = "/console"
 SCRIPT = '"><script>alert(1)</script>\N{RIGHT-TO-LEFT OVERRIDE}'
-# Forms that wait for a change of the policy: test_try.py and test_history.py come to them.
+# Forms that exist only after a change of the policy: test_try.py and test_history.py test them.
 WAITING = ["/console/history/<version>/revert", "/console/history/<version>/revert/try", "/console/try/apply"]
-MOST = 12  # addresses of one page that differ in values alone
+MOST = 12  # addresses of one page that differ only in values
 COUNTED = {"audit", "audit_seals", "sessions", "activity", "heartbeat", "nodes", "policy_uses", "policy_counters"}
-# Not as the service answers an endpoint whose caller may use it, whatever was sent.
+# The service never gives these answers if the caller may use the endpoint.
 REFUSED = {401, 403, 404, 405, 429}
 
 # A user and an administrator see most; the others see parts of the same pages.
@@ -47,7 +47,7 @@ class Walk:
     changed: set[str] = field(default_factory=set)  # tables
 
     def controls(self) -> Iterator[tuple[str, Form, str]]:
-        """(page, form, where one of its buttons sends it), each address once."""
+        """Yields (page, form, address of one of its buttons), each address once."""
         known = set[tuple[str, str]]()
         for page, seen in self.pages.items():
             for form in seen.forms:
@@ -84,7 +84,7 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
     given.share("user", given.user(active=False), "role:support")
     given.contact_message(subject=SCRIPT)
     elsewhere.article("draft", title="Of another tenant")
-    # What a thread would write a second after the start.
+    # Writes that a thread would make a second after the start.
     chores = {chore.name: chore for chore in app.extensions["gatepost"].background._tasks}
     chores["writing down which policy is in force"].attempt()
 
@@ -113,7 +113,7 @@ def walked(app: Flask, visitor: Visitor) -> Walk:
             continue
         if answer.mimetype != "text/html":
             continue
-        # The front door leads on: both were come to.
+        # The front page has links to both.
         page = found.pages[address] = found.pages[answer.request.path] = Seen.of(answer)
         gets = [f"{form.action}?{urlencode(form.fields)}" for form in page.forms if form.method != "post"]
         for link in [*page.links, *gets]:
@@ -134,7 +134,7 @@ def served(app: Flask) -> list[Endpoint]:
 
 
 def pattern(app: Flask, path: str, method: str) -> tuple[str, ...]:
-    """The path of the endpoint that answers at an address; nothing where none does."""
+    """Yields the path of the endpoint at an address, if there is one."""
     try:
         name, _ = app.url_map.bind("localhost").match(path, method)
     except (RequestRedirect, NotFound):
@@ -144,7 +144,7 @@ def pattern(app: Flask, path: str, method: str) -> tuple[str, ...]:
 
 
 def tables(app: Flask) -> dict[str, list[str]]:
-    """Every row that is stored, as text, by its table."""
+    """Returns table → all stored rows as text."""
     database = app.extensions["gatepost"].database
     with database.connected():
         return {name: sorted(map(repr, database.execute_sql(f'SELECT * FROM "{name}"').fetchall()))
@@ -183,7 +183,7 @@ def test_every_form_that_is_drawn_is_allowed_by_the_service(role, app, walk, her
 
 @each_role
 def test_hostile_texts_are_texts_on_every_page(role, walk):
-    """No element of one is in the page, and no character of one changes in which order others are read."""
+    """The page has no element of such a text, and no character of it changes the reading direction of others."""
     for address, page in walk(role).pages.items():
         assert [given["src"] for tag, given in page.tags if tag == "script"] == ["/console/static/console.js"], address
         typed = {text.strip() for form in page.forms for text in form.fields.values()}

@@ -1,4 +1,4 @@
-"""A form is charged by its bytes, and nothing of it is read that the limits refuse."""
+"""A form costs units by its bytes, and the service does not read a form that the limits refuse."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PATHS = [(LOGIN, "guest"), (LOGOUT, "guest"), (LOGOUT, "user"), (TRY, "guest"), 
 
 @pytest.fixture(scope="module")
 def database_url(request):
-    """One database is enough: a form is read before anything is stored."""
+    """One database is enough, because a form is read before anything is stored."""
     return new_database("sqlite", request)
 
 
 @pytest.fixture
 def limited(app, monkeypatch):
-    """`limited(address_units=5)`: from now on, with fresh counters and these settings."""
+    """`limited(address_units=5)` applies these settings from now on, with new counters."""
     services = app.extensions["gatepost"]
 
     def apply(**settings):
@@ -41,7 +41,7 @@ def limited(app, monkeypatch):
 
 
 class Body(BytesIO):
-    """A body that notes whether anybody reads it."""
+    """A body that records reads."""
 
     was_read = False
 

@@ -1,4 +1,4 @@
-"""*History*: which rules were in force, what each change did, how two of them differ, and how one is brought back."""
+"""*History*: past versions of the rules, the effect of each change, differences, and the return to a version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTE = "<script>alert(1)</script> \u202egnp.exe " + "n" * 400
 
 
 def opened(app) -> tuple[str, str]:
-    """Open orders to support, as the administrator; the versions before and after."""
+    """Opens orders to support as the administrator. Returns the versions before and after."""
     admin, base = log_in(app, Given(app, "default").user("admin", name="Ada Byron")), live(app)
     files = {"orders.csv": with_line(stored(app, "orders.csv"), APPROVING)}
     answer = admin.post("/api/admin/policy/apply", json={"files": files, "note": NOTE, "base_version": base})
@@ -43,13 +43,13 @@ def opened(app) -> tuple[str, str]:
 
 @pytest.fixture
 def changed(edited, here):
-    """An app whose orders have been opened to support, and whose rules the test changes; both versions."""
+    """An app whose orders are open to support, for tests that change its rules; with both versions."""
     return edited, *opened(edited)
 
 
 @pytest.fixture(scope="module")
 def looked_at(unedited, all_here):
-    """The same, for tests that change no rules."""
+    """An app whose orders are open to support, for tests that change no rules; with both versions."""
     return unedited, *opened(unedited)
 
 

@@ -1,4 +1,4 @@
-"""Money on the console: as a reader writes it, wherever its currency is known."""
+"""Money on the console: in the format of the reader's language, wherever its currency is known."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def actions(page):
 
 
 def send(visitor, page, action, **changes):
-    """Send the form whose action ends so, with what it has and these changes."""
+    """Sends the form whose action ends with this text, with its own values and these changes."""
     form = next(one for one in page.forms if one.action.endswith(f"/{action}"))
-    # A browser sends the role that is selected; without it, it stays.
+    # A browser sends the selected role. Without it the role does not change.
     fields = {name: text for name, text in form.fields.items() if (name, text) != ("role", "")}
     return visitor.post(form.action, {**fields, **changes})
 

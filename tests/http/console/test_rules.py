@@ -1,4 +1,4 @@
-"""*Rules*: the table of the API as a page, the lines behind a mark, and edits that are not in force."""
+"""*Rules*: the table of the API as a page, the rules behind a mark, and edits that are not in force."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(as_role, **query):
 
 
 def said(cell):
-    """The words of a cell of the API, as the page says them."""
+    """Returns the page's words for a cell of the API."""
     if cell is None:
         return "never"
     words = [*(part["word"] for part in cell["allow"]), *(f"not {part['word']}" for part in cell["deny"])]
@@ -153,7 +153,7 @@ def test_a_cell_without_a_mark_says_that_it_is_never(admin):
 def test_hostile_questions_are_texts(name, admin):
     text = admin.get(f"{RULES}?{urlencode({name: HOSTILE})}").text
     assert "<script>alert" not in text and '"><b>' not in text
-    # What was typed stays in its field as it was typed.
+    # Typed text stays unchanged in its field.
     assert ("\N{RIGHT-TO-LEFT OVERRIDE}" in text) == (name == "person")
 
 

@@ -20,7 +20,7 @@ def admin(app):
 
 @pytest.fixture(scope="module")
 def personal(app, under):
-    """An app whose rules name `ann` and `bob`, one of another tenant, and say hostile things."""
+    """An app whose rules name `ann`, `bob` and a user of another tenant, with hostile texts."""
     given, elsewhere = Given(app, "default"), Given(app, "other")
     ann, bob = given.user("user", name="Ann Arbor"), given.user("editor", name=HOSTILE)
     far = elsewhere.user("user", name="Ann Afar")

@@ -1,4 +1,4 @@
-"""*Running*: the page says what the API answers about the service, draws it, and stays where a part is refused."""
+"""*Running*: the page shows and draws the API's answers about the service, also if one of them is refused."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def read(visitor, **query):
 
 
 def table(html, name):
-    """The rows of the table in the region of that name, each a list of texts."""
+    """Returns the rows of the table in the region of that name, each a list of texts."""
     region = re.search(rf'<div class="scroll[^>]*aria-label="{name}".*?</table>', html, re.S)
     return [[re.sub(r"<[^>]+>", "", cell).strip() for cell in re.findall(r"<t[hd][ >].*?</t[hd]>", row, re.S)]
             for row in re.findall(r"<tr>.*?</tr>", region.group(), re.S)[1:]] if region else []
 
 
 def plot(html, name):
-    """The attributes of each bar of a plot, as numbers, with its class."""
+    """Returns class and numeric attributes of each bar of a plot."""
     drawn = re.search(rf'<svg class="plot"[^>]*aria-labelledby="{name}-t.*?</svg>', html, re.S)
     bars = re.findall(r'<rect class="(\w)" x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"/>',
                       drawn.group() if drawn else "")
@@ -61,7 +61,7 @@ def admin(app):
 
 @pytest.fixture
 def answered(monkeypatch):
-    """Answers that the page got from the API, by operation. A later answer differs, because the service counts on."""
+    """The API's answers to the page, by operation. A later answer differs, because the service goes on counting."""
     kept, ask = {}, running.ask
 
     def note(call, operation, query=None):
@@ -344,7 +344,7 @@ def test_looking_changes_nothing_and_each_id_is_there_once(app, admin, busy):
 
 
 def answers(monkeypatch, **instead):
-    """The page is answered so by these operations."""
+    """Makes these operations give these answers to the page."""
     asked = running.ask
 
     def ask(call, operation, query=None):

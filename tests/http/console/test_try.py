@@ -155,7 +155,7 @@ def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Nothing is worked out: what a page draws of a try does not matter."""
+    """Skips the computation of trials, whose results do not matter here."""
     from blueprints.policy_changes import changing as endpoints
     from blueprints.policy_changes import child
     monkeypatch.setattr(endpoints, "tried", lambda question: child.Trial(

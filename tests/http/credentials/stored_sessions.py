@@ -1,4 +1,4 @@
-"""The sessions of a user as the database has them, and how a test changes them."""
+"""The stored sessions of a user, and functions to change them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def change(given: Given, session: Session, **values: Any) -> None:
 
 
 def long_ago(given: Given, user: User) -> None:
-    """Let the grace of every use be over."""
+    """Ends the grace period of every use."""
     for session in sessions_of(given, user):
         uses = [use.split(" ")[0] for use in session.recent]
         change(given, session, recent=[f"{used} {later(-sessions.GRACE - 1)}" for used in uses])

@@ -1,4 +1,4 @@
-"""The life of a refresh token: exchanged once, twice after a lost answer, and never again."""
+"""The life of a refresh token: it is exchanged once, after a lost answer twice, and never again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.http.credentials.stored_sessions import change, long_ago, sessions_of
 
 
 class Login:
-    """A login of one user: what it answered, and requests with its tokens."""
+    """A login of one user: its answer, and requests with its tokens."""
 
     def __init__(self, app, user):
         self.app, self.user = app, user
@@ -223,7 +223,7 @@ def test_refresh_tokens_that_were_made_up_take_no_units_of_the_account(login, li
 
 @pytest.fixture(params=["logged out", "expired", "of a disabled user", "used before"])
 def dead(request, login, given, as_role):
-    """A refresh token that was valid once, and whether its session is over before it comes back."""
+    """A refresh token that was valid once, and True if its session ends before the token is used again."""
     token, (session,) = login.first["refresh_token"], sessions_of(given, login.user)
     if request.param == "logged out":
         change(given, session, revoked_at=later(-1))

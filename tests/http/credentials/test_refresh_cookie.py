@@ -1,4 +1,4 @@
-"""The refresh token of a page's login, as a cookie: who sets it, who takes it, and from whom it is not taken."""
+"""The refresh token of a page's login as a cookie: endpoints that set it and accept it, and refused origins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFRESH, LOGOUT = "/api/token/refresh", "/api/logout"
 
 
 class Page:
-    """A page in a browser: it logs in, and sends the cookie that it has."""
+    """A page in a browser: it logs in, and sends its cookie."""
 
     def __init__(self, app, user, **login):
         self.app, self.user, self.cookie = app, user, None
@@ -33,7 +33,7 @@ class Page:
         self.access = self.login.json["access_token"]
 
     def post(self, path, body=None, *, cookie=None, headers=None, **more):
-        """One request; the cookie that its answer sets is kept, as a browser would."""
+        """Sends a request, and keeps the cookie of the answer, like a browser."""
         cookie = self.cookie if cookie is None else cookie
         headers = {**({"Cookie": f"{NAME}={cookie}"} if cookie is not None else {}), **(headers or {})}
         if body is not None:
@@ -49,7 +49,7 @@ class Page:
 
 
 def cookie_of(answer):
-    """The one cookie that an answer sets; None for none."""
+    """Returns the one cookie that an answer sets; None if it sets none."""
     found = answer.headers.getlist("Set-Cookie")
     assert len(found) <= 1
     return next(iter(SimpleCookie(found[0]).values())) if found else None
@@ -67,7 +67,7 @@ def page(app, given):
 
 @pytest.fixture
 def settle(app, monkeypatch):
-    """`settle(public_url="…")`: from now on the app has these settings."""
+    """`settle(public_url="…")` gives the app these settings from now on."""
     services = app.extensions["gatepost"]
 
     def settle(**values):
@@ -310,7 +310,7 @@ def test_a_user_whose_role_the_policy_has_lost_keeps_the_cookie(page, given):
     assert page.post(REFRESH).status_code == 200
 
 
-# From whom it is not taken
+# Refused origins
 
 FOREIGN = [
     ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),

@@ -1,4 +1,4 @@
-"""Logging in, opening an account and changing it; and how many passwords a network may guess."""
+"""Login, registration, changes of an account, and the limit of guessed passwords for a network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fresh_email():
 
 @pytest.fixture
 def limited(app, monkeypatch):
-    """The app, counting from nothing."""
+    """The app with new counters."""
     services = app.extensions["gatepost"]
     monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, login_attempts=3)))
@@ -174,7 +174,7 @@ def test_while_passwords_cannot_be_checked_a_right_one_is_not_wrong(limited, giv
 
 
 def test_few_threads_do_all_the_hashing(monkeypatch):
-    """Each thread that hashes keeps 19 MiB for its next hash."""
+    """Each hashing thread keeps 19 MiB for its next hash."""
     seen = set()
 
     class Watched:
@@ -206,7 +206,7 @@ def login_from(app, address, email, password=PASSWORD):
 
 
 def besieged(app, email):
-    """Thirty guesses, from ten networks with three each; the answer to one more."""
+    """Makes thirty guesses, three from each of ten networks. Returns the answer to one more."""
     for number in range(30):
         login_from(app, f"198.51.100.{number // 3}", email, "x")
     return login_from(app, "198.51.100.10", email, "x")

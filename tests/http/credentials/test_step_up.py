@@ -1,4 +1,4 @@
-"""Sensitive changes: an e-mail address of one's own and a new token need the password, or a login a moment ago."""
+"""Sensitive changes: the user's own e-mail address and a new token need the password, or a recent login."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def address():
 
 @pytest.fixture
 def later_on(as_user, given):
-    """`later_on("editor")`: a caller whose login lies longer back than it suffices; they have `PASSWORD`."""
+    """`later_on("editor")` returns a caller with `PASSWORD` whose login is too old."""
     def caller(role="user", **more):
         made = as_user(role, password=PASSWORD, **more)
 
@@ -221,12 +221,12 @@ def test_no_writer_waits_while_the_password_is_hashed(later_on, given, monkeypat
     assert within == [False]
 
 
-# Guessing, and what is said of it
+# Guesses, and their answers and audit events
 
 
 @pytest.fixture
 def limited(app, monkeypatch):
-    """The app, counting from nothing; three guesses a minute."""
+    """The app with new counters and three guesses a minute."""
     services = app.extensions["gatepost"]
     monkeypatch.setattr(counters, "monotonic", lambda: 0.0)  # a minute lasts as long as the test
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, login_attempts=3)))

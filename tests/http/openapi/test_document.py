@@ -1,4 +1,4 @@
-"""The OpenAPI documents are valid, portable and complete, and say of this instance what is true of it."""
+"""The OpenAPI documents are valid, portable and complete, and true for this instance."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ COLLECTIONS = ("articles", "categories", "comments", "orders", "pages", "product
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough: the documents come from the code and the rules alone."""
+    """One database is enough: the documents come only from the code and the rules."""
     return new_database("sqlite", request)
 
 
 @cache
 def as_described(version):
-    """The document of what is shipped. A test does not change it."""
+    """The document of the shipped service. Tests do not change it."""
     return json.loads(document(discover(), version))
 
 
@@ -46,7 +46,7 @@ def operations(described):
 
 
 def parameters(described, operation):
-    """Those of one operation and of its path, by place and name."""
+    """Returns the parameters of an operation and of its path, by place and name."""
     held = next(item for item in described["paths"].values() if operation in item.values())
     found = [followed(described, one) for one in (*held.get("parameters", ()), *operation.get("parameters", ()))]
     return {(one["in"], one["name"]): one for one in found}
@@ -99,7 +99,7 @@ def test_no_two_of_our_schemas_are_called_alike_with_different_values(described)
 
 
 def test_operations_are_called_as_clients_know_them(described):
-    """A name that changes breaks each client that was generated before: add to the list, and take nothing away."""
+    """A changed name breaks each generated client: add to the list, and remove nothing."""
     named = [f"{method.upper()} {path} {operation['operationId']}" for path, item in described["paths"].items()
              for method, operation in item.items() if method in METHODS]
     assert sorted(named) == NAMES.read_text(encoding="utf-8").splitlines()
@@ -110,7 +110,7 @@ def test_every_operation_says_what_it_needs(described):
     for name, operation in operations(described).items():
         assert operation["description"].startswith("Needs "), name
         assert operation["summary"].endswith("."), name
-        # The liveness probe takes no credentials, the numbers for Prometheus take a token of their own.
+        # The liveness probe takes no credentials; the metrics for Prometheus take a token of their own.
         assert ("401" in operation["responses"]) == (name != "health_live"), name
 
 

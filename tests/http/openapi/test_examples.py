@@ -1,4 +1,4 @@
-"""Each example of the OpenAPI document is sent to a demo instance as it stands there, and succeeds."""
+"""Each example of the OpenAPI document is sent unchanged to a demo instance, and succeeds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.running import PASSWORD, Instance
 
 REGISTRY = discover()
 DOCUMENT = json.loads(document(REGISTRY, "3.1.0"))
-# Other rows of the demo refer to these: they can be deleted after those.
+# Other rows of the demo refer to these, and must be deleted first.
 NEEDED = ("articles_delete", "categories_delete", "products_delete", "users_delete")
-# An example may need what another one has made before.
+# An example may need the result of an earlier one.
 BEFORE = {"session_log_in": "session_register", "profile_update": "session_register",
           "profile_change_password": "session_register",
           **{f"{group}_unshare": f"{group}_share" for group in IN_THE_DEMO}}
@@ -37,7 +37,7 @@ def example(parameter):
 
 
 def requests():
-    """(operation, method, path, query, media type, body) of every operation that has an example."""
+    """Yields (operation, method, path, query, media type, body) of every operation with an example."""
     for path, item in DOCUMENT["paths"].items():
         for method, operation in item.items():
             if method == "parameters":
@@ -72,11 +72,11 @@ def demo(tmp_path_factory):
 
 
 class Undone(Exception):
-    """Whatever the example has done is undone."""
+    """Raised to roll back the effects of an example."""
 
 
 def prepare(app, operation):
-    """Bring the row that the operation is about into a state from which it is possible."""
+    """Puts the operation's row into a state that allows the operation."""
     group, _, name = operation.partition("_")
     collection = REGISTRY.collections.get(group)
     for action in () if collection is None else collection.actions:
@@ -90,12 +90,12 @@ def test_every_collection_of_the_demo_and_every_body_has_an_example():
     assert {f"{group}_get" for group in IN_THE_DEMO} <= tried
     bodies = {operation["operationId"] for item in DOCUMENT["paths"].values() for method, operation in item.items()
               if method != "parameters" and "requestBody" in operation}
-    # What only the service can have made: a refresh token, the version that is in force. A logout needs no body.
+    # Values that only the service can create: a refresh token, the version in force. A logout needs no body.
     assert bodies - tried == {"policy_apply", "session_refresh", "session_log_out"}
 
 
 def send(app, operation, method, path, query, kind, body):
-    """The answer to the example of an operation."""
+    """Sends the example of an operation, and returns the answer."""
     user = User.by_email("noor@example.org" if operation in AS_THEMSELVES else "admin@example.org")
     sent = {} if body is None else {"data": body if isinstance(body, str) else json.dumps(body), "content_type": kind}
     return log_in(app, user).call(method, path, query_string=query, **sent)

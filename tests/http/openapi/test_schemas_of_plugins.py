@@ -1,4 +1,4 @@
-"""Plugins call their schemas as they like, and declare values that our own collections do not have."""
+"""Plugins may give their schemas any name, and declare values that our own collections do not have."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class _Clashing(Letters):
     filters = {**Letters.filters, "remark": ("eq", "isnull")}
 
 
-_Clashing.__module__ = Letters.__module__  # beside which its rules are
+_Clashing.__module__ = Letters.__module__  # its rules lie beside it
 NULL = {"3.1.0": {"type": "null"}, "3.0.3": {"type": "object", "enum": [None], "nullable": True}}
 
 
-# apispec says so of every schema to whose name it adds a number.
+# apispec warns of every schema whose name gets a number.
 pytestmark = pytest.mark.filterwarnings("ignore:Multiple schemas resolved to the name:UserWarning")
 
 

@@ -1,4 +1,4 @@
-"""The cores on which the threads of a server run: requests on one core each process, hashes of passwords on all."""
+"""The cores of a server's threads: each process handles requests on one core, and hashes passwords on all."""
 
 from __future__ import annotations
 

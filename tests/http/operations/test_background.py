@@ -1,4 +1,4 @@
-"""The background tasks: one thread a process, which a task that fails does not stop."""
+"""The background tasks: one thread in each process, which a failing task does not stop."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_child_process_gets_a_thread_of_its_own(started, monkeypatch):
     done = Queue()
     running = started(BackgroundTask("work", 0, lambda: done.put(threading.current_thread())))
     first = done.get(timeout=30)
-    # What a fork leaves behind: the object as it was, and another process id.
+    # The state after a fork: the same object, and another process id.
     monkeypatch.setattr(os, "getpid", lambda: -1)
     running.start()
     second = done.get(timeout=30)

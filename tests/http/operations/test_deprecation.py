@@ -1,4 +1,4 @@
-"""One declaration on an endpoint, a parameter or a field: announced, described, counted, and 410 from its sunset on."""
+"""A deprecation on an endpoint, parameter or field: announced, described, counted, and 410 after its sunset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
-    """An app whose lists of articles know a deprecated parameter and one that is gone, and its creation a field."""
+    """An app with a deprecated and a removed parameter of article lists, and a deprecated field of a new article."""
     with fresh_registry():
         made = make_app(instance_folder, database_url)
     declared = {(verb, name): announced for verb, name, announced in (
@@ -51,7 +51,7 @@ def counted(app: Flask) -> dict[tuple[str, str], int]:
 def announces(answer) -> bool:
     if "Deprecation" not in answer.headers:
         return False
-    assert answer.headers["Deprecation"] == "@1793491200"  # 2026-11-01 as RFC 9745 has it
+    assert answer.headers["Deprecation"] == "@1793491200"  # 2026-11-01 in the form of RFC 9745
     assert answer.headers["Sunset"].endswith(" GMT")
     assert 'rel="successor-version"' in answer.headers["Link"]
     return True

@@ -82,12 +82,12 @@ def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
             Category(id=new_id(), name=f"Name {number}", slug=f"again-{number}", created_at=at)
             for number in range(25_000)]))
         schema = database.query("PRAGMA schema_version")
-    # While an import is stored, its writers wait often enough.
+    # During an import, writers already wait often enough.
     with load.opened(database, given.tenant_id, Article):
         assert not database.refresh_statistics()
     with database.connected():
         jobs["telling the planner how tables have grown"].attempt()
-        # Or other connections would go on with what they know.
+        # Otherwise other connections would continue with old statistics.
         assert database.query("PRAGMA schema_version") != schema
         found = dict(database.query("SELECT idx, stat FROM sqlite_stat1"))
     assert found["users_email"].startswith("7 7")

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, joined to requests and traces, with no secret in them."""
+"""Logs: one JSON object a line, with the ids of requests and traces, and without secrets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 class Lines(logging.Handler):
-    """Keeps what would be written."""
+    """Keeps the lines that would be written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def test_a_long_text_is_cut_in_its_middle_and_says_so(app, lines):
 
 @pytest.fixture
 def minutes(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """The handler leaves repetitions out; `minutes()` lets one pass and gives what was written until then."""
+    """A handler that omits repetitions. `minutes()` lets a minute pass and returns the lines written until then."""
     moment, repetitions = 1000.0, Repetitions()
     monkeypatch.setattr(logs, "monotonic", lambda: moment)
     (handler,) = (each for each in logging.getLogger("gatepost").handlers if isinstance(each, Lines))

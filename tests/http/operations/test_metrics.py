@@ -28,13 +28,13 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough: numbers know none."""
+    """One database is enough: metrics do not depend on it."""
     return new_database("sqlite", request)
 
 
 @contextmanager
 def made(folder: Path, database_url: str) -> Iterator[Flask]:
-    """An app whose numbers start at nothing."""
+    """An app whose metrics start at zero."""
     copy = folder / "gatepost.db"
     copy.write_bytes(Path(database_url.removeprefix("sqlite:///")).read_bytes())
     url = f"sqlite:///{copy}"
@@ -45,20 +45,20 @@ def made(folder: Path, database_url: str) -> Iterator[Flask]:
 
 @pytest.fixture
 def app(tmp_path: Path, database_url: str) -> Iterator[Flask]:
-    """An app for the test alone, which counts from nothing."""
+    """An app for one test, whose metrics start at zero."""
     with made(tmp_path, database_url) as app:
         yield app
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, database_url: str) -> Iterator[Flask]:
-    """An app for tests that do not care what was counted before."""
+    """An app for tests that do not depend on earlier counts."""
     with made(tmp_path_factory.mktemp("shared"), database_url) as app:
         yield app
 
 
 def numbers(text: str) -> dict[tuple[str, ...], float]:
-    """Every sample by its name and its labels' values."""
+    """Returns every sample by name and label values."""
     return {(sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
             for family in text_string_to_metric_families(text) for sample in family.samples}
 
@@ -156,11 +156,11 @@ def scrape_served(service: Served) -> dict[tuple[str, ...], float]:
 @pytest.mark.slow
 def test_several_processes_add_up_from_nothing_at_each_start(tmp_path):
     instance = Instance(tmp_path / "instance", {"GATEPOST_METRICS_TOKEN": TOKEN}).made()
-    for _ in range(2):  # the second start begins at nothing
+    for _ in range(2):  # the second start begins at zero
         with instance.served("--workers", "2") as service:
             for _ in range(24):
                 assert service.call("GET", "/api/health/live")[0] == 200
-            # The server asks once itself, before it says that it serves.
+            # The server sends one request itself, before it reports that it is ready.
             assert scrape_served(service)["gatepost_requests_total", "GET", "/api/health/live", "200"] == 24 + 1
     files = list((instance.folder / "metrics").glob("*.db"))
     workers = {re.search(r"_(\d+)\.db", file.name)[1] for file in files if file.name.startswith("counter")}
@@ -221,7 +221,7 @@ def test_a_writer_that_has_to_wait_is_told(app):
         threads.submit(hold)
         held.wait(60)
         waiting = threads.submit(database.transact, lambda: None)
-        wait_until(waits)  # it takes a place after a moment
+        wait_until(waits)  # it occupies a slot after a moment
         done.set()
         waiting.result(60)
     found = scrape(app)

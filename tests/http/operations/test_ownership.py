@@ -18,7 +18,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 @pytest.fixture
 def most(app, monkeypatch):
-    """`most(3)`: from now on, with nothing counted yet."""
+    """`most(3)` sets the quota from now on, with new counts."""
     services = app.extensions["gatepost"]
     return lambda rows: monkeypatch.setattr(services, "ownership", Ownership(rows))
 
@@ -63,7 +63,7 @@ def test_a_create_asks_the_database_once_a_minute_how_much_its_owner_has(most, a
 
 
 def test_before_a_user_is_refused_their_rows_are_counted_anew(most, as_user, given):
-    """Another process may have deleted rows, or a write that was counted may have been undone."""
+    """Another process may have deleted rows, or a counted write may have been rolled back."""
     most(2)
     author = as_user("user")
     for _ in range(2):

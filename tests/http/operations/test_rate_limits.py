@@ -1,4 +1,4 @@
-"""A caller who has used up a minute's units gets 429 and `Retry-After`; other callers notice nothing."""
+"""A caller who has used up a minute's units gets 429 and `Retry-After`. Other callers are not affected."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Limited = Callable[..., Limits]
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough: limits know none."""
+    """One database is enough: limits do not depend on it."""
     return new_database("sqlite", request)
 
 
 @pytest.fixture
 def limited(app, monkeypatch: pytest.MonkeyPatch) -> Limited:
-    """`limited(address_units=5)`: from now on, with fresh counters and these settings."""
+    """`limited(address_units=5)` applies these settings from now on, with new counters."""
     services = app.extensions["gatepost"]
 
     def apply(**settings) -> Limits:
@@ -54,7 +54,7 @@ def limited(app, monkeypatch: pytest.MonkeyPatch) -> Limited:
 
 
 def left(answer) -> tuple[str, int, int, int]:
-    """The limit that an answer names: its name, quota, what is left, and seconds until it starts afresh."""
+    """Returns the limit of an answer: its name, quota, remaining units, and seconds until it resets."""
     policy = re.fullmatch(r'"(\w+)";q=(\d+);w=60', answer.headers["RateLimit-Policy"])
     state = re.fullmatch(r'"(\w+)";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
     assert policy and state and policy[1] == state[1]
@@ -208,7 +208,7 @@ def test_an_import_that_is_refused_for_its_size_is_not_read_and_leaves_units_for
     limited(principal_units=40)
     editor = as_role("editor")
     assert send_import(editor, IMPORT_PIECE).status_code == 400
-    monkeypatch.setattr(importing, "Import", None)  # what would read the body
+    monkeypatch.setattr(importing, "Import", None)  # the function that would read the body
     answer = send_import(editor, 20 * IMPORT_PIECE)
     assert refused(answer)
     assert left(editor.get("/api/profile"))[2] == 40 - 11 - 10 - 1

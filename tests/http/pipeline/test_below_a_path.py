@@ -1,4 +1,4 @@
-"""Below a path of `public_url` everything that the service hands out is below it, too; a proxy takes the path off."""
+"""With a path in `public_url`, all links of the service are below this path. A proxy removes the path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.running import ROOT, SERVICE
 
 BASE = "http://intranet.test/gate"
 PAGES = sorted((ROOT / "blueprints").rglob("*.html"))
-# They need parameters, a change of the rules, a job that is done, or a setting.
+# These need parameters, a change of the rules, a finished job, or a setting.
 NOT_COME_TO = {
     "/.well-known/jwks.json", "/api/admin/policy/explain", "/api/admin/policy/explain/<id>",
     "/api/admin/policy/versions/<version>", "/api/admin/policy/visible", "/api/admin/policy/who",
@@ -47,7 +47,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 
 
 def through_a_proxy(app: Flask) -> Send:
-    """Takes the path off, and answers nothing outside of it."""
+    """Removes the path, and answers nothing outside of it."""
     client = Client(app, use_cookies=False)
 
     def send(method, path, headers, body):

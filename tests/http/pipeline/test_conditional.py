@@ -20,7 +20,7 @@ def editor(as_role):
 
 @pytest.fixture
 def article(given, editor):
-    """A draft that has been changed twice: it is at version 3."""
+    """A draft that was changed twice: it has version 3."""
     id = given.article("draft").id
     for title in ("Second", "Third"):
         assert editor.patch(f"/api/articles/{id}", {"title": title}).status_code == 200
@@ -28,7 +28,7 @@ def article(given, editor):
 
 
 def write(caller, method, article, **headers):
-    """PUT, PATCH, DELETE or an action, each with a body that changes something."""
+    """Sends a PUT, PATCH, DELETE or action, with a body that changes something."""
     path = f"/api/articles/{article['id']}"
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     if method == "DELETE":

@@ -22,7 +22,7 @@ from tests.apps import NO_ROW
 from tests.http.described import check_problem
 from tests.running import SERVICE
 
-# As docs/reference.md lists them, by hand.
+# Copied by hand from docs/reference.md.
 CONTRACT = {
     400: "malformed_json invalid_body invalid_field missing_field unknown_field read_only_field invalid_parameter "
          "unknown_parameter invalid_header pagination_conflict offset_too_large invalid_cursor cursor_mismatch "

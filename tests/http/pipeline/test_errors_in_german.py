@@ -1,4 +1,4 @@
-"""Every kind of error says the same in German as in English: codes, pointers and headers are the same."""
+"""Every kind of error in German: codes, pointers and headers equal the English ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 @pytest.fixture(scope="module")
 def there(given):
-    """Ids of an article to be refused about, and of none."""
+    """The id of an article for refusals, and an id without an article."""
     return {"article": given.article("published", slug="taken").id, "absent": NO_ROW}
 
 
@@ -100,7 +100,7 @@ def test_an_error_says_the_same_in_german(as_role, there, scenario):
 
 
 def same_in_german(english, german):
-    """Codes, pointers and headers are the same; titles and details differ."""
+    """Checks that codes, pointers and headers are the same, and titles and details differ."""
     told, said = english.get_json(), german.get_json()
     assert german.mimetype == "application/problem+json"
     assert (english.headers["Content-Language"], german.headers["Content-Language"]) == ("en", "de")

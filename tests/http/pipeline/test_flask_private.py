@@ -73,7 +73,7 @@ def test_every_request_is_answered_as_by_flask(method: str, path: str) -> None:
 
 @contextmanager
 def more(app: Flask, besides: str) -> Iterator[None]:
-    """Something else that Flask is asked for, for as long as this lasts."""
+    """Adds another function or listener to the app during the block."""
     signal = {"a listener before": request_started, "a listener after": request_finished}.get(besides)
     if besides == "a function before":
         app.before_request(lambda: None)

@@ -29,7 +29,7 @@ def open_handed(under):
 
 @pytest.fixture
 def stranger(open_handed, as_user):
-    """A caller who may change users, and sees of them id, name and role."""
+    """A caller who may change users, and sees only their id, name and role."""
     caller = as_user("support")
     caller.client = open_handed.test_client()
     return caller
@@ -37,7 +37,7 @@ def stranger(open_handed, as_user):
 
 @pytest.fixture
 def at_version(given) -> Callable[..., User]:
-    """A user whose row is at this version, by the same id each time."""
+    """A user whose row has this version, with the same id each time."""
     def made(version: int, **values: Any) -> User:
         user = given.user("user", name="Ada", **values)
         set_version(given, user, version)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` (docs/api/retries.md): a request that is sent twice has its effect once."""
+"""`Idempotency-Key` (docs/api/retries.md): a request that is sent twice has one effect."""
 
 from __future__ import annotations
 
@@ -206,12 +206,12 @@ def test_answers_that_are_secret_are_never_kept(as_role, method, path, body):
 
 @pytest.mark.both_databases
 def test_a_hundred_keys_from_eight_threads_each_sent_four_times_have_one_effect_each(app, editor, given):
-    """Every key is sent four times, every fourth key with another body once; all in a mixed order."""
+    """Sends every key four times, and every fourth key once with another body, in random order."""
     def body(number, other=False):
         return {"name": "Other" if other else "Name", "slug": f"{'other' if other else 'key'}-{number}"}
 
     requests = [(number, number % 4 == 0 and time == 3) for time in range(TIMES) for number in range(KEYS)]
-    # Neighbours are sent at the same time: so that twins meet, those of one key lie close together.
+    # Neighbours are sent at the same time. Requests of one key are neighbours, so that they compete.
     requests.sort(key=lambda one: (one[0] // THREADS, hash((one[0] * 7919 + one[1]) % 31)))
     clients = threading.local()
 
@@ -234,7 +234,7 @@ def test_a_hundred_keys_from_eight_threads_each_sent_four_times_have_one_effect_
         made = {data for _, status, data in found if status == 201}
         assert len(made) == 1
         assert {status for _, status, _ in found} <= {201, 422}
-        # Whichever body came first holds the key; the other one is refused, each time.
+        # The first body holds the key. The other one is refused each time.
         assert len({other for other, status, _ in found if status == 201}) == 1
         winner = next(other for other, status, _ in found if status == 201)
         assert all(status == 201 if other == winner else status == 422 for other, status, _ in found)
@@ -242,7 +242,7 @@ def test_a_hundred_keys_from_eight_threads_each_sent_four_times_have_one_effect_
 
 
 def cancel_what_waits(database_url):
-    """Cancel the statements that wait for a lock, as their timeout does; the number of them."""
+    """Cancels the statements that wait for a lock, like their timeout. Returns their number."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         return len(connection.execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = "
                                       "'Lock' AND datname = current_database()").fetchall())
@@ -250,9 +250,10 @@ def cancel_what_waits(database_url):
 
 @pytest.mark.both_databases
 def test_a_twin_that_waits_too_long_gets_409_and_retry_after(tmp_path, database_url, monkeypatch):
-    """The first request holds the key, in a transaction that does not end in time.
+    """The first request holds the key in a transaction that does not end in time.
 
-    SQLite: its turn to write. Postgres: its row, for which the twin waits until the server cancels its statement.
+    On SQLite it holds the write lock. On Postgres it locks a row, and the second request waits until the server cancels
+    its statement.
     """
     app = make_app(new_instance(tmp_path / "i", database_url, "default"), database_url)
     services = app.extensions["gatepost"]

@@ -19,7 +19,7 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough: this is about headers."""
+    """One database is enough, because these tests are about headers."""
     return new_database("sqlite", request)
 
 
@@ -172,7 +172,7 @@ PAGE = "https://app.example.org"
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Flask]:
-    """An app that pages of PAGE may call, behind a proxy that ends TLS."""
+    """An app that pages of the origin PAGE may call, behind a proxy that terminates TLS."""
     url = new_database("sqlite", request)
     instance: Path = new_instance(tmp_path_factory.mktemp("shared") / "instance", url, "default")
     made = make_app(instance, url, cors_origins=PAGE, hsts_seconds=3600, trusted_proxies=1)
@@ -183,7 +183,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
 def test_pages_of_a_named_origin_may_read_answers_and_their_headers(shared):
     headers = shared.test_client().get("/api/articles", headers={"Origin": PAGE}).headers
     assert headers["Access-Control-Allow-Origin"] == PAGE
-    # All that an answer is described with; browsers keep cookies from pages (Fetch standard, forbidden headers).
+    # All described headers, except cookies, which browsers hide from pages (Fetch standard, forbidden headers).
     assert ANSWERED.keys() - {"Set-Cookie"} <= set(headers["Access-Control-Expose-Headers"].split(", "))
     assert "Origin" in headers["Vary"]
     assert "Access-Control-Allow-Credentials" not in headers

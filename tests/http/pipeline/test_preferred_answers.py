@@ -28,7 +28,7 @@ def article(**values):
 
 
 def form(answer):
-    """`minimal`, `whole` or `plain`, by what the answer says and has."""
+    """Returns `minimal`, `whole` or `plain`, the form of the answer."""
     applied = answer.headers.get("Preference-Applied")
     if applied == "return=minimal":
         assert answer.data == b"" and "Content-Type" not in answer.headers

@@ -1,6 +1,6 @@
-"""A replay by `Idempotency-Key` after something changed (docs/api/retries.md): what is asked again, and what not.
+"""A replay by `Idempotency-Key` after a change (docs/api/retries.md): repeated checks, and skipped ones.
 
-Each row of the table is a request that succeeded, a change, and what its repetition is answered then.
+Each row of the table is a successful request, a change, and the answer to its repetition after the change.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class World:
         self.given.database.transact(lambda: Rows(type(row), row.tenant_id).remove(id=row.id))
 
     def program(self, user: User, *scopes: str) -> Caller:
-        """A caller by a service token of the user's."""
+        """Returns a caller with a service token of the user."""
         id, hashed, text = service_token()
         self.given.service_token(user, id=id, token_hash=hashed, scopes=list(scopes))
         return Caller(self.app.test_client(), user, text)
@@ -61,7 +61,7 @@ def world(app, given, as_user) -> World:
 
 @dataclass(frozen=True)
 class Case:
-    """`request` gives (caller, method, path, body, row); `change` gets the world, the caller and the row."""
+    """A case. `request` returns (caller, method, path, body, row); `change` gets the world, the caller and the row."""
 
     name: str
     request: Callable[[World], tuple[Caller, str, str, Any, Any]]
@@ -183,7 +183,7 @@ def test_a_replay_asks_again_who_may_ever_do_it_and_what_they_see(case, kept, wo
 
 
 def credentials(world):
-    """Four ways in which the programs and sessions of one user come."""
+    """Four kinds of credentials of one user: tokens and sessions."""
     user = world.given.user("editor", password=PASSWORD)
     return [log_in(world.app, user), log_in(world.app, user), world.program(user, "manage:articles"),
             world.program(user, "manage:articles")]
@@ -251,7 +251,7 @@ def test_an_import_is_answered_again_though_its_rows_are_gone_and_not_to_who_may
 @pytest.mark.both_databases
 @pytest.mark.parametrize(("change", "status"), [(nothing, 200), (move, 404)])
 def test_a_twin_that_waited_is_asked_the_same(change, status, world, monkeypatch):
-    """The first of two comes between the twin's look at the kept answers and its claim."""
+    """The first request finishes between the second one's look at the kept answers and its claim of the key."""
     caller, method, path, body, row = submitting(world)
     stored, outcome = idempotency.idempotency.stored, []
 

@@ -36,7 +36,7 @@ def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
 
 @dataclass(frozen=True)
 class Limit:
-    """`ask(caller, size)` makes a request of that size; what it is answered within and beyond the limit."""
+    """A limit. `ask(caller, size)` sends a request of that size; the others are the answers within and beyond it."""
 
     name: str
     who: str
@@ -71,7 +71,7 @@ def nested(caller: Caller, depth: int) -> Any:
 
 
 def search(**fixed: str) -> Callable[[str], Callable[[Caller, int], Any]]:
-    """Asks for a list with one parameter that has the size as its value."""
+    """Returns a request for a list with one parameter whose value has this size."""
     return lambda name: lambda caller, size: caller.get("/api/articles", query_string={name: size, **fixed})
 
 
@@ -108,7 +108,7 @@ def test_as_much_as_allowed_is_taken_and_no_more(as_role, limit, step):
     answer = limit.ask(as_role(limit.who), limit.most + step)
     if step <= 0:
         assert answer.status_code == limit.within
-        # Where both are refused, what is within is refused for something else.
+        # If both are refused, the request within the limit is refused for another reason.
         assert limit.within == 200 or answer.get_json()["code"] != limit.code
     else:
         assert (answer.status_code, answer.get_json()["code"]) == (limit.beyond, limit.code)

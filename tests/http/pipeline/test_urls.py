@@ -1,4 +1,4 @@
-"""Answers name whole URLs where it is known under which one the service is: `public_url`, or a trusted proxy."""
+"""Answers have absolute URLs if the URL of the service is known, by `public_url` or a trusted proxy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PUBLIC = {"public_url": "https://api.example.org/gate/"}
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Callable[..., Flask]]:
-    """Apps on one database with two articles, one for each settings; a filter of articles is deprecated."""
+    """Apps on one database with two articles, one app for each settings. A filter of articles is deprecated."""
     url, made = new_database("sqlite", request), dict[str, Flask]()
     folder: Path = new_instance(tmp_path_factory.mktemp("base") / "instance", url, "default")
 

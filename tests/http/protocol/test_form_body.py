@@ -1,4 +1,4 @@
-"""The reader of forms: what browsers send is read as it was meant, and anything else costs little and is refused."""
+"""The reader of forms: it reads what browsers send, and refuses anything else at little cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blueprints.console.forms import FORM, MOST_FIELDS, read_form
 from gatepost.http.protocol.problems import MOST_FAULTS, Problem
 
 KNOWN = ("a", "name", "größe", "a b")
-# A part of a form: any bytes but the separator, with escapes that are whole, cut off, and no UTF-8.
+# A part of a form: any bytes except the separator, with escapes that are complete, cut off, or not UTF-8.
 PIECES = st.sampled_from([b"a", b"=", b"+", b"%", b"%4", b"%41", b"%zz", b"%C3%A9", b"%ff", b"%00", b"%26", b"name",
                           b"\xff", b"\r\n", b";", b"gr%C3%B6%C3%9Fe"]) | st.binary(max_size=3)
 PARTS = st.lists(PIECES, max_size=6).map(lambda pieces: b"".join(pieces).replace(b"&", b""))
@@ -43,7 +43,7 @@ def test_what_a_browser_sends_is_read_as_it_was_meant(pairs):
 @examples(st.lists(PARTS, max_size=8))
 def test_any_bytes_are_the_fields_that_other_readers_find_or_a_problem(parts):
     raw = b"&".join(parts)
-    # The standard library takes `;` and raw bytes alike: one character for each byte that is no ASCII.
+    # The standard library accepts `;`, and raw bytes as one character for each byte outside ASCII.
     escaped = re.sub(rb"[\x80-\xff]", lambda byte: b"%%%02X" % byte[0][0], raw).decode()
     expected = parse_qsl(escaped, keep_blank_values=True, errors="replace")
     found: MultiDict[str, str] = MultiDict()

@@ -22,12 +22,12 @@ quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  #
 BLANKS = st.text(" \t", max_size=2)
 TOKENS = st.text("!#$%&'*+-.^_`|~09AZaz", min_size=1, max_size=6)
 ETAGC = "".join(map(chr, (0x21, *range(0x23, 0x7F), *range(0x80, 0x100))))
-# Without `0.` and `1.`, which the grammar also makes: werkzeug passes such an element over.
+# Without `0.` and `1.`, which the grammar also allows: werkzeug skips such an element.
 QUALITIES = st.sampled_from((None, "0", "0.0", "0.000", "0.001", "0.25", "0.5", "0.999", "1", "1.0", "1.000"))
 
 
 class Written(NamedTuple):
-    """A list, and the text of a header that means it."""
+    """A list, and the text of a header for it."""
 
     elements: Sequence[str]
     text: str
@@ -115,7 +115,7 @@ def is_list(text: str) -> bool:
     return True
 
 
-# What a client takes, and what it would like
+# Accepted and preferred values
 
 @quiet
 @examples(lists(weighted(st.sampled_from(("gzip", "GZIP", "x-gzip", "br", "identity", "*")))))
@@ -147,7 +147,7 @@ QUOTED = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E, exclude_c
 
 @st.composite
 def preferred(draw: st.DrawFn) -> str:
-    """A preference (RFC 7240 section 2), with a value or without, and with parameters that say nothing here."""
+    """A preference (RFC 7240 section 2), with or without a value, and with parameters that have no meaning here."""
     value = draw(st.none() | TOKENS | QUOTED.map('"{}"'.format))
     parameters = draw(st.lists(TOKENS | st.builds("{}={}".format, TOKENS, TOKENS), max_size=2))
     text = draw(TOKENS) + ("" if value is None else f"{draw(BLANKS)}={draw(BLANKS)}{value}")

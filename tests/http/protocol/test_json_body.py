@@ -1,4 +1,4 @@
-"""The strict JSON reader: takes what RFC 8259 and I-JSON allow, and says what is wrong with anything else."""
+"""The strict JSON reader: it accepts what RFC 8259 and I-JSON allow, and names the error in anything else."""
 
 from __future__ import annotations
 

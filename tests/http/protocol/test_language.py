@@ -1,4 +1,4 @@
-"""Errors and pages come in the language that suits the caller: `lang`, then `Accept-Language`, then the setting."""
+"""The language of errors and pages: by `lang`, then `Accept-Language`, then the setting."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
     (None, None, "en", "en"),
     (None, None, "de", "de"),
     (None, None, "de-AT", "de"),
-    (None, None, "fr", "en"),  # there is no translation: the language that it is written in
+    (None, None, "fr", "en"),  # there is no translation: the original language
     ("de", None, "en", "de"),
     ("DE", None, "en", "de"),
     ("de-AT", None, "en", "de"),
     ("de-Latn-CH-1996-x-home", None, "en", "de"),
-    ("en-GB", "de", "de", "en"),  # `lang` is asked first, also shortened
+    ("en-GB", "de", "de", "en"),  # `lang` comes first, also in its short form
     ("de", "en", "en", "de"),
     ("fr", "de", "en", "de"),
     ("fr", None, "de", "de"),
@@ -47,7 +47,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
     (None, "de;q=0, en;q=0.1", "de", "en"),
     (None, "*", "en", "en"),
     (None, "*", "de", "de"),
-    (None, "*, de;q=0.5", "en", "de"),  # RFC 4647 section 3.4: what follows `*` is better than nothing said
+    (None, "*, de;q=0.5", "en", "de"),  # RFC 4647 section 3.4: a language after `*` beats an unnamed one
     (None, "", "de", "de"),
     (None, ";;;,=", "de", "de"),
     (None, "de;q=high", "en", "en"),
@@ -87,14 +87,14 @@ def test_a_lang_that_is_none_is_refused_in_the_language_of_the_header(as_role, s
 
 
 def test_a_query_that_is_no_text_is_refused_in_the_language_of_the_header(client):
-    # Waitress and granian refuse such bytes themselves, other servers hand them on.
+    # Waitress and granian refuse such bytes themselves. Other servers pass them on.
     answer = client.get("/api/articles", headers={"Accept-Language": "de"},
                         environ_overrides={"QUERY_STRING": "lang=en&title=\xff"})
     check_problem(answer, 400, "invalid_parameter")
     assert answer.headers["Content-Language"] == "de"
 
 
-# Tags as RFC 5646 section 2.1 has them, of every kind
+# Tags of every kind in RFC 5646 section 2.1
 
 LETTERS = "abcxyzABCXYZ"
 ALPHANUM = LETTERS + "019"

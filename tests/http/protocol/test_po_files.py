@@ -24,7 +24,7 @@ HEADER = ('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
 
 
 class Entry(NamedTuple):
-    """One message; `live` where it is neither fuzzy nor obsolete."""
+    """One message; `live` if it is neither fuzzy nor obsolete."""
 
     written: str
     id: str

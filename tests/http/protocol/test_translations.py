@@ -1,4 +1,4 @@
-"""Every text of an error has an entry in every translation, and is answered in that language."""
+"""Every error text has an entry in every translation, and answers use it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_bringing_a_translation_up_to_date_twice_changes_nothing(file, tmp_path)
 
 @cache
 def literals() -> list[tuple[str, ast.AST]]:
-    """Every literal that stands where a text belongs, with its place."""
+    """Yields every literal in the position of a text, with its place."""
     found = []
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -113,7 +113,7 @@ def test_every_title_is_collected():
 
 
 def described() -> Iterator[tuple[str, fields.Field]]:
-    """Every field of every body and query string, also those inside others."""
+    """Yields every field of every body and query string, also nested ones."""
     for _, _, endpoints in discover().endpoints():
         for endpoint in endpoints:
             for schema in (endpoint.body, endpoint.query):
@@ -163,7 +163,7 @@ def test_a_message_is_its_english_text():
      "1 Zeile kann nicht importiert werden; es wurde nichts importiert."),
     (plural("{number} line cannot be imported; nothing was.", "{number} lines cannot be imported; nothing was.", 2),
      "2 Zeilen können nicht importiert werden; es wurde nichts importiert."),
-    # a client's words are no texts of ours, even where they look like one
+    # a client's words are not our texts, even if they look like one
     (Message("There is no scope {scope!r}.", scope="This is not an id."),
      "Einen Scope 'This is not an id.' gibt es nicht."),
     (Message("There is no scope {scope!r}.", scope="{scope} %s"), "Einen Scope '{scope} %s' gibt es nicht."),

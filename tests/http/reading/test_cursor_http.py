@@ -80,7 +80,7 @@ def test_a_cursor_of_one_tenant_is_refused_in_another(as_role, client, cursor):
         assert code(as_role("user", tenant="other"), query) == "cursor_mismatch"
 
 
-# What was read from the rest of a query is used again with the next cursor, and with nothing else.
+# The parsed rest of a query is reused with the next cursor, and with nothing else.
 
 
 @pytest.mark.parametrize(("query", "expected"), [

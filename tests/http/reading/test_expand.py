@@ -1,4 +1,4 @@
-"""Expansions: objects beside their ids, each authorised again, in one query a page."""
+"""Expansions: objects beside their ids, each authorised separately, with one query for a page."""
 
 import pytest
 
@@ -142,7 +142,7 @@ def test_each_expansion_of_a_page_is_one_query(client, given, monkeypatch, rows)
 
 
 def test_a_narrower_policy_narrows_expansions_and_categories(tmp_path, database_url):
-    """Guests who may not view categories learn nothing of them, neither by an expansion nor by a filter."""
+    """Guests who may not view categories learn nothing about them by an expansion or a filter."""
     folder = new_instance(tmp_path / "instance", database_url, "default")
     rules = folder / "policies" / "categories.csv"
     kept = [line for line in rules.read_text().splitlines() if not line.replace(" ", "").startswith("p,guest,")]

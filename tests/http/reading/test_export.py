@@ -19,7 +19,7 @@ TYPES = ("application/x-ndjson", "text/csv")
 
 @pytest.fixture(scope="module")
 def rows(given, as_role):
-    """Rows of every collection, with values that a careless writer would spoil."""
+    """Rows of every collection, with values that a simple writer would corrupt."""
     owner = as_role("user").id
     top = given.category(name="=1+1", slug="spoiled-top")
     given.category(parent_id=top.id, name="'quoted'")

@@ -1,4 +1,4 @@
-"""Filters: every operator, typed; whatever else stands in a value is a literal or an error, never a query."""
+"""Filters: every operator with its type. A value is a literal or an error, never a part of the query."""
 
 import re
 
@@ -25,7 +25,7 @@ def shop(given):
 
 @pytest.fixture
 def names(client, shop):
-    """The names of the products that a filter leaves, sorted by price."""
+    """Returns the names of the products that match a filter, sorted by price."""
     def ask(caller=client, **query):
         answer = caller.get("/api/products", query_string={"sort": "price", "limit": 50, **query})
         assert answer.status_code == 200, answer.get_data(as_text=True)

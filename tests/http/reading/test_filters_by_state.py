@@ -1,4 +1,4 @@
-"""Filters of columns with few values know them: any other word is refused, and the answer names the valid ones."""
+"""Filters of columns with few values refuse any other word, and the answer names the valid ones."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def people(given, as_user):
-    """`me` is an ordinary user; `spy` is a user whose guarded fields they may not see."""
+    """Two users: `me` is an ordinary user who may not see the hidden fields of `spy`."""
     me = as_user("user", name="Me", email="me@secret.example", department="research", groups=["readers"])
     spy = given.user("user", name="Spy", email="spy@secret.example", department="secrets", active=False,
                      groups=["spies"], created_at="2020-01-01T00:00:00.000000Z")

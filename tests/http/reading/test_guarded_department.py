@@ -1,4 +1,4 @@
-"""The department of a row with an owner: shown with `<resource>.view_private`, by each role, in every way out."""
+"""The department of a row with an owner: each role sees it only with `<resource>.view_private`, in every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarded fields of a user: absent from every answer to a caller who may not see them, and not revealed by others."""
+"""Hidden fields of a user: absent from every answer to a caller who may not see them, and not revealed indirectly."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_cursor_carries_nothing_guarded(as_role, given, eve):
 
 
 def test_the_order_of_a_list_tells_nothing_guarded(as_role, given):
-    """Users of one name come by their ids, whatever their e-mails are."""
+    """Users with the same name are sorted by their ids, not by their e-mails."""
     made = [given.user("user", name="Same Name", email=f"{letter}.same@example.org") for letter in "zmafq"]
     found = [item["id"] for item in rows(as_role("user"), "name=Same+Name")]
     assert found == sorted(user.id for user in made)

@@ -1,6 +1,6 @@
-"""A list has the rows that single decisions allow: the same rows, the same number, under any rules, on both databases.
+"""A list has exactly the rows that single decisions allow, under any rules, on both databases.
 
-Rules are put together at random from hostile parts and asked through HTTP; Casbin itself has the last word.
+The rules are random combinations of hostile parts, and the requests use HTTP. Casbin decides what is right.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Rules:
         return from_files({name: text.encode() for name, text in files.items()}, self.vocabulary)
 
     def any(self):
-        """Some lines and their policy; what is refused at load (wrong columns for `*.view`) is thrown again."""
+        """Draws some lines and their policy. Draws again if they are refused at load (wrong columns for `*.view`)."""
         while True:
             lines = self.lines()
             try:
@@ -157,7 +157,7 @@ def rules(app, rows, callers, request):
 
 
 def listed(caller, path):
-    """The ids of a list, walked in small pages; the number of rows that the service counts must be theirs."""
+    """Returns the ids of a list, read in small pages. Checks that the service counts as many rows."""
     found, cursor = [], ""
     while cursor is not None:
         answer = caller.get(f"{path}?limit=7" + (f"&cursor={cursor}" if cursor else ""))

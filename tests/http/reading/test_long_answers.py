@@ -1,4 +1,4 @@
-"""Exports that are not read: two at a time for one caller, half of the threads for all; other requests are answered."""
+"""Unread exports: two at a time for one caller, half of the threads for all. Other requests are answered."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_was_read_to_its_end_holds_no_slot(service):
 
 
 def test_a_response_that_is_never_sent_holds_no_slot(app, as_role, monkeypatch):
-    """A failure after the handler: no code closes the export then, and the garbage collector finds it."""
+    """A failure after the handler: no code closes the export, but the garbage collector does."""
     def fail(*_: object) -> None:
         raise Problem("conflict")
 

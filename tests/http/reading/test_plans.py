@@ -1,4 +1,4 @@
-"""The page that each kind of caller gets, in each declared order, is read from indexes and not sorted."""
+"""A page of each kind of caller, in each declared order, comes from indexes without a sort."""
 
 import pytest
 
@@ -73,7 +73,7 @@ def full(app, given, as_role):
 
 @pytest.fixture
 def plan(app, monkeypatch):
-    """The plans of every statement on the collection's table that a request runs, after what it was answered."""
+    """Returns the answer to a request, and the plans of its statements on the collection's table."""
     database = app.extensions["gatepost"].database
     kind, run = type(database), type(database).query
 
@@ -92,7 +92,7 @@ def plan(app, monkeypatch):
                 return answer, [[row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
                                 for sql, params in mine]
             try:
-                # Few rows are quickly read whole and sorted; what we ask is whether there is a plan that need not.
+                # Databases read and sort few rows quickly. The test asks only for a plan without a sort.
                 for other in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
                     database.execute_sql(f"SET enable_{other} = off")
                 return answer, [list(nodes(run(database, f"EXPLAIN (FORMAT JSON) {sql}", params)[0][0][0]["Plan"]))
@@ -114,7 +114,7 @@ def nodes(plan, under=""):
 def assert_read_by_index(lines):
     reads = [line for line in lines if line.startswith(("SEARCH", "SCAN", "Index", "Seq", "Bitmap"))]
     assert reads, lines
-    # What the branches found together is gone through: the rows of one page.
+    # The rows that the branches found together are scanned: the rows of one page.
     assert not [line for line in reads if line.startswith(("SCAN", "Seq")) and line != "SCAN found"], lines
 
 
@@ -173,7 +173,7 @@ def test_the_rows_of_one_owner_are_found_by_the_index_of_owners(plan, as_role, c
 
 def test_what_is_shared_is_looked_up_and_not_searched_for(plan, given, as_role):
     if given.database.dialect == "postgres":
-        return  # it decides by the numbers of shares and of rows, and may well read these few thousand
+        return  # it decides by the numbers of shares and rows, and may read these few thousand
     article, caller = given.article(), as_role("user")
     with given.database.connected():
         given.database.transact(lambda: grant(given.tenant_id, "article", article.id, f"user:{caller.id}", "read"))

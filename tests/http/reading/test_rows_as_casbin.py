@@ -50,7 +50,7 @@ def callers(as_role, as_user):
 
 @pytest.fixture(scope="module")
 def rows(given, elsewhere, callers):
-    """Articles, orders and users with every value that a condition asks for and without it; the rows as stored."""
+    """Articles, orders and users with and without every value that a condition reads, as stored."""
     me, you, chance = callers["me"].id, callers["you"].id, random.Random(7)
     turns = {"version": itertools.cycle((1, -5, 0, 3, -4, 2)), "created_at": itertools.cycle((*TIMES, LATER)),
              "updated_at": itertools.cycle((LATER, *TIMES, TIMES[2])), "active": itertools.cycle((True, False, True)),
@@ -95,7 +95,7 @@ class Rules:
         return from_files(files, self.vocabulary)
 
     def random(self, chance):
-        """A few lines that allow and fewer that deny, of what is viewed, exported, or both."""
+        """Draws a few allow rules and fewer deny rules, for views, exports, or both."""
         lines = []
         for resource in LISTS:
             for effect in ["allow"] * chance.randint(1, 4) + ["deny"] * chance.randint(0, 2):
@@ -126,7 +126,7 @@ class Asked:
             self.exported = {row["id"] for row in self.rows if row["id"] in self.visible and allowed("export", row)}
 
     def check(self, chance, asked):
-        """The list, its total, its export, and a few items: what Casbin says, and nothing else."""
+        """Checks that the list, its total, its export and a few items have exactly the rows that Casbin allows."""
         assert self.listed() == self.visible, asked
         answer = self.caller.get(f"{self.path}/export")
         if answer.status_code in (401, 403):
@@ -139,7 +139,7 @@ class Asked:
             assert (status == 200) is (row["id"] in self.visible), (asked, row)
 
     def listed(self):
-        """The ids of the list, walked by cursor; their number is the total."""
+        """Returns the ids of the list, read by cursor. Checks that their number is the total."""
         found, query = [], "limit=7"
         while query:
             answer = self.caller.get(f"{self.path}?{query}")

@@ -1,4 +1,4 @@
-"""Full-text search: `q` finds rows by their words, alike on both databases, and has no query syntax."""
+"""Full-text search: `q` finds the same rows by their words on both databases, and has no query syntax."""
 
 from unicodedata import normalize
 from urllib.parse import quote
@@ -156,7 +156,7 @@ def test_no_text_is_an_error(app, q):
 @for_all(q=st.text())
 @example(q="\u0328")
 def test_a_query_is_always_quoted_words(q):
-    """A word that begins with a combining mark is one letter with the end of the tenant's mark."""
+    """A combining mark at the start of a word would merge with the end of the tenant's prefix."""
     written = search.words(q, "0192a000-0000-7000-8000-000000abc012", "sqlite")
     assert written == '""' or all(word.startswith("abcghi") and split(word) == [normalize("NFC", word)]
                                   for part in written.strip('"').split('" "') for word in part.split(" "))

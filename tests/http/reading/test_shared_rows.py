@@ -1,4 +1,4 @@
-"""`shared=include|exclude|only`: rows that others pushed into a list can be left out, or asked for alone."""
+"""`shared=include|exclude|only`: rows shared by others can be left out of a list, or listed alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bob(as_user):
 
 @pytest.fixture
 def rows(given, bob):
-    """One article for each reason to see it, and for none; `since` keeps those of other tests out."""
+    """One article for each reason to see it, and one without a reason. `since` excludes those of other tests."""
     made = {"own": given.article("draft", owner_id=bob.id), "public": given.article(), "pushed": given.article("draft"),
             "public and pushed": given.article(), "own and pushed": given.article("draft", owner_id=bob.id),
             "by group": given.article("draft"), "by role": given.article("draft"), "hidden": given.article("draft")}
@@ -79,7 +79,7 @@ def test_every_order_has_the_same_rows(bob, rows, shared, sort):
 
 
 def test_what_the_policy_shows_whole_is_left_as_it_is_and_only_still_narrows(given, as_user):
-    """An editor may view every article: no share opens anything to them."""
+    """An editor may view every article, so shares give them nothing."""
     editor, lent = as_user("editor"), given.article("draft")
     given.share("article", lent, f"user:{editor.id}")
     since = {"created_at__gte": given.article("draft").created_at}
@@ -108,7 +108,7 @@ def test_only_shows_nothing_that_may_not_be_viewed(given, as_user, under):
 
 
 def test_only_is_a_list_of_a_right_that_no_line_asks_for_too(given, as_user):
-    """No shipped line lets a share open a comment: one that may be viewed anyhow is in the list, another is not."""
+    """No shipped rule reads shares of comments: the list has comments that may be viewed anyway, and no others."""
     bob, public, hidden = as_user("user"), given.comment("approved"), given.comment("pending")
     for row in (public, hidden):
         given.share("comment", row, f"user:{bob.id}", "manage")
@@ -147,7 +147,7 @@ def test_what_cannot_be_shared_has_no_such_parameter(as_role, path):
 
 
 def test_a_flood_of_shares_vanishes_and_can_be_left(given, as_user):
-    """An attacker pushes a hundred rows onto the victim's first page."""
+    """An attacker shares a hundred rows, which fill the victim's first page."""
     mallory, victim = as_user("user"), as_user("user")
     mine = given.article("draft", owner_id=victim.id)
     pushed = [given.article("draft", owner_id=mallory.id) for _ in range(PUSHED)]

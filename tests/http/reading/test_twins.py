@@ -1,6 +1,6 @@
-"""Two instances that differ in one value alone: who may not see it is answered alike by both, whatever they try.
+"""Two instances that differ in one value: a caller who may not see it gets the same answers from both to any request.
 
-`twins` has the instances and the tries, `python -m tests.http.reading.twins.play` tries them all.
+`twins` has the instances and the tries. `python -m tests.http.reading.twins.play` plays them all.
 """
 
 from __future__ import annotations

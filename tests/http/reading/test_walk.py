@@ -1,5 +1,7 @@
-"""Walks over HTTP against a plain model: whatever the order, the size, the filter and the caller, every row that they
-may see comes exactly once, in the reference order, in both directions."""
+"""Walks over HTTP, compared with a simple model.
+
+For any order, size, filter and caller, every visible row comes exactly once, in the reference order, in both
+directions."""
 
 from dataclasses import dataclass
 from typing import Any

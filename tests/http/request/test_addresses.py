@@ -1,6 +1,6 @@
-"""The address of a client is the same to rules, limits, explanations, AuthZEN and the audit log, however it is written.
+"""The address of a client is the same for rules, limits, explanations, AuthZEN and the audit log, in any spelling.
 
-Rules of these tests look at addresses; a proxy in front is trusted.
+The rules of these tests read addresses. A proxy in front is trusted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LINES = {
 }
 COLLECTIONS = {"page": "pages", "category": "categories", "product": "products", "article": "articles",
                "comment": "comments", "order": "orders"}
-# Who may view it from an address of the office, of abroad, of the branch, from elsewhere, and from an unreadable one.
+# The results for an address of the office, abroad, of the branch, elsewhere, and for an unreadable one.
 PLACES = ("10.1.2.3", "10.255.255.255", "203.0.113.7", "2001:db8::1", "198.51.100.1", None)
 MAY = {"page": "110000", "category": "110110", "product": "001110", "article": "100100", "comment": "110000",
        "order": "001110"}
@@ -52,7 +52,7 @@ MAY = {"page": "110000", "category": "110110", "product": "001110", "article": "
 
 @pytest.fixture(scope="module")
 def world(database_url, tmp_path_factory):
-    """A service whose rules look at addresses, its rows, an administrator, and a caller from the field."""
+    """A service whose rules read addresses, its rows, an administrator, and a caller."""
     folder = new_instance(tmp_path_factory.mktemp("addresses") / "instance", database_url, "default")
     edit(folder / "policies", CONDITIONS, LINES, only=True)
     app = make_app(folder, database_url, trusted_proxies=1, metrics_token=TOKEN)
@@ -68,8 +68,7 @@ def world(database_url, tmp_path_factory):
 
 @pytest.fixture
 def answers(world):
-    """`answers(resource, text)`: whether each part of the service says that the caller may view a row of a resource
-    from an address that is written so, by its name."""
+    """`answers(resource, text)` returns part of the service → True if it allows the view of a row from this address."""
     def ask(resource, text, named=True):
         row, principal, forwarded = world.rows[resource], world.field, {"X-Forwarded-For": text}
         name, id = COLLECTIONS[resource], row.id
@@ -115,7 +114,7 @@ def test_whatever_the_address_and_its_form_service_explain_authzen_and_prover_ag
         network = ip_network(chance.choice((*NETWORKS, "0.0.0.0/0", "::/0", "10.1.2.3/32")))
         address, form = network[chance.randrange(network.num_addresses)], chance.choice(FORMS)
         resource, text = chance.choice([*MAY]), form(address)
-        # The prover tries this one in the place of all that are in the same networks.
+        # The prover uses this address for all addresses in the same networks.
         same = next(other for other in tried if all(
             within(other, one) is within(str(address), one) for one in (*NETWORKS, "10.1.2.3/32")))
         expected = policy.decide(principal_of(world.field), f"{resource}.view", world.rows[resource].__data__,

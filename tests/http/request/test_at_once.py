@@ -1,4 +1,4 @@
-"""A right that is taken away is gone on the very next request, in every process."""
+"""A removed permission is gone on the next request, in every process."""
 
 from __future__ import annotations
 

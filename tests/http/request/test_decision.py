@@ -31,7 +31,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def app(database_url, tmp_path_factory):
-    """An app whose rules also look at the hour, at groups, at departments and at a price."""
+    """An app whose rules also read the hour, groups, departments and a price."""
     instance = new_instance(tmp_path_factory.mktemp("served") / "instance", database_url, "default", "other")
     model = instance / "policies" / "model.conf"
     model.write_text(model.read_text().replace("    p.when == 'own' &&", f"{FREE}    p.when == 'own' &&", 1))
@@ -45,7 +45,7 @@ def app(database_url, tmp_path_factory):
 
 @pytest.fixture
 def facts(app, given):
-    """`facts(id or principal)`: those of the newest row about it."""
+    """`facts(id or principal)` returns the facts of its newest audit event."""
     def newest(of):
         services = app.extensions["gatepost"]
         services.trail.flush(early=True)
@@ -164,7 +164,7 @@ def test_a_refusal_tells_what_was_known_of_the_object(role, call, told, as_user,
 def test_a_change_that_moves_a_row_out_of_reach_tells_both(as_user, given, facts):
     user = as_user("user", department="sea")
     product = given.product(department="sea", owner_id=user.id)
-    # Shared for writing, so that the row may be changed at all; the price decides nothing about it.
+    # Shared for writing, so that the row may be changed at all. The price does not affect this.
     assert user.patch(f"/api/products/{product.id}", {"price": 5}).status_code == 200
     found = facts(product.id)
     assert (found["obj"]["department"], found["new"]) == ("sea", {})
@@ -223,12 +223,12 @@ def test_rows_beyond_the_groups_are_counted(as_user, facts):
     assert len(str(found)) <= MOST + 200
 
 
-# What cannot be determined
+# Conditions that cannot be evaluated
 
 
 @pytest.fixture
 def unreadable(app, monkeypatch):
-    """Lines look at a column and an attribute that there are not; gives how many facts the metric has counted."""
+    """Uses rules that read a missing column and a missing attribute. Returns the number of facts in the metric."""
     counted = []
     services = app.extensions["gatepost"]
     monkeypatch.setattr(Policy, "looks_at", lambda *_: Reads(

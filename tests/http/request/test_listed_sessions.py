@@ -1,4 +1,4 @@
-"""`/api/sessions`: users look over the logins that are in force, and end them; owners those of others as well."""
+"""`/api/sessions`: users list and end their active sessions. Owners also list and end those of others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every question that the service asks of the policy is one that the prover thinks of.
+"""The prover covers every question that the service asks the policy.
 
-Callers, rows, shares and tokens are made by requests, whatever is accepted: so is what they ask afterwards. Each
-question is held to the description of what a request can look like, and the prover to each question: where a condition
-holds of it, an example of that condition is found.
+Requests create callers, rows, shares and tokens, with any accepted values, and use them afterwards. Each question is
+compared with the description of possible requests. The prover is checked with each question: if a condition is true of
+it, the prover must find an example for the condition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.apps import PASSWORD, ROLES
 from tests.http.resources.test_collections import EXAMPLES
 from tests.policies.comparison.possible import impossibilities
 
-# As a socket or a proxy may name a client; None: there is no address, as behind a Unix socket.
+# Addresses as a socket or a proxy writes them; None for a Unix socket, which has no address.
 ADDRESSES = (None, "", "203.0.113.7", "10.1.2.3", "2001:DB8::1", "::ffff:203.0.113.7", "::FFFF:10.1.2.3",
              "203.0.113.7:443", "[2001:db8::1]:443", "[::ffff:10.1.2.3]", "fe80::1%eth0", "unknown", "_hidden", "1.2.3")
 GRANTEES = ("role:guest", *(f"role:{role}" for role in ROLES[1:]), "group:press", "group:Köln", "group:R&D")
@@ -50,7 +50,7 @@ class Question:
 
 
 class Asked:
-    """Every question that is asked of any policy, while it is patched in."""
+    """Records every question to any policy, while it is patched in."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.questions: list[Question] = []
@@ -72,7 +72,7 @@ def asked() -> Iterator[Asked]:
 
 
 def callers(app, admin: Caller, chance: random.Random) -> Iterator[Caller]:
-    """A guest, and users and tokens as the service makes them."""
+    """A guest, and users and tokens created by the service."""
     yield Caller(app.test_client())
     for number, role in enumerate(ROLES):
         made = admin.post("/api/users", json={
@@ -91,7 +91,7 @@ def callers(app, admin: Caller, chance: random.Random) -> Iterator[Caller]:
 
 
 def traffic(everybody: list[Caller], admin: Caller, chance: random.Random) -> None:
-    """Each caller makes, reads, shares, changes and deletes something in each collection, from anywhere."""
+    """Lets each caller create, read, share, change and delete rows of each collection, from any address."""
     numbers = itertools.count(2000)
     rows = [(example, admin.post(f"/api/{example.collection.name}", json=example.body(admin, next(numbers))))
             for example in EXAMPLES]
@@ -117,7 +117,7 @@ def traffic(everybody: list[Caller], admin: Caller, chance: random.Random) -> No
 
 
 def conditions(question: Question, resource: Any, chance: random.Random) -> Expression:
-    """A condition that holds of a question: some of what it is, in words of the grammar."""
+    """Draws a condition that is true of a question, from some of its values."""
     parts: list[Expression] = []
     for root, columns, values in (("sub", SUBJECT, question.principal), ("env", ENVIRONMENT, question.env)):
         parts += [_is(Attribute(root, name), getattr(values, name)) for name in columns]

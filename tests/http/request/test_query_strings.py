@@ -24,7 +24,7 @@ def encoded(text: str) -> bytes:
 
 
 def spellings(byte: int) -> st.SearchStrategy[bytes]:
-    """A byte of a name or a value as a query may have it."""
+    """The spellings of a byte in a name or value of a query."""
     ways = [b"%%%02X" % byte, b"%%%02x" % byte]
     if chr(byte) in UNRESERVED or chr(byte) in ",:@/?!$'()*":
         ways.append(bytes([byte]))
@@ -46,7 +46,7 @@ queries = st.lists(pairs | st.sampled_from([b"", b"%", b"%zz", b"%ff", b"=", b"&
 
 
 def ask(client: Any, query: bytes) -> Any:
-    # As a server hands it over: bytes as Latin-1, undecoded.
+    # As a server passes it: bytes as Latin-1, not decoded.
     return client.get("/api/articles", environ_overrides={"QUERY_STRING": query.decode("latin-1")})
 
 

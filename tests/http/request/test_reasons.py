@@ -1,4 +1,4 @@
-"""`explain_refusals = self`: a 403 says why, by what its caller knows of the row and of themselves."""
+"""`explain_refusals = self`: a 403 gives the reason, by values of the row and the caller that the caller may see."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ p, user:{bob}, product.manage, always, deny
 
 @pytest.fixture(scope="module")
 def world(app, given, tmp_path_factory):
-    """The app under rules with the words of `BRANCHES`, telling; its rows and callers. `say` switches the telling."""
+    """The app with the conditions of `BRANCHES` and with reasons, its rows and callers. `say` switches the reasons."""
     services, folder = app.extensions["gatepost"], tmp_path_factory.mktemp("rules")
     ann, bob = given.user(department="news"), given.user()
     for place in SHIPPED.glob("*.c*"):
@@ -88,7 +88,7 @@ def world(app, given, tmp_path_factory):
 
 @dataclass(frozen=True)
 class Refusal:
-    """One row of a table: who asks for what, and the sentence that a 403 has; None: none."""
+    """A row of a table: caller, request, and the sentence of the 403; None for no sentence."""
 
     name: str
     who: str

@@ -1,7 +1,7 @@
-"""The reason of a refusal tells nothing that GET of the row and of the profile would not.
+"""The reason of a refusal reveals nothing beyond a GET of the row and of the profile.
 
-Under rules at random, a row or the caller is changed in one place. Where the caller GETs the same as before and is
-refused as before, the refusal is the same byte for byte. `make proofs` takes more rules, and others: POLICIES and SEED.
+Under random rules, one value of a row or of the caller changes. If the caller's GETs have the same answers and the
+refusal stays, the refusal is the same byte for byte. `make proofs` uses more and other rules: POLICIES and SEED.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONDITIONS = {
     "article": (*OF_STATES, "language:de"), "comment": (*OF_STATES, "loud", "no_loud"),
     "user": (*OF_EVERY_ROW, "enabled", "disabled"),
 }
-# Those that read what is often hidden.
+# Conditions that read fields that are often hidden.
 OF_HIDDEN = {"article": ("team", "team_draft"), "comment": ("team", "loud", "no_loud"),
              "user": ("team", "enabled", "disabled", "debt")}
 TABLES = {"article": Article, "comment": Comment, "user": User}
@@ -51,7 +51,7 @@ OF_CALLER = {"department": ("press", "sales", None), "groups": (["press"], ["sal
 
 
 def rules(chance):
-    """Lines about a few permissions, so that several of them meet; mostly the rows can be viewed."""
+    """Draws rules for a few permissions, so that several apply. Most rows can be viewed."""
     found = []
     for resource, conditions in CONDITIONS.items():
         verbs = [*chance.sample(("view", "view_private", "*"), 1), *("update", "delete") * 2]
@@ -69,7 +69,7 @@ def rules(chance):
 
 @pytest.fixture(scope="module")
 def world(app, given):
-    """The app telling reasons, its callers and its rows; its own rules come back at the end."""
+    """The app with reasons, its callers and its rows. It gets its own rules back at the end."""
     services = app.extensions["gatepost"]
     kept, settings = services.policy.current, services.settings
     services.settings = replace(settings, explain_refusals="self")
@@ -91,7 +91,7 @@ def noon(monkeypatch):
 
 
 def change_of(chance, caller, resource, id):
-    """A change in one place, as (table, id, column, value): of the row, or of the caller."""
+    """Draws a change of one value of the row or of the caller, as (table, id, column, value)."""
     if chance.random() < 0.3:
         column = chance.choice(list(OF_CALLER))
         return User, caller.id, column, chance.choice(OF_CALLER[column])
@@ -113,7 +113,7 @@ def told(answer):
     return answer.status_code, headers, answer.data
 
 
-@pytest.mark.usefixtures("answers_otherwise")  # the rows are what no client can store
+@pytest.mark.usefixtures("answers_otherwise")  # no client can store these rows
 def test_what_the_caller_may_not_see_makes_no_difference_to_a_refusal(world, noon):
     services, callers, rows = world
     chance, found, told_apart = random.Random(SEED), Counter(), []

@@ -1,4 +1,4 @@
-"""Service tokens and scopes: a program may do what its owner may and its scopes cover, and nothing else."""
+"""Service tokens and scopes: a program has the permissions of its owner that its scopes cover, and no others."""
 
 from __future__ import annotations
 

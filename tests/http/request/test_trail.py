@@ -185,7 +185,7 @@ def refusal(given, **values):
 
 @pytest.fixture
 def flooded(services, given, monkeypatch):
-    """`flooded(refusals…, minutes=2)`: the rows that these make, refused again in each minute."""
+    """`flooded(refusals…, minutes=2)` repeats these refusals in each minute, and returns their audit events."""
     moment = 1000.0
     monkeypatch.setattr(refusals, "monotonic", lambda: moment)
     trail = Trail(services.database, services.keys)
@@ -259,7 +259,7 @@ def test_the_account_whose_password_is_guessed_is_recorded_however_much_a_networ
     for _ in range(5):
         assert client.post("/api/login", json={"email": user.email, "password": "a guess"}).status_code == 401
     trail.flush(early=True)
-    # How many they are may stand in the row of the minute: the service stores what there is each second.
+    # Their number may be in the event of the minute, because the service stores events each second.
     assert len(rows(given, Audit.resource_id == user.id, Audit.result == "failed")) == 1
 
 
@@ -419,7 +419,7 @@ def sealed(services, trail, monkeypatch):
     [job] = (job for job in services.background._tasks if job.name == "sealing the audit trail")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
-    # Where the chore has begun already, it seals what this does not.
+    # If the background task has already begun, it seals the events that this call does not.
     while verify(services).unsealed:
         trail.seal()
     return services
@@ -553,7 +553,7 @@ def test_several_sealers_at_once_make_one_chain(sealed, as_role):
 
 @pytest.mark.both_databases
 def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
-    """On Postgres a row gets its number before it is committed, and others may overtake it."""
+    """On Postgres a row gets its number before its commit, and later rows may be committed earlier."""
     written, go_on = Event(), Event()
 
     def slow():

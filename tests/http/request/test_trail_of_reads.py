@@ -25,7 +25,7 @@ def services(app):
 
 @pytest.fixture
 def noted(services, given):
-    """`noted(conditions…)`: the rows since the test began, the oldest first, once what waited is stored."""
+    """`noted(conditions…)` stores waiting events and returns those since the test began, the oldest first."""
     services.trail.flush(early=True)
     with given.database.connected():
         before = Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar() or 0
@@ -164,7 +164,7 @@ def test_a_wrong_password_of_an_account_names_its_e_mail_in_its_own_tenant(clien
 
 @pytest.fixture
 def throttled(database_url, tmp_path):
-    """The services of an app that counts guesses: two a minute from one network."""
+    """The services of an app that allows two guesses a minute from one network."""
     made = make_app(new_instance(tmp_path / "throttled", database_url, "default"), database_url,
                     rate_limits="on", login_attempts=2)
     yield made
@@ -192,7 +192,7 @@ def test_guesses_of_ones_own_password_that_are_refused_unchecked_are_noted(throt
                            headers={"Authorization": f"Bearer {token}"}).status_code for _ in range(3)]
     assert answers == [401, 401, 429]
     throttled.extensions["gatepost"].trail.flush(early=True)
-    # How often stands in the same row, or in that of the minute: what there is, is stored each second.
+    # The number is in the same event or in that of the minute, because events are stored each second.
     failed, refused = noted(Audit.principal == f"user:{user.id}", Audit.result != "allowed")[:2]
     assert (failed["action"], failed["reason"].split()[0], failed["facts"]) == ("password", "invalid_credentials", None)
     assert (refused["resource"], refused["action"], refused["reason"], refused["facts"]) == (

@@ -1,4 +1,4 @@
-"""Actions with a body and without, with transitions and without, and lists that are filtered by an entry."""
+"""Actions with and without a body and transitions, and lists filtered by an entry."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_the_document_describes_the_body_of_an_action(app, user):
     assert lent["required"] is False
 
 
-# Lists that are filtered by an entry
+# Lists filtered by an entry
 
 TAGS = ["red", 'a"b', "it's", "100%", "a\\b", "ünïcode", "', 1) OR 1=1 --", "[]", "$.x", "\U0001f4d6", "red wine"]
 

@@ -1,6 +1,6 @@
-"""Every route and method there is, found in the app itself: what is promised is answered, whatever is sent.
+"""Every route and method of the app keeps its promises for any request.
 
-A test asks all routes for one thing, and lists each that answers otherwise.
+Each test checks one promise on all routes, and lists the routes that break it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ JSON = "application/json"
 
 
 def on_every_route(check, chosen=lambda endpoint: True):
-    """Call `check(endpoint)` for the chosen endpoints, and fail with the method and path of each that it refuses."""
+    """Calls `check(endpoint)` for the chosen endpoints, and fails with the method and path of each that it refuses."""
     asked = [endpoint for endpoint in ENDPOINTS if chosen(endpoint)]
     assert asked
     wrong = []
@@ -45,7 +45,7 @@ def url(endpoint, value=NO_ROW):
 
 
 def ask(caller, endpoint, path=None, **more):
-    """Call the endpoint, with an empty object where it takes a body."""
+    """Calls the endpoint, with an empty object if it takes a body."""
     if endpoint.body is not None and not {"data", "body"} & set(more):
         more["body"] = {}
     return caller.call(endpoint.method, path or url(endpoint), **more)
@@ -58,7 +58,7 @@ def description(app):
 
 @pytest.fixture(scope="module")
 def admin(as_user):
-    """A fresh administrator for each route: some routes end the session that calls them."""
+    """A new administrator for each route, because some routes end the caller's session."""
     return lambda: as_user("admin")
 
 

@@ -204,7 +204,7 @@ SHELVED = {"model": type("Shelved", (Book,), {"shelf": pw.TextField()}), "judged
 @pytest.mark.parametrize(("declared", "expected"), [
     ({}, set()), ({"null_at_create": ("stars",)}, {"stars"}), (SHELVED, {"shelf"}),
     (SHELVED | {"null_at_create": ("stars",)}, {"shelf", "stars"}),
-    # Each of these may give it before the decision.
+    # Each of these may set it before the decision.
     (SHELVED | {"derive": lambda self, call, row: None}, set()),
     (SHELVED | {"stamp": lambda self, call, row: None}, set()),
     (SHELVED | {"draft": lambda self, call: None}, set()),

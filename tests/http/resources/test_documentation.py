@@ -1,4 +1,4 @@
-"""The pages that lead to the OpenAPI documents and show them work without any other host."""
+"""The pages with the OpenAPI documents work without any other host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.http.described import check_headers, check_problem
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough: the documents come from the code alone."""
+    """One database is enough: the documents come only from the code."""
     return new_database("sqlite", request)
 
 
@@ -26,7 +26,7 @@ def test_the_page_refers_to_nothing_but_its_own_assets(client):
     references = re.findall(r'(?:src|href|spec-url)="([^"]*)"', page.text)
     assert references
     for reference in references:
-        # Relative, so that they lead to the same service below any path.
+        # Relative links, so that they work below any path.
         assert reference.startswith(("docs/", "api/openapi", "data:", "#")), reference
         if reference.startswith(("docs/", "api/")):
             assert client.get(f"/{reference}").status_code == 200

@@ -1,4 +1,4 @@
-"""Pages are made from templates: what is put into one is text, never markup, and nothing may be missing."""
+"""Pages are rendered from templates: values are text, never markup, and no value may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six collections keep their contract where nothing else but sessions is served."""
+"""The six collections keep their contract in an app with no other feature except sessions."""
 
 from __future__ import annotations
 

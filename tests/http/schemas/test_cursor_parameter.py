@@ -1,4 +1,4 @@
-"""A query string is split into a cursor and the rest only where the split does not change its meaning."""
+"""A query string is split into a cursor and the rest only if the split does not change its meaning."""
 
 from itertools import permutations
 

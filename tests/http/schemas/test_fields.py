@@ -1,4 +1,4 @@
-"""The fields take the checks that a declaration adds, beside their own."""
+"""The fields accept additional checks of a declaration."""
 
 from __future__ import annotations
 

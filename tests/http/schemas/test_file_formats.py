@@ -1,4 +1,4 @@
-"""Rows as NDJSON and CSV: what is written is read again as it was; what cannot be understood is said line by line."""
+"""Rows as NDJSON and CSV: written rows are read back unchanged, and errors are reported line by line."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_an_apostrophe_is_part_of_the_text_unless_it_protects_something(cell, te
 @over(st.lists(TEXT, min_size=1, max_size=5), st.sampled_from(["\r\n", "\n"]), st.booleans())
 def test_csv_of_another_writer_is_read_as_it_means(texts, end, quoted):
     file = io.StringIO(newline="")
-    quoted = quoted or any("\r" in one for one in texts)  # csv of Python 3.11 leaves these bare, against RFC 4180
+    quoted = quoted or any("\r" in one for one in texts)  # csv of Python 3.11 does not quote these, against RFC 4180
     writer = csv.writer(file, lineterminator=end, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
     writer.writerows([["text", "other"], *([one, "x"] for one in texts)])
     rows = [row["text"] for _, row in read(file_formats.CSV, file.getvalue().encode())]

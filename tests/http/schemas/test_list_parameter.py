@@ -1,4 +1,4 @@
-"""A list in a query string is one record of RFC 4180: whatever its grammar can write is read as what was meant."""
+"""A list in a query string is one record of RFC 4180: everything that its grammar can write is read correctly."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def test_what_the_grammar_writes_is_read_as_it_was_meant(record):
 def test_a_list_in_parts_is_the_list_of_its_parts(parts):
     values = [value for record in parts for value in meant(record)]
     assert ListParameter(fields.String()).deserialize([joined(record) for record in parts]) == values
-    # Links to other pages have the parts as one.
+    # Links to other pages join the parts.
     assert read_list(",".join(joined(record) for record in parts)) == values
 
 

@@ -1,4 +1,4 @@
-"""Query schemas: hooks run as they do for bodies, and what a query string means is read once."""
+"""Query schemas: hooks run as for bodies, and a query string is parsed once."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ ODD = 'Zoë \u2028 "quoted" \\ </script> 🪑 \t'
 
 @pytest.fixture(scope="module", autouse=True)
 def rows(given):
-    """Rows of every collection, with and without what can be absent, and with text that needs escaping."""
+    """Rows of every collection, with and without optional values, and with text that needs escaping."""
     category = given.category(name=ODD)
     given.category(parent_id=category.id)
     owner = given.user(name=ODD, groups=["a", 'b"c'], department="x")

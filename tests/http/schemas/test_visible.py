@@ -1,4 +1,4 @@
-"""Names, titles and addresses: every character of them is seen, and blanks separate words."""
+"""Names, titles and addresses: every character is visible, and blanks only separate words."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from models.base import new_id
 
 
 class Tokens:
-    """The tokens of an app: how many are verified, and the time as the test sets it."""
+    """The tokens of an app, with the number of verifications, and a time set by the test."""
 
     def __init__(self, app, user, monkeypatch):
         self.app, self.user, self.now = app, user, time()
@@ -57,7 +57,7 @@ def test_a_token_that_has_expired_is_refused_and_leaves_the_memory(world, monkey
         world.verify(old[:1])
     assert refused.value.code == "token_expired"
     monkeypatch.setattr(world.tokens, "_room", 50)
-    with pytest.raises(Problem):  # issued now, by a clock that is behind the one of this test
+    with pytest.raises(Problem):  # issued now, by a clock behind the one of this test
         world.verify(world.issued(1))
     assert len(world.tokens._known) == 1
 

@@ -1,4 +1,4 @@
-"""A cursor is accepted only as we wrote it, for the list that we wrote it for, for a day."""
+"""A cursor is accepted only unchanged, for its own list, for a day."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""After a restore, cursors and entity tags of before name nothing any more."""
+"""After a restore, earlier cursors and entity tags are no longer valid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def services(app):
 
 @pytest.fixture
 def restored(services):
-    """Another process restores a backup, and this one notices."""
+    """Restores a backup in another process, which this process notices."""
     def begin(epoch):
         with services.database.connected():
             Instance.update({Instance.epoch: epoch}).execute()

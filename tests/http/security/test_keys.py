@@ -1,4 +1,4 @@
-"""The keys of an instance: the file that they are read from, and the keys that are refused."""
+"""The keys of an instance: their file, and refused keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gatepost.http.security.keys import (
 )
 from models.base import later
 
-# The same in every process of the tests; of no use but here.
+# The same in every process of the tests, and used only here.
 KEY, OTHER, THIRD = (encode(hashlib.sha256(name).digest()) for name in (b"one", b"two", b"three"))
 MADE = "2026-01-02T03:04:05.000000Z"
 

@@ -1,4 +1,4 @@
-"""Keys that change while they are in use: rotated under load, replaced for good, and published."""
+"""Keys that change while in use: rotated under load, replaced permanently, and published."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def folder(tmp_path, request):
 
 @pytest.fixture
 def serve(folder):
-    """Make an app on the folder; several are like several processes."""
+    """Makes an app on the folder. Several apps act like several processes."""
     made = []
 
     def start(**settings):
@@ -159,7 +159,7 @@ def test_one_algorithm_is_accepted_at_a_time(serve):
 
 
 def test_a_public_key_is_no_shared_secret(folder, serve):
-    """A known attack: sign with HS256 and the published key."""
+    """A known attack signs with HS256 and the published key."""
     app = serve(token_algorithm="EdDSA")
     token = log_in(app)["access_token"]
     published = app.test_client().get("/.well-known/jwks.json").get_json()["keys"][0]

@@ -18,7 +18,7 @@ from tests.apps import PASSWORD, Given, close, make_app, new_instance
 
 @pytest.fixture
 def ring(tmp_path, database):
-    """A ring in a file; the database knows none yet."""
+    """A key ring in a file. The database knows no ring yet."""
     with database.connected():
         Instance.update(key_fingerprint=None).execute()
     file = tmp_path / "secret.key"
@@ -32,7 +32,7 @@ def known(database):
 
 
 def other(file):
-    """Another ring in the place of the file."""
+    """Another key ring in place of the file."""
     file.unlink()
     create_key_file(file)
     return Keys.load(file)
@@ -127,7 +127,7 @@ def test_forgetting_a_ring_with_a_prepared_key_can_be_stopped_anywhere(ring, dat
 
 
 def promoted_elsewhere(ring, database):
-    """Another node, which has a copy of the ring, signs with the prepared key; its ring."""
+    """Makes another node, with a copy of the ring, sign with the prepared key. Returns its ring."""
     copy = ring.with_name("copy.key")
     copy.write_bytes(ring.read_bytes())
     copy.chmod(0o600)
@@ -139,7 +139,7 @@ def test_a_node_whose_ring_has_the_newest_key_only_prepared_is_right_and_behind(
     prepare_known(database, ring)
     there = promoted_elsewhere(ring, database)
     newest = fingerprints(there)[0]
-    # A start of this node, or its look at the file, must not take the database back to the key of before.
+    # A start of this node, or its reading of the file, must not return the database to the previous key.
     check(database, Keys.load(ring))
     assert known(database) == newest
     here = rotate_known(database, ring, forget=False)

@@ -1,4 +1,4 @@
-"""Passwords: the accepted ones, their hashes, and how many are hashed at once."""
+"""Passwords: accepted ones, their hashes, and the limit of concurrent hashes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_without_memory_a_password_is_neither_right_nor_wrong():
 
 
 class Failing:
-    """A hasher for which something is missing."""
+    """A hasher that fails because a resource is missing."""
 
     def __init__(self, error):
         self.error = error

@@ -1,4 +1,4 @@
-"""Requests that write at the same time share what they can, and each is still answered as if it were alone."""
+"""Concurrent writes share their commits, and each gets its own answer as if it were alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITERS, TURNS = 8, 12
 
 
 def test_eight_callers_at_once_write_as_themselves_and_are_refused_for_their_own_reasons(app, given, as_user):
-    """Each in turn: creates, changes it, comes too late, wants what is taken, reaches for another's draft."""
+    """Each caller creates a row, changes it, sends an old version, takes a used slug, and tries another's draft."""
     callers = [as_user("user") for _ in range(WRITERS)]
     taken, strange = given.article("draft", slug="taken"), given.article("draft")
     barrier = threading.Barrier(WRITERS)
@@ -37,7 +37,7 @@ def test_eight_callers_at_once_write_as_themselves_and_are_refused_for_their_own
             for _ in range(TURNS):
                 answer = client.open(path, method=method, json=body,
                                      headers={**caller.headers, "X-Request-ID": request_id, **headers})
-                # While the disk is slow for half a second, half of the writers get 503, and send again.
+                # While the disk is slow for half a second, half of the writers get 503 and retry.
                 if answer.status_code != 503:
                     break
                 sleep(int(answer.headers["Retry-After"]))

@@ -18,7 +18,7 @@ def open_handed(under):
 
 @pytest.fixture
 def stranger(open_handed, as_user):
-    """A caller who may change, export and import users, and sees of them id, name and role."""
+    """A caller who may change, export and import users, and sees only their id, name and role."""
     caller = as_user("support")
     caller.client = open_handed.test_client()
     return caller

@@ -30,7 +30,7 @@ def article(slug, **values):
 
 
 def faults(answer):
-    """(line, code, pointer) of everything that is wrong, from a refusal or from a report."""
+    """Returns (line, code, pointer) of every error, from a refusal or from a report."""
     body = answer.get_json()
     if answer.status_code == 200:
         return [(fault["line"], fault["code"], fault["pointer"]) for fault in body["errors"]]
@@ -110,7 +110,7 @@ def test_a_hostile_line_is_a_fault_of_that_line(editor, line, code, pointer):
 
 @pytest.fixture
 def looked_at(monkeypatch):
-    """The lines that were held against the schema."""
+    """The lines that were validated against the schema."""
     lines, load = [], LineWriter.load
     monkeypatch.setattr(LineWriter, "load", lambda self, line, **known: lines.append(line) or load(self, line, **known))
     return lines
@@ -297,7 +297,7 @@ def test_a_body_over_the_limit_is_too_large(tmp_path, database_url):
 
 
 class served:
-    """An app of its own, with lines added to the shipped rules of articles."""
+    """Makes a separate app, with lines added to the shipped rules of articles."""
 
     def __init__(self, tmp_path, database_url, *lines, **settings):
         folder = new_instance(tmp_path / "own", database_url, "default")

@@ -1,4 +1,4 @@
-"""A grantee gives up a right of their own: without a permission, and without being able to see what it was."""
+"""A grantee gives up their own right to an object, without a permission, and even without seeing the object."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_it_needs_no_permission_to_share_and_no_view(given, bob, collection):
             "users": given.user()}
     resource = {"articles": "article", "comments": "comment", "categories": "category", "users": "user"}[collection]
     row = rows[collection]
-    given.share(resource, row, f"user:{bob.id}", "delete")  # a share that no line of comments or users asks for
+    given.share(resource, row, f"user:{bob.id}", "delete")  # a share that no rule of comments or users reads
     assert leave(bob, row, collection).status_code == 204
 
 

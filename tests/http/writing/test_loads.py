@@ -1,4 +1,4 @@
-"""An import of many rows on SQLite: stored in batches, hidden until it is whole (docs/decisions/0029-loads.md).
+"""An import of many rows on SQLite: stored in batches, hidden until complete (docs/decisions/0029-loads.md).
 
 A handful of rows is many here, and a batch has at most three, so that each test sees several.
 """
@@ -48,7 +48,7 @@ def editor(as_user):
 
 @pytest.fixture
 def between(monkeypatch):
-    """A function that is called after each batch but the first, in another thread, and so often it was."""
+    """Calls a function after each batch except the first, in another thread. Counts the calls."""
     class Between:
         calls, asked, failed = 0, None, ()
 
@@ -82,7 +82,7 @@ def article(slug, **values):
 
 
 def state(app):
-    """The rows of `loads` that are open, and hidden rows, past the views."""
+    """Returns the open rows of `loads`, and hidden rows, without the views."""
     database = app.extensions["gatepost"].database
     with database.connected():
         return database.query("SELECT count(*) FROM loads WHERE state = 'open'")[0][0]
@@ -111,7 +111,7 @@ def test_nobody_sees_a_part_of_an_import(app, as_role, given, between):
         with given.database.connected():
             hidden[:] = [id for id, in given.database.query('SELECT id FROM main.articles WHERE "load" IS NOT NULL')]
         assert hidden
-        # A comment may not refer to what its writer cannot see.
+        # A comment may not refer to an object that its writer cannot see.
         answer = reader.post("/api/comments", json={"article_id": hidden[0], "body": "Where?"})
         assert answer.status_code == 400
         assert looks() == [0, 0, 0, 0, 404]

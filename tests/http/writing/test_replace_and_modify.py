@@ -1,4 +1,4 @@
-"""PUT and PATCH (docs/api/writing.md, Objects; RFC 7396): what changes, what must not, and what is refused."""
+"""PUT and PATCH (docs/api/writing.md, Objects; RFC 7396): changed fields, unchanged fields, and refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.samples import sampled
 
 @pytest.fixture(scope="module")
 def rows(given, as_role):
-    """Rows of every collection, some owned by the caller of each role."""
+    """Rows of every collection. The caller of each role owns some."""
     made = {"articles": [], "products": [], "orders": [], "comments": [], "categories": [], "pages": [], "users": []}
     for role in ROLES[1:]:
         own = {"owner_id": as_role(role).id}
@@ -49,7 +49,7 @@ def test_a_put_of_an_untouched_get_changes_nothing_but_version_and_updated_at(ro
             continue
         answer = caller.put(path, before.get_json())
         if answer.status_code != 200:
-            # A stranger sees a part of a user, which is not enough to replace them.
+            # A stranger sees a part of a user, which is not enough to replace the user.
             assert answer.status_code in ((400, 403) if collection == "users" else (401, 403))
             continue
         changed += 1

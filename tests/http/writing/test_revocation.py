@@ -16,7 +16,7 @@ from tests.running import wait_until
 
 pytestmark = pytest.mark.both_databases
 
-# (who grants, to whom, which right), in this order
+# (grantor, grantee, right), in this order
 Grants = tuple[tuple[str, str, str], ...]
 
 INVITED: Grants = (("ann", "bob", "manage"), ("bob", "cy", "manage"), ("cy", "dan", "read"))
@@ -48,7 +48,7 @@ class World:
         return self.callers[by].delete(f"{path(self.row)}?grantee={quote(self.grantee(of))}")
 
     def shares(self):
-        """grantee → (right, who granted it; None: the owner), all by name."""
+        """Returns grantee → (right, grantor; None for the owner), all by name."""
         people = {caller.id: name for name, caller in self.callers.items()}
         items = self.callers["ed"].get(path(self.row)).get_json()["items"]
         return {self.name(one["grantee"]): (one["right"], people.get(one["granted_by"])) for one in items}

@@ -1,4 +1,4 @@
-"""Sharing one object: the callers who may, the grantees, what each right gives, and that it ends at once."""
+"""Shares of one object: permitted callers, grantees, the meaning of each right, and its immediate end."""
 
 from __future__ import annotations
 
@@ -261,11 +261,11 @@ def test_nothing_is_shared_into_another_tenant(given, elsewhere, as_user, as_rol
     assert administrator.put(shares(draft), {"grantee": f"user:{stranger.id}", "right": "read"}).status_code == 404
 
 
-# Rules that shipped files do not have
+# Rules that are not in the shipped files
 
 @pytest.fixture(scope="module")
 def open_to_shares(under):
-    """An app whose lines give guests what is shared with them: nothing can be."""
+    """An app whose rules give guests shared objects. Nothing can be shared with a guest."""
     return under("", {"articles.csv": "p, guest, article.view, shared, allow\np, guest, article.update, shared, allow\n"
                                       "p, guest, article.archive, shared, deny"})
 
@@ -300,10 +300,10 @@ def test_a_stored_share_with_guests_gives_nothing_and_every_question_says_so(
             assert owner.post("/access/v1/evaluation", asked).get_json() == {"decision": False}
             assert draft.id not in owner.post("/access/v1/search/resource", {
                 **asked, "resource": {"type": "article"}}).text
-    # A deny of what is shared with guests would not hold either.
+    # A deny rule for objects shared with guests would not apply either.
     assert owner.get(f"/api/admin/policy/explain?as={owner.id}&permission=article.archive&id={draft.id}").get_json()[
         "policy_verdict"] == "allowed"
-    # It can be seen and withdrawn, but not changed.
+    # The share can be listed and withdrawn, but not changed.
     assert granted(owner, draft) == [(grantee, "manage")]
     if grantee == "role:guest":
         assert owner.put(shares(draft), {"grantee": grantee, "right": "read"}).status_code == 400

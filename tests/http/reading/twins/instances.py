@@ -1,4 +1,4 @@
-"""Two instances that are made alike, and then differ in one value that a caller may not see."""
+"""Two identical instances, which then differ in one value that a caller may not see."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MORE = {"article": ("import", "submit", "publish", "archive"), "order": ("appro
 CONDITIONS = ("    p.when == 'in_sales' && r.sub.department == 'sales' || \\\n"
               "    p.when == 'of_atlas' && inGroup(r.sub, 'atlas') || \\\n"
               "    p.when == 'for_sales' && r.obj.department == 'sales' || \\\n")
-# Wide open, so that hidden fields alone stand between a caller and what is in them. No condition looks at a row's.
+# Broad permissions, so that only the hiding of fields protects them. No condition reads a row's hidden field.
 RULES = {
     "users.csv": "".join(f"p, support, user.{verb}, always, allow\n" for verb in (
         "update", "delete", "disable", "enable", "export", "import", "share", "create")),
@@ -63,14 +63,14 @@ SCOPES = ("write:users", "write:articles", "write:orders", "read:comments")
 
 
 class Clock:
-    """Time and chance of the thread that made it: the same in the same moment, however often that is lived through."""
+    """Time and random numbers of its thread: the same moment always gives the same values."""
 
     def __init__(self) -> None:
         self._start, self._thread = time.time_ns() // 10**9 * 10**9, threading.get_ident()
         self.at(0)
 
     def at(self, moment: int) -> None:
-        """`moment`: a request has one of its own, each a hundredth of a second after the one before."""
+        """Sets the moment. Each request has its own, a hundredth of a second after the previous one."""
         self._moment, self._ticks = moment, 0
 
     def time_ns(self) -> int:
@@ -90,7 +90,7 @@ class Clock:
 
     @contextmanager
     def ticking(self) -> Iterator[Clock]:
-        """Ids, times and secrets are made of this clock."""
+        """Makes ids, times and secrets from this clock."""
         clock = self
 
         class Moment(datetime):
@@ -108,7 +108,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Secret:
-    """A value that differs: `column` of the row `id` is `values[0]` on one instance and `values[1]` on the other.
+    """The differing value: `column` of the row `id` is `values[0]` on one instance and `values[1]` on the other.
 
     path  the collection of the row
     """
@@ -125,7 +125,7 @@ class Secret:
 
 @dataclass
 class Twin:
-    """One of the two: its app, the rows that were given, and who calls."""
+    """One of the two instances: its app, its rows, and its callers."""
 
     app: Flask
     given: Given
@@ -133,7 +133,7 @@ class Twin:
     callers: dict[str, Caller] = field(default_factory=dict)
 
     def hold(self, secret: Secret, value: Any) -> None:
-        """Set what is secret, whatever was made of it."""
+        """Stores a value of the secret, unless it is an audit event, which nothing changes."""
         if secret.model is Audit:
             return
         column = secret.model._meta.fields[secret.column]
@@ -141,11 +141,11 @@ class Twin:
             lambda: secret.model.update({column: value}).where(secret.model.id == secret.id).execute())
 
     def settle(self) -> None:
-        """Store what would be stored in the background."""
+        """Stores the waiting audit events now."""
         self.app.extensions["gatepost"].trail.flush(early=True)
 
     def enter(self) -> None:
-        """Everybody logs in, once more: access tokens last for minutes."""
+        """Logs all callers in again, because access tokens last only minutes."""
         names = {"user": "reader", "mate": "mate", "support": "support", "developer": "developer", "foreign": "foreign"}
         self.callers = {name: log_in(self.app, self.rows[row]) for name, row in names.items()}  # type: ignore[arg-type]
         self.callers["guest"] = Caller(self.app.test_client())
@@ -186,7 +186,7 @@ def twins(folder: Path, urls: Sequence[str], clock: Clock) -> Iterator[tuple[Twi
 
 
 def _rows(twin: Twin, clock: Clock, number: int) -> dict[str, Record]:
-    """The same for each instance: `eve`, whose rows they are, and those who look at them."""
+    """Creates the same rows on each instance: `eve`, who owns them, and the callers."""
     clock.at(2)
     given = twin.given
     with mock.patch.object(apps, "_numbers", itertools.count(1)):
@@ -219,7 +219,7 @@ def _rows(twin: Twin, clock: Clock, number: int) -> dict[str, Record]:
 
 
 def secrets_of(twin: Twin) -> list[Secret]:
-    """Every field that is hidden from those who call, by a row that has it."""
+    """Yields a secret for every field that is hidden from the callers, with a row that has the field."""
     eve = twin.rows["eve"].id
     people: dict[str, tuple[Any, Any]] = {
         "email": ("eve@example.org", "eva@example.org"), "department": ("sales", "harbour"),

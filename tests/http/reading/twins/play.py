@@ -1,6 +1,6 @@
-"""Playing the same tries to both of two instances, and comparing what each of them answers.
+"""Sends the same tries to both instances, and compares their answers.
 
-The whole of it: `python -m tests.http.reading.twins.play --seed 1`, or `--tries 500` of each way.
+All tries: `python -m tests.http.reading.twins.play --seed 1`; a sample: `--tries 500` of each way.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tests.databases import find_programs, running_server
 from tests.http.reading.twins.instances import Clock, Secret, Twin, secrets_of, twins
 from tests.http.reading.twins.tries import NAMING, Try, tries
 
-# What names the request and not its answer.
+# Values that identify the request and not its answer.
 _OF_THE_REQUEST = ("Date", "X-Request-ID", "Server-Timing", "traceparent")
-# Nor what Postgres estimates of many rows: a sample that it drew by chance.
+# Nor estimates of many rows by Postgres, which come from a random sample.
 _REQUEST_ID = re.compile(r'"request_id":(?:"[^"]*"|null)|"total_estimate":\d+')
-# Where the version itself differs, so does its keyed hash, which says of the version only that it is another one.
+# If the version differs, so does its keyed hash, which reveals only that the version is another one.
 _KEYED = re.compile(r"h[0-9a-f]{32}")
 
 
 def told(answer: TestResponse, secret: Secret) -> tuple[int, tuple[tuple[str, str], ...], str]:
-    """All that an answer tells: its status, its headers, its body."""
+    """Returns everything that an answer reveals: status, headers and body."""
     headers = tuple((name, value) for name, value in answer.headers.items() if name not in _OF_THE_REQUEST)
     text = _REQUEST_ID.sub("", answer.get_data(as_text=True))
     if secret.column != "version":
@@ -39,7 +39,7 @@ def told(answer: TestResponse, secret: Secret) -> tuple[int, tuple[tuple[str, st
 
 
 class Pair:
-    """Two instances that lived through the same, and what each is asked next."""
+    """Two instances with the same past, and their next request."""
 
     def __init__(self, first: Twin, second: Twin, clock: Clock) -> None:
         self.first, self.second, self._clock = first, second, clock
@@ -47,7 +47,7 @@ class Pair:
         self.tried, self.answers = 0, Counter[int]()
 
     def enter(self) -> None:
-        """Everybody logs in to both."""
+        """Logs all callers in to both instances."""
         self._moment += 100
         for twin in (self.first, self.second):
             self._clock.at(self._moment)
@@ -102,7 +102,7 @@ def leaks(found: Pair, chance: random.Random, most: int, share: float = 1.0) -> 
 
 
 def main() -> None:
-    """Every try, or some of each way, on SQLite and, where its programs are, on Postgres."""
+    """Plays every try, or some of each way, on SQLite and, if installed, on Postgres."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tries", type=int, default=60, help="of each secret and way; 0: all")

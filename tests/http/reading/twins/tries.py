@@ -26,7 +26,7 @@ VISIBLE = {"users": ("name", ("Eve", "Eva")), "articles": ("title", ("Words", "M
            "orders": ("note", ("Soon", "Now")), "products": ("name", ("A lamp", "Two lamps")),
            "pages": ("title", ("Terms", "Help")), "comments": ("body", ("Well said.", "Said well.")),
            "categories": ("name", ("Lights", "Lamps")), "letters": ("text", ("Dear Eve", "Dear Eva"))}
-# Those who change a hidden state are answered whether they did: docs/decisions/0021 says what else is known.
+# A caller who changes a hidden state learns if the change was made: docs/decisions/0021 lists other known leaks.
 TOLD_BY_EFFECT = {"active": ("enable", "disable")}
 
 
@@ -46,7 +46,7 @@ class Try:
 
 
 def tries(twin: Twin, secret: Secret) -> list[Try]:
-    """Every try that could tell this secret; the same for both instances."""
+    """Yields every try that could reveal this secret, the same for both instances."""
     collections: Mapping[str, Collection] = twin.app.extensions["gatepost"].registry.collections
     found = list(_elsewhere(twin))
     found += _explained(twin, secret)
@@ -55,7 +55,7 @@ def tries(twin: Twin, secret: Secret) -> list[Try]:
         if name in twin.rows:
             made = chain(made, _items(collection, twin.rows[name].id, secret),
                          _writes(collection, twin.rows[name].id, secret))
-        # What the collection of the row is asked, and what names the field, is tried for itself.
+        # Requests to the row's own collection, and requests that name the field, are ways of their own.
         place = "own" if name == secret.path else "other"
         found += [replace(one, way=f"{place} {one.way}{_naming(one, secret)}") for one in made]
     return found
@@ -84,7 +84,7 @@ def _lists(collection: Collection, secret: Secret, twin: Twin) -> Iterator[Try]:
 
 
 def _queries(collection: Collection, secret: Secret, twin: Twin) -> Iterator[str]:
-    """Every filter with values that fit and do not, every order, every expansion, words, shares, fields."""
+    """Yields every filter with matching and other values, every order, every expansion, words, shares, fields."""
     yield ""
     for sort in collection.listing.query.orders:
         yield f"sort={sort}"
@@ -137,7 +137,7 @@ def _items(collection: Collection, id: str, secret: Secret) -> Iterator[Try]:
 
 
 def _tagged(caller: Caller, read: str, method: str, path: str, header: str, *body: Any) -> list[TestResponse]:
-    """A request with the tag that was read before."""
+    """A request with the ETag that was read before."""
     first = caller.get(read)
     return [first, caller.call(method, path, *body, headers={header: first.headers.get("ETag", '"0"')})]
 
@@ -171,7 +171,7 @@ def _writes(collection: Collection, id: str, secret: Secret) -> Iterator[Try]:
         yield Try(f"export and import {many}", partial(_brought_back, many=many), "import")
     for method, rest, sent in (("PATCH", "", [{field: changes[1]}]), ("PUT", "", [{field: changes[1]}]),
                                ("DELETE", "", [])):
-        # The number of a version that is shown would fit, and the row be gone.
+        # A visible version number would match, and the row would be deleted.
         known = [value for value in secret.values if value in (3, 8)] if collection.name == secret.path else []
         for version in (*known, 99):
             yield _request("tag", method, one + rest, *sent, headers={"If-Match": f'"{version}"'})

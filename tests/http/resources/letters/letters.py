@@ -1,4 +1,4 @@
-"""Letters: a collection whose rows have no owner, and whose columns can be left out in every way that there is."""
+"""Letters: a collection whose rows have no owner, and whose columns can be left out in every possible way."""
 
 from __future__ import annotations
 
