@@ -41,7 +41,7 @@ def world(app, given, elsewhere) -> World:
 
 
 def environments(verb: str) -> Iterator[FixedEnvironment]:
-    """Enough of them that a condition of these policies which can hold does so in one."""
+    """Yields environments such that every satisfiable condition of these policies is true in one."""
     method, request = METHODS[verb]
     for moment, offset, device in itertools.product(MOMENTS, range(-12, 15), ("desktop", "bot", "other")):
         zone = timezone(timedelta(hours=offset))
@@ -60,7 +60,7 @@ def asked(world: World, permission: str, row: Any = None, **environment: Any) ->
 
 
 def found(world: World, holders: Holders, size: int = 100) -> list[dict[str, Any]]:
-    """The users, page by page."""
+    """Returns the users, read page by page."""
     if holders.narrowing is None:
         return []
     columns = (User.id, User.role, User.department, User.groups)
@@ -80,7 +80,7 @@ def found(world: World, holders: Holders, size: int = 100) -> list[dict[str, Any
 
 
 def expected(world: World, policy: Policy, permission: str, row: Any, shares: list[Share]) -> set[str]:
-    """The keys of those who may, by asking about each in each environment."""
+    """Returns the keys of the permitted users, from a decision for each user in each environment."""
     resource, _, verb = permission.partition(".")
     asked_for = (permission,) if row is None else tuple(dict.fromkeys((f"{resource}.view", permission)))
 

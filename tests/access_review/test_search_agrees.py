@@ -1,4 +1,4 @@
-"""AuthZEN's searches find just what its evaluations permit, under policies at random."""
+"""AuthZEN's searches find exactly what its evaluations permit, under random policies."""
 
 from __future__ import annotations
 

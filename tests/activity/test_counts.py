@@ -1,4 +1,4 @@
-"""Requests are counted by minute, each once, whatever becomes of the database and however many threads there are."""
+"""Requests are counted by minute, each once, despite database failures and with any number of threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.databases import new_database
 
 LONG_AGO = "2000-01-01T00:00:00.000000Z"
 EPOCH = "1970-01-01T00:00:00.000000Z"
-OUTSIDE = 2_000_000_000.0  # seconds since the epoch, in 2033: for that minute the app itself counts nothing
+OUTSIDE = 2_000_000_000.0  # seconds since the epoch, in 2033: the app itself counts nothing in that minute
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def database(request):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still where a test puts it."""
+    """A clock that stands still at the time set by a test."""
     set_to = SimpleNamespace(seconds=OUTSIDE)
     monkeypatch.setattr(activity, "time", lambda: set_to.seconds)
     return set_to

@@ -51,7 +51,7 @@ def padded(content: bytes) -> bytes:
 
 
 def pax(values: dict[str, str]) -> bytes:
-    """Records of an extended header; their lengths are not always right."""
+    """Records of an extended header. Some lengths are wrong."""
     return b"".join(b"%d %s=%s\n" % (len(name) + len(value) + 5, name.encode(), value.encode())
                     for name, value in values.items())
 
@@ -86,7 +86,7 @@ def wrapped(place: Path, tar: bytes) -> Path:
 
 
 def read(folder: Path, tar: bytes) -> dict[str, bytes] | None:
-    """The files that were read; None where the archive was refused. Whatever happens, nothing lies beside them."""
+    """Returns the extracted files; None if the archive was refused. Checks that there are no other files."""
     shutil.rmtree(folder, ignore_errors=True)
     inner = folder / "deep" / "inner"
     inner.mkdir(parents=True)

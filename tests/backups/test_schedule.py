@@ -30,7 +30,7 @@ HOUR = 3600
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """An instance that was made long ago."""
+    """An old instance."""
     made = open_database(new_database("sqlite", request), pool_size=2, synchronous="normal")
     with made.connected():
         Tenant.add("old")
@@ -52,7 +52,7 @@ WHOLE, NOT_COPIED, NOT_MADE, BY_HAND = {}, {"error": "backup_command ended with 
     {"made": False, "error": "no backup was made: no room"}, {"scheduled": False}
 BROKEN_OFF: dict[str, object] = {"made": False}
 
-# hours since each backup, the oldest first; whether one is due, and how health finds them
+# hours since each backup, the oldest first; True if one is due; the status of health
 CASES: dict[str, tuple[list[tuple[float, dict[str, object]]], bool, str]] = {
     "none was made": ([], True, "degraded"),
     "one of today": ([(5, WHOLE)], False, "ok"),

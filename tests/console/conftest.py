@@ -1,4 +1,4 @@
-"""A served instance with invented rows, and Chromium to look at its pages with.
+"""A served instance with invented rows, and Chromium to open its pages.
 
 Needs Debian's package `chromium` and `make .venv/console.stamp`; `make test-console` runs these tests. Without Chromium
 they are skipped, with CI=true that is a failure.
@@ -22,7 +22,7 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
 
 
 def missing(reason: str) -> None:
-    """Skip, or fail where nothing may be skipped."""
+    """Skips the test, or fails if nothing may be skipped."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
@@ -51,16 +51,16 @@ def browser() -> Iterator[Any]:
 
 
 class Watched:
-    """Pages of one visitor, and everything that went wrong on them."""
+    """Pages of one visitor, and all errors on them."""
 
     def __init__(self, browser: Any, url: str) -> None:
         self._browser, self.url = browser, url
         self._contexts: list[Any] = []
-        self.expected: set[int] = set()  # statuses of refusals that the test is about
+        self.expected: set[int] = set()  # statuses of expected refusals
         self.wrong: list[str] = []
 
     def page(self, width: int = 1440, **options: Any) -> Any:
-        """A page of a fresh visitor, without an address; `options` are those of a browser context."""
+        """A blank page of a new visitor; `options` are those of a browser context."""
         context = self._browser.new_context(viewport={"width": width, "height": 900}, **options)
         self._contexts.append(context)
         page = context.new_page()
@@ -71,7 +71,7 @@ class Watched:
         return page
 
     def open(self, path: str = "/docs", width: int = 1440, **options: Any) -> Any:
-        """The page at a path, once the map of its operations is drawn."""
+        """Opens the page at a path, and waits until its operations are drawn."""
         page = self.page(width, **options)
         page.goto(self.url + path)
         page.wait_for_selector("#operations .group", state="attached")
@@ -83,12 +83,12 @@ class Watched:
         assert self.wrong == []
 
     def _note(self, kind: str, text: str) -> None:
-        # Chromium itself notes every refusal; a violation of the Content-Security-Policy is an error, too.
+        # Chromium itself logs every refusal. A violation of the Content-Security-Policy is an error, too.
         if kind in ("error", "warning") and not any(f"status of {status} " in text for status in self.expected):
             self.wrong.append(f"{kind}: {text}")
 
     def _failed(self, request: Any) -> None:
-        # Chromium aborts what a page still loads when its visitor goes on to another one.
+        # Chromium aborts the loads of a page when its visitor opens another one.
         if request.failure != "net::ERR_ABORTED":
             self.wrong.append(f"failed: {request.url} ({request.failure})")
 
@@ -99,7 +99,7 @@ class Watched:
 
 @pytest.fixture
 def visitor(browser: Any, served: Served) -> Iterator[Watched]:
-    """Opens pages; at the end nothing may have gone wrong: no error, no violation, no request to another host."""
+    """Opens pages. Checks at the end that there was no error, no violation and no request to another host."""
     found = Watched(browser, served.url)
     yield found
     found.close()
@@ -113,7 +113,7 @@ def service(served: Served) -> Served:
 
 @pytest.fixture(scope="module")
 def state(browser: Any, service: Served) -> Any:
-    """The cookies of the administrator, who has logged in once."""
+    """The cookies of the administrator after a login."""
     return cookies_of(browser, service.url)
 
 

@@ -34,7 +34,7 @@ SIZE = {"width": 1280, "height": 800}
 
 
 def photograph(browser: Any, url: str) -> None:
-    """Take the picture of each page, and of a change that is tried, as the administrator sees it."""
+    """Takes the picture of each page, and of a try of a change, as the administrator sees it."""
     page = browser.new_context(viewport=SIZE, reduced_motion="reduce", locale="en-GB").new_page()
     log_in(page, url)
     for name, path in PAGES.items():
@@ -49,7 +49,7 @@ def photograph(browser: Any, url: str) -> None:
 
 
 def make_busy(service: Served) -> None:
-    """Ask for something, so that there is something to be seen of it; it is stored some seconds later."""
+    """Sends requests, so that pages show them. They are stored some seconds later."""
     for number in range(400):
         service.call("GET", "/api/articles" if number % 9 else "/api/admin/stats")
     sleep(12)

@@ -1,4 +1,4 @@
-"""Rows in a browser: found, changed by two at once, given a category, published, deleted; with script and without."""
+"""Rows in a browser: search, concurrent changes, category, publication, deletion; with and without JavaScript."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def states(browser: Any, service: Served) -> dict[str, Any]:
-    """The cookies of each role, who has logged in once."""
+    """Role → its cookies after a login."""
     return {"guest": None, **{role: cookies_of(browser, service.url, role) for role in (*ROLES, "admin")}}
 
 

@@ -1,4 +1,4 @@
-"""The table of *Rules* in a browser: what stays in sight, what a phone makes of it, where a reader is after a click."""
+"""The table of *Rules* in a browser: fixed headers, phone width, and the position after a click."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def open_operation(page: Any, name: str) -> None:
 
 
 def tried(page: Any) -> dict[str, Any]:
-    """Press *Try* of the operation that is shown: the body of the answer."""
+    """Presses *Try* of the shown operation. Returns the body of the answer."""
     with page.expect_response(lambda answer: "/api/" in answer.url) as awaited:
         page.get_by_role("button", name="TRY", exact=True).click()
     page.wait_for_selector("api-request .response-message")
@@ -185,7 +185,7 @@ def test_nothing_is_wider_than_the_screen(visitor, width):
     for name in (LIST, CREATE):
         open_operation(page, name)
         assert widest(page) <= width
-        # Without scrolling, however many parameters there are.
+        # Without scrolling, for any number of parameters.
         button = page.get_by_role("button", name="TRY", exact=True).bounding_box()
         assert button["x"] >= 0 and button["x"] + button["width"] <= width
         assert button["y"] >= 0 and button["y"] + button["height"] <= 900
@@ -268,7 +268,7 @@ def test_fields_of_an_operation_have_names_for_screen_readers(visitor):
 
 def test_the_page_works_below_a_path(visitor):
     page = visitor.page()
-    # As a proxy does that takes a prefix off.
+    # Like a proxy that removes a prefix.
     page.route("**/gate/**", lambda route: route.fulfill(
         response=route.fetch(url=route.request.url.replace("/gate/", "/", 1))))
     page.goto(f"{visitor.url}/gate/docs#{LIST}")

@@ -1,4 +1,4 @@
-"""Visitors who are logged in to the console in a browser, and what a page must be free of."""
+"""Visitors who are logged in to the console in a browser, and checks of pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.running import PASSWORD, Instance, Served
 
 WIDTHS = (360, 390, 768, 1440, 1920)
-ROLES = ("user", "developer", "owner")  # besides guests and the administrator
+ROLES = ("user", "developer", "owner")  # in addition to guests and the administrator
 ADMIN = "admin@example.org"
 _RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
                                                "best-practice"]}}
@@ -49,7 +49,7 @@ def cookies_of(browser: Any, url: str, role: str = "admin") -> Any:
 
 
 def log_in(page: Any, url: str, role: str = "admin") -> None:
-    """Log in to the console as a reader does, and be on its first page."""
+    """Logs in to the console as a reader does, and opens its first page."""
     page.goto(f"{url}/console/login")
     page.get_by_label("E-mail").fill(address(role))
     page.get_by_label("Password").fill(PASSWORD)
@@ -66,5 +66,5 @@ def barriers(page: Any) -> list[str]:
 
 
 def overflow(page: Any) -> int:
-    """Pixels by which the page is wider than its window."""
+    """Returns the pixels by which the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))

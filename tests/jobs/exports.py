@@ -1,4 +1,4 @@
-"""Exports as jobs, as tests ask for them."""
+"""Exports as jobs, for tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def export(caller, query=""):
 
 
 def done(services, caller, query=""):
-    """The id of an export that was made, and the bytes of its file."""
+    """Runs an export. Returns its id, and the bytes of its file."""
     asked = export(caller, query)
     assert asked.status_code == 202, asked.text
     services.jobs.run_due()

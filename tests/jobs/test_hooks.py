@@ -129,7 +129,7 @@ def test_the_job_is_written_in_the_transaction_of_the_change(as_role, given, mon
     assert (jobs(given), manager.get("/api/categories?slug=both").json["items"]) == ([], [])
     monkeypatch.undo()
     id = add(manager, "both")
-    # Nothing has run it: should the process die now, it is there.
+    # Nothing has run it, but it is stored, should the process die now.
     assert jobs(given) == [(follow.name, {"event": "categories.created", "ids": [id]})]
 
 
@@ -241,7 +241,7 @@ def test_a_declaration_that_cannot_work_is_refused_where_it_stands(wrong):
 
 @pytest.fixture
 def prepared(app, monkeypatch):
-    """An app whose categories ask another service before they are written: `prepared(**methods)` says how."""
+    """An app whose categories call another service before a write: `prepared(**methods)` sets the calls."""
     services = app.extensions["gatepost"]
     shipped = type(services.collections["categories"])
     monkeypatch.setattr(shipped, "prepare", lambda self, call: None)
@@ -275,7 +275,7 @@ def test_what_prepare_fetches_the_write_finds_and_no_writer_waits_for_it(prepare
     slow = threading.Thread(target=lambda: answers.append(manager.post("/api/categories", body)))
     slow.start()
     assert fetching.wait(20)
-    # While the fetch lasts, another writer is done from begin to end.
+    # During the fetch, another writer begins and finishes.
     quick = as_role("editor").post("/api/articles", {"title": "Quick", "slug": "quick", "body": "Words."})
     fetched.set()
     slow.join()

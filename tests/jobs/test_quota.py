@@ -1,4 +1,4 @@
-"""The quota of files of jobs, and an export that is made by one process and sent by another."""
+"""The quota of job files, and an export that one process makes and another one sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Prefer: respond-async`: imports and exports that are done as jobs, with the rights of who asked for them."""
+"""`Prefer: respond-async`: imports and exports as jobs, with the permissions of the caller."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def export(caller, query="", **headers):
 
 
 def ended(services, caller, asked):
-    """The job of an answer, after it was run."""
+    """Runs the job of an answer, and returns it."""
     assert asked.status_code == 202, asked.text
     services.jobs.run_due()
     return caller.get(asked.headers["Location"]).json
@@ -299,7 +299,7 @@ def test_a_quota_bounds_the_files_of_one_user(services, editor, as_user, given):
 # While it runs
 
 def stop_in(services, monkeypatch, given, id, happens):
-    """Let something happen to the job when it has begun, and every look at it be a look into the database."""
+    """Changes the job when it has begun, and makes every check of it read the database."""
     monkeypatch.setattr(task, "NOTED", 0.0)
     begun = []
 

@@ -1,4 +1,4 @@
-"""Jobs run once they are due, by one process at a time, and end as done, failed or cancelled, whatever goes wrong."""
+"""Jobs run when they are due, in one process at a time, and end as done, failed or cancelled after any error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAR = 1e15  # seconds
 
 @pytest.fixture
 def jobs(app, given):
-    """A runner of this module's app with an empty queue, and what its kinds do."""
+    """A runner of this module's app with an empty queue, and the functions of its kinds."""
     given.database.transact(lambda: Job.delete().execute())
     return Jobs(app.extensions["gatepost"], given)
 
@@ -45,7 +45,7 @@ class Jobs:
         return self.given.found(Job, id)
 
     def run(self, work, **columns):
-        """A job of this kind, after it was run while it was due."""
+        """Runs a due job of this kind, and returns it."""
         self.kind(work)
         id = self.add(**columns)
         self.runner().run_due()
@@ -58,7 +58,7 @@ class Jobs:
         self.given.database.transact(work)
 
     def leased(self, id, *, until=0.0, boot=None):
-        """Another process has begun it, and its lease has run out unless `until` is far away."""
+        """A job that another process has begun. Its lease has expired unless `until` is far away."""
         def work():
             epoch = boot or job_queue.moment(self.given.database).epoch
             Job.update(state="running", attempts=1, lease=f"{epoch}/other", leased_until=until).where(
@@ -315,7 +315,7 @@ def test_the_runner_goes_on_when_the_database_was_away(jobs, monkeypatch, caplog
     done, away, claim = threading.Event(), [Unavailable("away")] * 3, job_queue.has_due
 
     def has_due(database):
-        if away and database is jobs.given.database:  # not that of another test's app, which may still run
+        if away and database is jobs.given.database:  # not the one of another test's app, which may still run
             raise away.pop()
         return claim(database)
 
@@ -339,7 +339,7 @@ def test_a_lease_is_renewed_for_as_long_as_the_job_runs(jobs, monkeypatch):
     monkeypatch.setattr(job_queue, "renew", lambda job, seconds: (renew(job, seconds) and renewed.set()) or True)
     jobs.kind(work)
     id = jobs.add()
-    monkeypatch.setattr(lease, "monotonic", lambda: 0.0)  # the lease does not run out, however late it is renewed
+    monkeypatch.setattr(lease, "monotonic", lambda: 0.0)  # the lease does not expire, even if it is renewed late
     jobs.runner(seconds=0.3).run_due()
     assert jobs.job(id).state == "done"
 

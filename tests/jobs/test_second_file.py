@@ -1,4 +1,4 @@
-"""SQLite: files of exports lie in a database of their own, which no backup has."""
+"""SQLite: files of exports are in a separate database, which backups do not include."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def database(request):
 
 
 def alive(database, newest, **nodes):
-    """The database knows `newest`; each node signs with the first key, and has prepared the second."""
+    """Nodes of a database that knows `newest`. Each node signs with the first key, and has prepared the second."""
     def write():
         note_fingerprint(newest)
         for folder, (signs, prepared) in nodes.items():

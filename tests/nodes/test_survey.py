@@ -1,4 +1,4 @@
-"""`gatepost doctor --nodes`: which program, policy, keys and clock each node has, as its processes say."""
+"""`gatepost doctor --nodes`: the program, policy, keys and clock of each node, reported by its processes."""
 
 from __future__ import annotations
 

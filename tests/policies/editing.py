@@ -13,8 +13,10 @@ ALWAYS_BRANCH = "    p.when == 'always' || \\\n"
 
 
 def shipped_copy(target: Path, *, invariants: bool = False) -> Path:
-    """A copy of the shipped policy files, as an instance has them; the invariants, which would refuse much of what
-    tests write, only when they are asked for."""
+    """Returns a copy of the shipped policy files, as in an instance.
+
+    The invariants are included only on request, because they would refuse many rules of tests.
+    """
     target.mkdir(parents=True)
     for source in (*SHIPPED.glob("*.csv"), SHIPPED / "model.conf"):
         if invariants or source.name != INVARIANTS_FILE:
@@ -23,7 +25,7 @@ def shipped_copy(target: Path, *, invariants: bool = False) -> Path:
 
 
 def add_line(file: Path, line: str) -> None:
-    """Put a line before the closing comment; in model.conf, below the branch of `always`."""
+    """Adds a line before the closing comment; in model.conf, below the branch of `always`."""
     text = file.read_text()
     if file.name == "model.conf":
         assert text.count(ALWAYS_BRANCH) == 1
@@ -34,7 +36,7 @@ def add_line(file: Path, line: str) -> None:
 
 
 def remove_line(file: Path, line: str) -> None:
-    """Take out the line that says the same, however its columns are spaced."""
+    """Removes this line, with any spaces between its columns."""
     lines = file.read_text().splitlines(keepends=True)
     kept = [one for one in lines if _columns(one) != _columns(line)]
     assert len(kept) == len(lines) - 1, f"{file.name} has no line {line!r}"
@@ -51,7 +53,7 @@ def _columns(line: str) -> list[str]:
     return [column.strip() for column in line.split(",")]
 
 
-# Ways in which a file goes
+# Ways in which a file disappears
 
 
 def unlink(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Policies put together: the shipped files, models changed by hand, and lines at random."""
+"""Generated policies: the shipped files, models changed by hand, and random rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITH_INVARIANTS = {
     for place in policies.SHIPPED.iterdir()
     if place.name == "model.conf" or place.suffix == ".csv"
 }
-# The invariants would refuse much of what tests write.
+# The invariants would refuse many rules of tests.
 FILES = {name: content for name, content in WITH_INVARIANTS.items() if name != INVARIANTS_FILE}
 RULE = "p, user, article.view, own, allow"  # a line without a fault
 MODEL = FILES["model.conf"].decode()
@@ -41,7 +41,7 @@ def model(matcher: str) -> str:
 
 
 WHO_AND_WHAT = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
-# What the grammar knows beside comparisons: in brackets and without them, on each attribute that it can read.
+# The grammar beside comparisons: with and without brackets, on each attribute that it can read.
 GROWN = " || \\\n    ".join((
     "p.when == 'always'",
     "p.when == 'own' && r.obj.owner_id == r.sub.id",
@@ -72,7 +72,7 @@ GROWN_CONDITIONS = (
     "member", "planned", "past", "since", "debt", "no_debt", "language:de", "language:pt-BR", "state:draft",
     "state:in_review", "desk:press", "by:bot", "by:other", "lent_to:sales",
 )
-# The permissions whose objects have what these conditions read, where not all of RESOURCES do.
+# Permissions whose objects have the columns of these conditions, if not all of RESOURCES have them.
 OF_USERS, OF_TEXTS = ("user.*", "user.view", "us*r.*e"), ("article.*", "page.view", "page.up*", "art*.v*")
 PATTERNS_OF = {"enabled": OF_USERS, "disabled": OF_USERS, "language:de": OF_TEXTS, "language:pt-BR": OF_TEXTS}
 # name: (model.conf, the conditions that it knows)
@@ -129,7 +129,7 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         )
     },
 }
-# A model whose conditions plugins bring: what it needs beside a policy's files, the comparison does not ask.
+# A model with conditions of plugins. The comparison does not need the functions beside the policy's files.
 NEAR = Function("near", (("obj", "department"), ("sub", "department")), (str,),
                 lambda there, here, word: there is not None and there in (here, word))
 LONGER = Function("longer", (("obj", "status"), ("env", "hour")), (int, str),
@@ -147,7 +147,7 @@ OF_PLUGINS = {
 
 
 def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tuple[list[str], list[str]]:
-    """Random rules and role lines; roles inherit in one direction only, so that there is no circle."""
+    """Draws rules and role lines. Roles inherit in one direction only, so that there is no cycle."""
     heirs = sorted(set(ROLES) - {"guest"})
     chance.shuffle(heirs)
     roles = [*heirs, "guest"]
@@ -171,7 +171,7 @@ def lines(chance: random.Random, conditions: tuple[str, ...], count: int) -> tup
 
 
 def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
-    """A random policy of `count` rules under one of MODELS or OF_PLUGINS."""
+    """Draws a policy of `count` rules under one of MODELS or OF_PLUGINS."""
     text, conditions = (MODELS | OF_PLUGINS)[model_name]
     inheritance, rules = lines(chance, conditions, count)
     return assembled(rules, inheritance, text, WITH_FUNCTIONS if model_name in OF_PLUGINS else VOCABULARY)
@@ -179,7 +179,7 @@ def policy(chance: random.Random, model_name: str, count: int = 12) -> Policy:
 
 def assembled(rules: list[str], inheritance: list[str] | None = None, text: str = MODEL,
               vocabulary: Vocabulary = VOCABULARY) -> Policy:
-    """The policy of these lines, with every shipped role declared. Raises PolicyError as load does."""
+    """Returns the policy of these lines, with every shipped role declared. Raises PolicyError like load."""
     links = inheritance or []
     left = {line.split(",")[1].strip() for line in links}
     links = [*links, *(f"g, {role}, guest" for role in ROLES if role not in {*left, "guest"})]
@@ -194,7 +194,7 @@ def assembled(rules: list[str], inheritance: list[str] | None = None, text: str 
 
 
 def findings_of(rules: list[str], roles: list[str] | None = None, text: str = MODEL) -> list[str]:
-    """The findings for which these lines are refused, as sentences."""
+    """Returns the findings that refuse these lines, as sentences."""
     with pytest.raises(PolicyError) as refused:
         assembled(rules, roles, text)
     return [str(finding) for finding in refused.value.findings]

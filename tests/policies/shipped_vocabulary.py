@@ -35,17 +35,17 @@ STATES = {
 
 TENANT, VERSION = replace(ID, row_of="tenant"), replace(NUMBER, least=1, most=2**53)
 EVERY_ROW = {"id": ID, "tenant_id": TENANT, "version": VERSION, "created_at": TIME, "updated_at": TIME}
-UNSEEN_ROW = {**EVERY_ROW, "version": NUMBER}  # whose version no answer has
+UNSEEN_ROW = {**EVERY_ROW, "version": NUMBER}  # no answer has their version
 OWNER, OPTIONAL_OWNER = (replace(one, row_of="user") for one in (ID, OPTIONAL_ID))
 OWNED = {**EVERY_ROW, "owner_id": OPTIONAL_OWNER, "department": OPTIONAL_TEXT}
 JOB_NUMBER = replace(NUMBER, least=-(2**63), most=2**63 - 1)
 CATEGORY = replace(OPTIONAL_ID, row_of="category")
 
 EVERY_COLLECTION = ("view", "view_private", "create", "update", "delete", "export", "import", "manage", "share")
-# The methods of the endpoints of each verb; those of an action, and of what is missing here, are POST alone.
+# The methods of the endpoints of each verb. Actions and verbs missing here use only POST.
 METHODS = {"update": ("PATCH", "POST", "PUT"), "delete": ("DELETE",), "export": ("GET", "HEAD"),
            "share": ("DELETE", "GET", "HEAD", "PUT")}
-# Verbs that make rows or say more about making and changing them: for all others a row has to be viewed first.
+# Verbs for creating rows or for more fields of them. All other verbs need the permission to view the row.
 WITHOUT_VIEW = ("view", "create", "import", "manage", "register")
 OWNER_INDEX = ("tenant_id", "owner_id", "created_at", "id")
 STATUS_INDEX = ("tenant_id", "status", "created_at", "id")
@@ -63,7 +63,7 @@ def _collection(name: str, collection: str, /, *actions: str, imports: bool = Tr
 
 
 def _rows(name: str, collection: str, /, *verbs: str, **columns: Column) -> Resource:
-    """A collection without most of the verbs."""
+    """A resource with rows and these verbs."""
     return Resource(name, _named(name, verbs), _of(name, columns), collection=collection, methods=_methods(name, verbs),
                     on_viewed=_named(name, [verb for verb in verbs if verb not in WITHOUT_VIEW]))
 

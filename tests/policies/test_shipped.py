@@ -1,4 +1,4 @@
-"""The shipped rules are those that clients rely on: what each role is granted, and nothing more."""
+"""The shipped rules that clients rely on: each role has exactly its listed permissions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.policies.editing import shipped_copy
 from tests.policies.shipped_vocabulary import PERMISSIONS, RESOURCES, ROLES, VOCABULARY
 from tests.samples import parts
 
-# What each role is granted, written by hand. "a, b when" grants both on that condition.
+# The permissions of each role, written by hand. "a, b when" grants both on that condition.
 GRANTED = {
     "guest": """session.create, user.register, contact.create, health.view; article.view, page.view published;
         product.view active; comment.view approved_public; category.view""",
@@ -82,7 +82,7 @@ def shipped() -> Policy:
 
 
 def _written(role: str) -> set[tuple[str, str]]:
-    """Pairs of permission and condition that the table gives a role itself."""
+    """Returns the pairs of permission and condition that the table gives the role itself."""
     pairs = set()
     for phrase in GRANTED[role].split(";"):
         *patterns, last = re.split(r",\s*", phrase.strip())

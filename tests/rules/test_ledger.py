@@ -54,7 +54,7 @@ def edit(instance: Path, comment: str, line: str = "") -> None:
 
 
 def told(services):
-    """(version, cause, late) of each row, the oldest first."""
+    """Returns (version, cause, late) of each row, the oldest first."""
     with services.database.connected():
         return [(row.version, row.cause, row.late) for row in reversed(list(policy_version.listed()))]
 
@@ -99,7 +99,7 @@ def test_one_refusal_under_two_policies_is_two_rows_each_with_its_facts(app, ser
     with services.database.connected():
         rows = list(of_tenant(services.guest_tenant).where(Audit.result == "refused").order_by(Audit.seq))
     counted = Counter[str | None]()
-    for row in rows:  # more than two, where the chore that stores refusals came between
+    for row in rows:  # more than two if the background task that stores refusals ran in between
         counted[row.policy_version] += row.count
     assert list(counted.items()) == [(version, 2) for version in versions]
     first = {row.policy_version: row.facts for row in reversed(rows)}
@@ -212,7 +212,7 @@ def test_a_row_that_waited_still_knows_who_asked_for_it(services, instance):
 
 @pytest.mark.both_databases
 def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(services, instance):
-    """Two processes saw the same two changes while the database was away; a third one stores what they kept."""
+    """Two processes saw the same two changes while the database was unavailable. A third one stores their rows."""
     kept = []
     for comment in ("one", "two"):
         edit(instance, comment)

@@ -1,4 +1,4 @@
-"""Uses of lines are stored by day: each once, whatever becomes of the database, and the rest where a process ends."""
+"""Uses of rules are stored by day: each once, despite database failures, and also at the end of a process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lines(services) -> LineUses:
 
 
 def stored(services, policy: Policy | None = None) -> dict[tuple[str, str, str], int]:
-    """(role, condition, permission) of a line → how often it was used."""
+    """Returns (role, condition, permission) of a rule → number of uses."""
     known = {digest(rule): rule for rule in (policy or services.policy.current).rules}
     with services.database.connected():
         return {(known[line].sub, known[line].when, permission): used.times
@@ -89,7 +89,7 @@ def test_what_is_explained_or_foretold_is_no_use(app, services, given, lines):
 
 
 def use(services, policy: Policy | None = None) -> None:
-    """A guest looks at an article that is published."""
+    """A guest views a published article."""
     asked = policy or services.policy.current
     row = {"id": "1", "owner_id": None, "status": "published"}
     assert asked.settle(guest(services.guest_tenant), "article.view", row, None)

@@ -33,7 +33,7 @@ cases: [{name: guests and orders, who: [visitor], what: [sold], may: [MAY]}]
 
 
 class Node:
-    """An instance folder, and an app on it while it is started."""
+    """An instance folder, and an app on it while it runs."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
@@ -75,7 +75,7 @@ class Node:
         return found
 
     def put_in_force(self, files: dict[str, bytes | None]) -> str:
-        """Put the present files with these in their place in force, as a command does."""
+        """Puts the current files with these replacements in force, as a command does."""
         changing = self.changing()
         candidate = changing.candidate(files)
         changing.put_in_force(candidate, COMMAND, OPERATOR)
@@ -121,7 +121,7 @@ def ledger(node: Node):
 
 
 def put_by_newer_code(node: Node) -> str:
-    """A policy of a program that knows more permissions than this one."""
+    """Stores a policy of a newer program with more permissions."""
     files = {name: text.decode() for name, text in node.policy.current.files.items()}
     files["products.csv"] = files["products.csv"].replace("# end", f"{UNKNOWN}\n# end")
     version = digest({name: text.encode() for name, text in files.items()})

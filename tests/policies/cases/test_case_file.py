@@ -16,7 +16,7 @@ SCOPES = ("read:articles", "write:articles", "read:pages")
 
 
 def told(text: str) -> list[Finding]:
-    """Everything that is said of a file, errors and warnings."""
+    """Returns the errors and warnings of a file."""
     try:
         return list(read_suite(text, "tests.yaml", VOCABULARY, SCOPES).warnings)
     except PolicyError as error:
@@ -173,7 +173,7 @@ def test_what_is_no_yaml_is_told_at_the_line_where_it_goes_wrong(tail: str, belo
     assert finding.message.startswith("not YAML: ") and message in finding.message
 
 
-# What can be read, and tests nothing
+# Valid cases that test nothing
 
 ALL = "{name: n, who: [visitor, ann, bob, eve, robot], what: [a draft, a published one, a page], may: {}}"
 WHOLE = f"{HEAD}cases: [{ALL}]\n"

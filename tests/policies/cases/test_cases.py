@@ -1,4 +1,4 @@
-"""Cases: what a file of cases means, that it fails when it should, and which lines it reaches."""
+"""Cases: the meaning of a case file, its failures, and the rules that it reaches."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def test_a_wrong_answer_is_a_finding_at_the_line_of_its_case(
 @pytest.mark.parametrize(
     ("line", "case", "decided_by", "nearest"),
     [
-        # Two lines give it: the one that lacks the fewest facts is named.
+        # Two rules give it: the message names the one that lacks the fewest facts.
         ("p, user, article.archive, own_pending, allow\np, user, article.archive, own, allow",
          "who: bob, what: a draft, may: [article.archive]", None, "own"),
         ("p, user, article.view, always, deny", "who: ann, what: a draft, may: [article.view]", "deny", None),
         ("p, user, article.archive, always, allow", "who: ann, what: a draft, may: [article.view]", "allow", None),
-        # What one's own role has comes before what it inherits.
+        # Rules of the own role come before inherited ones.
         ("p, guest, article.archive, always, allow\np, user, article.archive, own_draft, allow",
          "who: ann, what: a draft, may: []", "user", None),
     ],
@@ -249,8 +249,8 @@ def test_a_scope_is_reached_by_what_it_covered(shipped: Policy) -> None:
     ("who: visitor, what: stats, may: []", False),
     ("who: [visitor, bob], what: [stats, audit], may: []", False),
     ("who: [visitor, eve], what: article, may: {eve: [article.*]}", True),
-    ("who: bob, what: a draft, may: []", True),  # a line is about it, on a condition that does not hold
-    ("who: robot, what: page, may: []", True),  # nor do the scopes of the caller cover what its role has
+    ("who: bob, what: a draft, may: []", True),  # a rule names it, with a condition that is false
+    ("who: robot, what: page, may: []", True),  # nor do the scopes of the caller cover the permissions of its role
 ])
 def test_a_case_that_no_rule_is_about_is_a_warning_at_its_line(shipped: Policy, case: str, reached: bool) -> None:
     suite = suite_of("who: visitor, what: a published one, may: [article.view]", case)

@@ -1,4 +1,4 @@
-"""The clock of a case: every spelling of a moment is that moment, as a clock on a wall in the zone shows it."""
+"""The clock of a case: every spelling of a moment means the same local time in its zone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(suite: Suite) -> tuple[str, int, int, str]:
 
 
 def hours_of(night: str) -> list[datetime]:
-    """Every half hour of a day and the nights around it, by UTC."""
+    """Returns every half hour in UTC of a day and the nights around it."""
     start = datetime.fromisoformat(night).replace(tzinfo=UTC) - timedelta(hours=15)
     return [start + step * timedelta(minutes=30) for step in range(108)]
 
@@ -55,13 +55,13 @@ def test_a_moment_is_what_the_clock_of_the_zone_shows_however_it_is_spelt(zone: 
 
 
 CHANGES = [
-    # Forward at 2 o'clock: the hour after it is left out.
+    # Forward at 2 o'clock: the next hour does not exist.
     ("2026-03-29T01:59", ("2026-03-29", 1, 7, "2026-03-29T00:59:00.000000Z"), ""),
     ("2026-03-29T02:30", ("2026-03-29", 3, 7, "2026-03-29T01:30:00.000000Z"),
      "the clock leaves this time out in Europe/Berlin; write the offset, too, such as 2026-03-29T01:30:00.000000Z"),
     ("2026-03-29T03:00", ("2026-03-29", 3, 7, "2026-03-29T01:00:00.000000Z"), ""),
     ("2026-03-29T02:30:00+01:00", ("2026-03-29", 3, 7, "2026-03-29T01:30:00.000000Z"), ""),
-    # Back at 3 o'clock: the hour before it comes twice.
+    # Back at 3 o'clock: the previous hour comes twice.
     ("2026-10-25T01:59", ("2026-10-25", 1, 7, "2026-10-24T23:59:00.000000Z"), ""),
     ("2026-10-25T02:30", ("2026-10-25", 2, 7, "2026-10-25T00:30:00.000000Z"),
      "the clock shows this time twice in Europe/Berlin; write the offset, too, such as 2026-10-25T00:30:00.000000Z"),

@@ -32,7 +32,7 @@ class Tally:
 
 
 def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
-    """Compare one pair, and try to prove the comparison wrong. Raises AssertionError."""
+    """Compares one pair, and tries to refute the comparison. Raises AssertionError."""
     comparison = Comparison(world.old, world.new)
     before, after = ((one, Oracle(one.files, one.vocabulary.functions.values())) for one in (world.old, world.new))
     same = []

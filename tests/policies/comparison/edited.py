@@ -1,4 +1,4 @@
-"""The shipped policy with a few lines of its own, and how it differs then."""
+"""The shipped policy with a few edited lines, and the differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST = "    p.when == 'always' || \\\n"
 
 def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv",
            without: str | None = None, vocabulary: Vocabulary = VOCABULARY) -> Policy:
-    """The shipped policy with further lines in a file, further branches of the matcher, and without a line."""
+    """Returns the shipped policy with more lines in a file, more branches of the matcher, and without a line."""
     branches = "".join(f"    {branch} || \\\n" for branch in conditions)
     text = FILES[file].decode()
     if without is not None:
@@ -32,7 +32,7 @@ def edited(*lines: str, conditions: Iterable[str] = (), file: str = "orders.csv"
 
 
 def differences(old: Policy, new: Policy) -> dict[tuple[str, str], Difference]:
-    """(subject, permission) → difference, of all that differ."""
+    """Returns (subject, permission) → difference."""
     comparison = Comparison(old, new)
     found = {(str(subject), permission): comparison.between(subject, permission)
              for subject in subjects(old, new) for permission in VOCABULARY.by_permission}

@@ -1,4 +1,4 @@
-"""Finds what no request can look like, by the descriptions of callers, circumstances and columns that proofs use."""
+"""Detects impossible requests, by the descriptions of callers, environments and columns that proofs use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Value = str | int | None
 
 def impossibilities(principal: Principal, permission: str, resource: Resource, row: Mapping[str, Value] | None,
                     env: Environment, shared: bool) -> Iterator[str]:
-    """Finds what no request can be, by the assumptions of a proof; nothing, of a request that there can be.
+    """Yields the reasons why a request is impossible by the assumptions of a proof; none for a possible request.
 
-    row  the columns that the policy was given; None: there is no object
-    shared  whether a share gives the permission
+    row  the columns passed to the policy; None without an object
+    shared  True if a share gives the permission
     """
     yield from _of_caller(principal)
     yield from _of_circumstances(env)

@@ -1,4 +1,4 @@
-"""The addresses that the prover tries are those that a request can have, and stand for all of them."""
+"""The prover's addresses are possible addresses of requests, and represent all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _network(address, shorter: int) -> str:
     return str(ip_network(f"{address}/{max(0, address.max_prefixlen - shorter)}", strict=False))
 
 
-# Small and large ones, of both kinds, within each other and side by side.
+# Small and large networks, of both kinds, nested and adjacent.
 NETWORKS = st.lists(st.sampled_from(NEAR) | st.builds(_network, st.ip_addresses(), st.integers(0, 128))
                     | st.builds(_network, st.ip_addresses(network="10.0.0.0/29"), st.integers(0, 3))
                     | st.builds(_network, st.ip_addresses(network="::fffe:ffff:fff8/125"), st.integers(0, 40)),

@@ -1,4 +1,4 @@
-"""Two policies are compared exactly: each difference has an example, and without an example there is none."""
+"""Two policies are compared exactly: each difference has an example, and each example shows a difference."""
 
 from __future__ import annotations
 

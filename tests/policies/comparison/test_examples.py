@@ -1,4 +1,4 @@
-"""An example is a request that there can be, and what a sentence says of it is all that matters."""
+"""An example is a possible request, and its sentence names all relevant facts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_a_plugin_answers_is_yes_or_no_and_nothing_else_is_known_of_it() ->
      "the hour is 21"),
 ])
 def test_an_example_is_tried_as_its_facts_say_and_no_plugin_is_asked(before: str, after: str, example: str) -> None:
-    """About an object that is made up its function answers anything, or fails; loading alone asks it, to find that."""
+    """A plugin's function may return anything or fail for an invented object. Only loading calls it, to detect that."""
     old, new = (edited("p, user, order.export, trial, allow", conditions=[f"p.when == 'trial' && {said}"],
                        vocabulary=WITH_NEAR) for said in (before, after))
     ASKED.clear()

@@ -23,7 +23,7 @@ COLUMNS = {
 }
 VOCABULARY = Vocabulary({"parcel": Resource(
     "parcel", frozenset(("parcel.create", "parcel.manage", "parcel.view")), COLUMNS)})
-# What a parcel weighs: nothing yet when its creation is decided about.
+# The weight of a parcel is still missing when the policy decides about its creation.
 WEIGHTS = {"parcel.create": (None,), "parcel.manage": (None, 4, 5, 6), "parcel.view": (4, 5, 6)}
 CONDITIONS = {
     "any_weight": "r.obj.weight > -1 || r.obj.weight < 9", "heavy": "r.obj.weight > 5", "not_five": "r.obj.weight != 5",
@@ -83,5 +83,5 @@ def test_what_is_certain_is_allowed_whatever_is_unknown():
             certain = known.is_certain(CALLER, "parcel.view", row, unknown, ENVIRONMENT)
             always = all(known.decide(CALLER, "parcel.view", one, ENVIRONMENT) for one in possible)
             assert always or not certain, (allow, deny, unknown, row)
-            # Where no line reads what is unknown, it is the decision.
+            # If no rule reads an unknown value, this is the decision.
             assert certain is always or reads & unknown, (allow, deny, unknown, row)

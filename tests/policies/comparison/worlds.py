@@ -1,4 +1,4 @@
-"""Pairs of policies put together at random, and requests drawn at random that do not know what the comparison tries."""
+"""Random pairs of policies, and random requests that are independent of the comparison."""
 
 from __future__ import annotations
 
@@ -71,22 +71,22 @@ _OF_ROWS = (
     "r.obj.created_at > r.env.now", "r.obj.due == r.env.date && r.obj.closed_at < r.env.now",
     "near(r.sub, r.obj, r.env, 'sea')", "near(r.sub, r.obj, r.env, 'town')",
 )
-# The conditions with a parameter: what a line says behind the colon is compared with a column.
+# The conditions with a parameter: the text behind the colon is compared with a column.
 _PARAMETERS = {"language": ("language", ("de", "en")), "team": ("team", ("sales", "atlas"))}
 _HEAD = (SHIPPED / "model.conf").read_text().partition("[matchers]")[0]
 _WHO = "(g(r.sub.role, p.sub) || g(r.sub.key, p.sub)) && globMatch(r.act, p.act)"
 _CHAIN = ["g, user, guest", "g, support, user", "g, manager, support", "g, admin, manager"]
 
 
-# Functions of plugins: what each reads, and which literals it is called with.
+# Functions of plugins: the attributes that each reads, and its literals.
 _FUNCTIONS = {"near": ((("obj", "team"), ("sub", "department")), (("sea",), ("town",))),
               "busy": ((("env", "hour"),), ((),))}
 
 
 class World:
-    """A policy before and after a change, as lines that can be shown when something is wrong with them.
+    """A policy before and after a change, as lines that a failure can show.
 
-    vocabulary  VOCABULARY, and functions of plugins that answer as the request wants that was drawn last
+    vocabulary  VOCABULARY, with functions of plugins that return the values of the last drawn request
     """
 
     def __init__(self, seed: int) -> None:
@@ -105,12 +105,12 @@ class World:
         self.new = new
 
     def subject(self) -> Subject:
-        """One of the callers whom the comparison tells apart."""
+        """Draws one of the callers that the comparison distinguishes."""
         role = self.chance.choice(ROLES)
         return Subject(role, NAMED if role != "guest" and self.chance.random() < 0.3 else None)
 
     def example(self, witness: Witness) -> tuple[Any, ...]:
-        """The request of a witness: the arguments of `decide`. Functions of plugins answer as its facts say."""
+        """Returns the request of an example: the arguments of `decide`. Functions of plugins return its facts."""
         self._answers = {(one.function.name, *one.literals): bool(value) for one, value in witness.facts.items()
                          if isinstance(one, PluginCall)}
         return witness.principal, witness.ground.permission, witness.row, witness.environment, witness.shared
@@ -119,7 +119,7 @@ class World:
         return self._answers.get((name, *given[count:]), False)
 
     def request(self, subject: Subject, permission: str) -> tuple[Any, ...]:
-        """A possible request of this subject: the arguments of `decide`."""
+        """Draws a possible request of this subject: the arguments of `decide`."""
         pick = self.chance.choice
         self._answers = {(name, *call): pick((True, False))
                          for name, (_, calls) in _FUNCTIONS.items() for call in calls}
@@ -146,7 +146,7 @@ class World:
         return principal, permission, row, env, lambda *_: row is not None and is_shared
 
     def _wall(self) -> datetime:
-        """A clock on some wall, mostly near the times that conditions name."""
+        """Draws a local time, usually near the times in conditions."""
         pick = self.chance.choice
         if pick((True, False)):
             near = clock.parsed(pick(TIMES)) + timedelta(microseconds=pick((-1, 0, 1)), hours=pick((0, 0, 0, 9, -30)))

@@ -1,7 +1,7 @@
 """Every decision against Casbin: `python -m tests.policies.evaluation.against_casbin --decisions 20000 --seed 1`.
 
-Random policies under each of the models, and random requests near their lines: `casbin.Enforcer` answers each one as
-the policy does.
+Random policies under each of the models, and random requests close to their rules: `casbin.Enforcer` must make the same
+decisions as the policy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUESTIONS = 70  # about each policy
 
 
 def compare(subject: Policy, seed: int | str, count: int) -> Counter[bool]:
-    """Ask both `count` questions; the answers, which must be the same. Raises AssertionError."""
+    """Compares the answers of both to `count` questions, and returns them. Raises AssertionError."""
     oracle = Oracle(subject.files, subject.vocabulary.functions.values())
     answers: Counter[bool] = Counter()
     for rule, question in itertools.islice(sample_questions(subject, random.Random(seed)), count):

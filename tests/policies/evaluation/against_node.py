@@ -1,9 +1,9 @@
 """Every decision against node-casbin: `python -m tests.policies.evaluation.against_node --decisions 5000 --seed 1`.
 
-Random policies under each of the models, exported as `gatepost policy export` does, with random requests near their
-lines, and each row of the table of the grammar. It needs Node.js, and the folder with its casbin (`npm install
-casbin@5.51.1`): `--node-modules`, or the variable NODE_MODULES. With `--record` a sample of the answers is kept, which
-the tests replay where there is no Node.js.
+Random policies under each of the models, exported like `gatepost policy export`, with random requests close to their
+rules, and each row of the table of the grammar. It needs Node.js, and the folder with its casbin (`npm install
+casbin@5.51.1`): `--node-modules`, or the variable NODE_MODULES. `--record` keeps a sample of the answers, which the
+tests replay without Node.js.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from tests.policies.syntax.language import READ
 
 DRIVER = Path(__file__).with_name("node_casbin.js")
 RECORDED = Path(__file__).with_name("node_answers.json")
-QUESTIONS, KEPT = 40, 12  # about each policy; in the record
+QUESTIONS, KEPT = 40, 12  # requests for each policy; in the record
 
 
 class NoNode(Exception):
-    """Node.js or its casbin is not there."""
+    """Node.js or its casbin is missing."""
 
 
 @dataclass(slots=True)
 class Asked:
-    """A policy, what is asked about it, and why questions were left out."""
+    """A policy, its questions, and the reasons for omitted questions."""
 
     policy: Policy
     requests: list[Request]
@@ -72,7 +72,7 @@ class Asked:
 
 
 def asked(about: Policy, seed: str, kept: int = KEPT) -> Asked:
-    """The policy, with requests that node-casbin reads as we do."""
+    """Returns the policy with requests that node-casbin reads as we do."""
     found = Asked(about, [], kept=kept)
     for _, question in sample_questions(about, random.Random(seed)):
         if len(found.requests) == QUESTIONS:
@@ -85,7 +85,7 @@ def asked(about: Policy, seed: str, kept: int = KEPT) -> Asked:
 
 
 def batch(seed: int, number: int) -> list[Asked]:
-    """One random policy under each model, and one that says each condition of the grown grammar in a line."""
+    """Returns one random policy under each model, and one with a rule for each condition of the grown grammar."""
     found = []
     for name in (*MODELS, *OF_PLUGINS):
         chance = f"{seed} {number} {name}"
@@ -97,7 +97,7 @@ def batch(seed: int, number: int) -> list[Asked]:
 
 
 def table() -> list[Asked]:
-    """Each row of the table of the grammar; none of them is kept."""
+    """Returns each row of the table of the grammar. None is recorded."""
     found = []
     for row in READ:
         about = row.policy
@@ -124,7 +124,7 @@ def node_answers(found: list[Asked], modules: Path) -> list[list[bool | str]]:
 
 
 def differences(found: list[Asked], theirs: list[list[bool | str]]) -> Iterator[str]:
-    """Each request that is answered otherwise."""
+    """Yields each request with different answers."""
     for one, answers in zip(found, theirs, strict=True):
         for request_, our, their in zip(one.requests, one.ours(), answers, strict=True):
             if our is not their:
@@ -133,7 +133,7 @@ def differences(found: list[Asked], theirs: list[list[bool | str]]) -> Iterator[
 
 
 def record(found: list[Asked], theirs: list[list[bool | str]]) -> None:
-    """Keep these policies, requests and answers for the tests, each request on a line of its own."""
+    """Records these policies, requests and answers for the tests, each request on a line."""
     kept = []
     for one, answers in zip(found, theirs, strict=True):
         if not one.kept:

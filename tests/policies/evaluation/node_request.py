@@ -1,4 +1,4 @@
-"""Questions as the JSON that node-casbin is asked: what the matcher reads, and what is missing left out."""
+"""Questions as JSON for node-casbin: the values that the matcher reads, without missing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policies.loading.sample import Arguments
 from policies.syntax.attributes import ENVIRONMENT
 from policies.syntax.expression import Attribute, Comparison, PluginCall, atoms, attributes
 
-NONE_FOLLOWS = "[]"  # what follows the first three arguments of `shared`
+NONE_FOLLOWS = "[]"  # the arguments of `shared` after the first three
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Request:
 
     values   r.sub, r.act, r.obj, r.env; a missing value is an absent key
     scopes   of the token; None without one
-    answers  function → what follows its first three arguments, as JSON → what it answers
+    answers  function → JSON of its arguments after the first three → its result
     """
 
     values: tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]
@@ -52,7 +52,7 @@ def environment(values: dict[str, Any]) -> SimpleNamespace:
 
 
 def request(policy: Policy, question: Arguments) -> Request:
-    """The question as node-casbin is asked it."""
+    """Returns the question for node-casbin."""
     principal, permission, row, env, _ = question
     named = {attribute for atom in atoms(policy.model.matcher) for attribute in attributes(atom)}
     values = {root: {attribute.name for attribute in named if attribute.root == root} for root in ("sub", "obj", "env")}
@@ -72,7 +72,7 @@ def _answers(policy: Policy, question: Arguments) -> dict[str, dict[str, bool]]:
     found = {"shared": {NONE_FOLLOWS: row is not None and shared(principal, row, permission)}}
     for atom in atoms(policy.model.matcher):
         if isinstance(atom, PluginCall):
-            there = defaultdict(lambda: None, row or {})  # some resources lack what others are asked for
+            there = defaultdict(lambda: None, row or {})  # some resources lack columns that others have
             read = [value_of(attribute)(principal, there, env) for attribute in attributes(atom)]
             follows = json.dumps(atom.literals, separators=(",", ":"))
             found.setdefault(atom.function.name, {})[follows] = row is not None and atom.function.holds(

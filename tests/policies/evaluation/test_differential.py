@@ -1,4 +1,4 @@
-"""Casbin answers every question as we do: generated policies, generated requests, hand-changed models."""
+"""Casbin makes the same decisions: generated policies, generated requests, models changed by hand."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_the_policy_tells_its_rules_roles_and_conditions_with_their_places(shipp
 
 
 class Row(pw.Model):
-    """The columns that conditions name, alone."""
+    """Only the columns that conditions name."""
 
     id = pw.TextField(primary_key=True)
     owner_id = pw.TextField(null=True)
@@ -255,11 +255,11 @@ VALUES = list(
         (None, 3, 4, -5),
     )
 )
-# The others come round and round.
+# The other columns repeat their values.
 OTHERS = zip(*map(itertools.cycle, ((None, "de", "en", "pt-BR"), (*TIMES, None), (None, *TIMES[1:]))), strict=True)
 ROWS = [{"id": f"{number:04}", **dict(zip(NAMES[1:], (*values, *others), strict=True))}
         for number, (values, others) in enumerate(zip(VALUES, OTHERS, strict=False))]
-# Every combination of owner, department and status: no shipped condition asks for the version.
+# Every combination of owner, department and status: no shipped condition reads the version.
 NO_VERSION = [row for row in ROWS if row["version"] is None]
 SHARED = frozenset(row["id"] for row in ROWS if int(str(row["id"])) % 7 == 0)
 Select = Callable[[Where], list[str]]
@@ -267,7 +267,7 @@ Select = Callable[[Where], list[str]]
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def select(request: pytest.FixtureRequest) -> Iterator[Select]:
-    """Runs a Where over ROWS and gives the ids, once for each branch that finds them."""
+    """Runs a Where over ROWS. Returns the ids, once for each branch that finds them."""
     if request.param == "sqlite":
         connection: Any = sqlite3.connect(":memory:")
         dialect: Any = pw.SqliteDatabase(None)
@@ -367,7 +367,7 @@ def test_a_row_is_listed_exactly_when_it_is_decided(select: Select, name: str) -
 @pytest.mark.parametrize("effect", ["allow", "deny"])
 @pytest.mark.parametrize("condition", sampled(CONDITIONS, 2))
 def test_missing_values_are_alike_in_python_sql_and_casbin(select: Select, condition: str, effect: str) -> None:
-    """Owners, departments and statuses that are not there, as the only rule and as a denial."""
+    """Covers missing owners, departments and statuses, in the only rule and in a deny rule."""
     rules = [f"p, user, article.view, {condition}, {effect}"]
     if effect == "deny":
         rules.append("p, user, article.view, always, allow")

@@ -20,7 +20,7 @@ from tests.policies.generated import BRANCHES, CONDITIONS, MODELS, PATTERNS, WHO
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 from tests.samples import parts
 
-# Matchers that compare what they usually do not: nothing about their form may be taken for granted.
+# Matchers with unusual comparisons: the index must not rely on their form.
 ODD: dict[str, tuple[str, tuple[str, ...]]] = {
     "a role asked of the key": (
         model(
@@ -126,7 +126,7 @@ def test_persons_with_lent_roles_are_decided_as_casbin_decides_them(name: str) -
     assert answers == {True, False}
 
 
-# --- what a question costs, counted ----------------------------------------------------------------------------
+# --- the cost of a question, counted ---------------------------------------------------------------------------
 
 PERSONS = [f"user:01920000-0000-7000-8000-{number:012}" for number in range(500)]
 ROLE_LINES = ["p, guest, article.view, published, allow", "p, user, article.update, own_draft, allow",
@@ -144,7 +144,7 @@ def crowded(*more: str, links: tuple[str, ...] = ()) -> Policy:
 
 @pytest.fixture
 def folds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Grows by one with each line, or group of lines, that is folded."""
+    """A list that grows by one with each folded rule, or group of rules."""
     done: list[object] = []
     evaluate = PartialEvaluator.evaluate
     monkeypatch.setattr(PartialEvaluator, "evaluate",
@@ -178,7 +178,7 @@ def test_the_first_question_about_a_role_folds_each_name_once_and_its_own_lines(
 
 def test_a_question_about_a_person_looks_at_no_other_person() -> None:
     class Unread(dict[str, object]):
-        """Lines that can be asked for one name after the other, and not be gone through."""
+        """Rules that can be looked up by name, but not iterated over."""
 
         def __iter__(self) -> NoReturn:
             raise AssertionError("all persons are gone through")
@@ -271,7 +271,7 @@ def test_of_many_lines_with_one_condition_it_is_looked_at_once_why_it_holds(monk
     assert len(traced) == 2
 
 
-# --- what tools ask ----------------------------------------------------------------------------------------------
+# --- questions of tools ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY)

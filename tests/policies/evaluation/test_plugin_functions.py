@@ -1,4 +1,4 @@
-"""A condition that a plugin brings: a function with a half for one object and a half for a table."""
+"""A plugin's condition: a function with one part for an object and one part for a table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BEGINS = Function(
     where=lambda text, start: pw.fn.SUBSTR(text, 1, len(start)) == start,
     words={"of_p": ("p",)},
 )
-# An OR at its top: what stands beside it in a WHERE must not be taken for a part of it.
+# An OR at its top: neighbours in a WHERE must not become a part of it.
 NEARBY = Function(
     "nearby", reads=(("obj", "department"), ("sub", "department"), ("env", "hour")), literals=(int, str),
     holds=lambda theirs, mine, hour, until, other: theirs is not None and (
@@ -95,7 +95,7 @@ def row(**values: Any) -> dict[str, Any]:
 
 
 def listed(subject: Policy, principal: Principal, env: FixedEnvironment) -> set[str]:
-    """The ids that the SQL of the plan picks."""
+    """Returns the ids that the SQL of the plan selects."""
     connection = sqlite3.connect(":memory:")
     connection.execute('CREATE TABLE "row" (id TEXT, department TEXT, status TEXT)')
     connection.executemany('INSERT INTO "row" VALUES (?, ?, ?)', [tuple(one.values()) for one in ROWS])

@@ -30,7 +30,7 @@ INSIDE, OUTSIDE, NOWHERE = (FixedEnvironment(ip=ip) for ip in ("10.1.2.3", "203.
 ALLOW = "p, user, order.export, trial, allow"
 DENY = "p, user, order.export, always, allow", "p, user, order.export, trial, deny"
 
-# A condition, whether it holds within 10.0.0.0/8, and outside of it.
+# A condition, and its value within 10.0.0.0/8 and outside of it.
 CONDITIONS = {
     "in a network": ("ipMatch(r.env.ip, '10.0.0.0/8')", True, False),
     "outside of a network": ("!ipMatch(r.env.ip, '10.0.0.0/8')", False, True),

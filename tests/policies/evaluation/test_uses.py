@@ -1,5 +1,4 @@
-"""Each decision that is asked for in earnest counts for the line that settles it; each page for the lines that show it.
-"""
+"""Each real decision counts as a use of the deciding rule, and each page as a use of the rules that show its rows."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ def zoe() -> Principal:
 
 
 def counted(policy: Policy) -> dict[str, int]:
-    """Line → how often it was counted, whatever the permission."""
+    """Returns rule → number of uses, for all permissions."""
     found: dict[str, int] = {}
     for (rule, _), count in policy.uses.counts().items():
         line = f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}"

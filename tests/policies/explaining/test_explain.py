@@ -40,7 +40,7 @@ def article(**values: Any) -> dict[str, Any]:
 
 
 def with_condition(directory: Path, condition: str, line: str) -> Policy:
-    """The shipped rules with a condition `new`, and a line that names it."""
+    """Returns the shipped rules with a condition `new`, and a rule that names it."""
     always = "    p.when == 'always' || \\\n"
     replace(directory / "model.conf", always, f"{always}    p.when == 'new' && {condition} || \\\n")
     add_line(directory / ("users.csv" if "user.view" in line else "articles.csv"), line)

@@ -1,4 +1,4 @@
-"""Lines that would allow what is refused: each really would, and none is missing."""
+"""Rules that would allow a refused request: each of them does, and none is missing."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ INVARIANTS = "invariants.csv"
 SHIPPED = from_files(FILES, VOCABULARY)
 RULES = {name: content.decode() for name, content in FILES.items() if name != "model.conf"}
 
-Mutation = tuple[str, int, str]  # file, line, what stands there now; empty: nothing
+Mutation = tuple[str, int, str]  # file, line, new text; empty: the line is removed
 Facts = tuple[Principal, Mapping[str, Any] | None, FixedEnvironment, bool]
 
 
@@ -38,7 +38,7 @@ def _own(caller: Principal, row: Mapping[str, Any], shared: bool) -> bool:
     return caller.id is not None and row.get("owner_id") == caller.id
 
 
-# The conditions that the shipped invariants name, once more by hand.
+# The conditions that the shipped invariants name, written again by hand.
 CONDITIONS: dict[str, Callable[[Principal, Mapping[str, Any], bool], bool]] = {
     "always": lambda caller, row, shared: True,
     "own": _own,
@@ -79,7 +79,7 @@ def mutations(file: str, number: int, line: str) -> Iterator[str]:
 
 
 def every_mutation() -> list[Mutation]:
-    """All of them that can be read: the others are refused for another reason."""
+    """Returns all readable mutations. The others are refused for another reason."""
     return [(file, number, mutated) for file, text in sorted(RULES.items())
             for number, line in enumerate(text.splitlines(), 1) if line and not line.startswith("#")
             for mutated in dict.fromkeys(mutations(file, number, line))]
@@ -114,8 +114,7 @@ def wrongly_judged(mutation: Mutation) -> str | None:
 
 
 def changed(policy: Policy) -> frozenset[str]:
-    """The permissions about which this policy has other lines than the shipped one; all, where roles inherit
-    otherwise."""
+    """Returns the permissions for which this policy has other rules than the shipped one; all if the roles differ."""
     if {(link.name, link.inherits) for link in policy.roles.links} != {
             (link.name, link.inherits) for link in SHIPPED.roles.links}:
         return PERMISSIONS
@@ -125,7 +124,7 @@ def changed(policy: Policy) -> frozenset[str]:
 
 
 def breaches(policy: Policy, permissions: frozenset[str]) -> Iterator[str]:
-    """Each request about one of these permissions that an invariant rules out."""
+    """Yields each request for one of these permissions that breaks an invariant."""
     kept = WITH_INVARIANTS[INVARIANTS].decode().splitlines()
     lines = [[column.strip() for column in line.split(",")] for line in kept if line and not line.startswith("#")]
     heirs = {role: policy.roles.closure(role) for role in (*ROLES, PERSON)}
@@ -171,7 +170,7 @@ def callers(policy: Policy) -> Iterator[Principal]:
 
 @cache
 def facts(permission: str, caller: Principal) -> list[tuple[Mapping[str, Any] | None, FixedEnvironment, bool]]:
-    """Everything about the object and the circumstances that the shipped conditions can tell apart."""
+    """Yields all objects and environments that the shipped conditions can distinguish."""
     columns = VOCABULARY.by_permission[permission].columns
     choices: dict[str, list[Any]] = {name: [None] for name in columns}
     if "status" in columns:

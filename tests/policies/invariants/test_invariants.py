@@ -1,4 +1,4 @@
-"""Invariants: which edits they refuse, at which line, with which example; and which they let through."""
+"""Invariants: the edits that they refuse, with line and example, and the edits that they accept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANN, BOB = (f"user:01920000-0000-7000-8000-00000000000{number}" for number in (1
 
 
 def files(invariants: str, rules: str = "", links: str = "", model: str = "") -> dict[str, bytes]:
-    """The shipped files with these invariants in place of the shipped ones, and with lines of its own."""
+    """The shipped files with these invariants instead of the shipped ones, and with more lines."""
     always = "    p.when == 'always' || \\\n"
     return {
         **FILES,
@@ -36,7 +36,7 @@ def files(invariants: str, rules: str = "", links: str = "", model: str = "") ->
 
 
 def refused(*edited: str) -> list[str]:
-    """The findings for which the policy is refused, as sentences; none when it is used."""
+    """Returns the findings that refuse the policy, as sentences; none if it is valid."""
     try:
         from_files(files(*edited), VOCABULARY)
     except Broken as error:
@@ -116,7 +116,7 @@ def test_a_link_that_gives_many_permissions_is_the_guilty_line() -> None:
 
 
 def test_a_role_lent_to_a_person_is_the_guilty_line() -> None:
-    """A condition may ask for the caller's role, so a lent role can give more than the role alone."""
+    """A condition may read the caller's role, so a lent role can give more than the role alone."""
     lent = ("p, editor, order.refund, lent, allow", f"g, {ANN}, editor",
             "    p.when == 'lent' && r.sub.role == 'user' || \\\n")
     listed = "only, support, order.refund\nonly, manager, order.refund"

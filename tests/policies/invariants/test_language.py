@@ -31,7 +31,7 @@ BRANCHES = (
     "p.when == 'ended' && (r.obj.status in['shipped', 'completed'])",
 )
 MODEL = "".join(f"    {branch} || \\\n" for branch in BRANCHES)
-# The invariant, the word of a line that keeps it, that of one that breaks it, and the example.
+# The invariant, the condition of a rule that keeps it, that of a rule that breaks it, and the example.
 JUDGED = {
     "a parameter": ("atmost, user, article.export, language:de", "language:de", "language:en", "language is en"),
     "a parameter of a list": ("atmost, user, article.export, translated", "language:en", "language:fr",
@@ -83,7 +83,7 @@ def test_a_parameter_is_read_as_on_the_line_of_a_rule(line: str, words: str) -> 
 
 
 def test_the_guilty_line_is_found_without_asking_a_plugin() -> None:
-    """About a request that is made up its function answers anything; loading asks it first whether it fails."""
+    """The function may return anything for an invented request. Loading calls it first to detect failures."""
     asked: list[tuple[object, ...]] = []
 
     def near(*given: object) -> bool:

@@ -1,4 +1,4 @@
-"""No edit of a shipped line opens a door that an invariant names, and none that opens none is refused: a sample.
+"""A sample of mutations: every edit of a shipped line that breaks an invariant is refused, and no other edit.
 
 `make proofs` tries every edit.
 """

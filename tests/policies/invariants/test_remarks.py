@@ -1,4 +1,4 @@
-"""A line of invariants.csv that promises less than it seems to is a warning, once and at its own line."""
+"""A line of invariants.csv that promises less than it appears to gets one warning, at its own line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_line_that_another_implies_or_undoes_is_told() -> None:
     assert faults([
         (["never, guest, order.view", "never, guest, order.*"],
          ["2: without effect: invariants.csv:3 (`never, guest, order.*`) says this already; take it out"]),
-        (["never, guest, order.refund", "never, user, order.refund"], []),  # a deny may tell them apart
+        (["never, guest, order.refund", "never, user, order.refund"], []),  # a deny rule may distinguish them
         (["never, guest, order.*", "never,guest,order.*"], ["3: without effect: invariants.csv:2"]),
         (["never, guest, order.view", "never, guest, order.v*"], ["2: without effect: invariants.csv:3"]),
         (["never, user, audit.view", "only, owner, audit.*"],

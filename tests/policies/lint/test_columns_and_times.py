@@ -1,4 +1,4 @@
-"""The lint warns of comparisons that a column, or the time that it is, has settled already."""
+"""The lint warns of comparisons that are always true or false, by their column or by the current time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_number_beyond_the_bounds_of_its_column_is_told() -> None:
         ("r.obj.stock < 1000000000", "product.update", None),
         ("r.obj.version == 0", "order.update", "is at least 1"),
         ("r.obj.version == 1", "order.update", None),
-        ("r.obj.version == 0", "job.retry", None),  # no answer shows it, so that nothing is declared of it
+        ("r.obj.version == 0", "job.retry", None),  # no answer shows it, so nothing about it is declared
     ]) == {}
 
 
@@ -53,7 +53,7 @@ def test_an_address_in_a_spelling_that_is_not_stored_is_told() -> None:
          "'noor@münchen.de'; write that"),
         ("(r.obj.email in['a@b.org', 'B@b.org'])", "user.update", "`r.obj.email == 'B@b.org'` never holds"),
         ("r.obj.email == 'noor@münchen.de'", "user.update", None),
-        ("r.obj.email == 'a@b..org'", "user.update", None),  # some may have it from before
+        ("r.obj.email == 'a@b..org'", "user.update", None),  # some may have had it before
         ("r.obj.name == 'Noor@Example.org'", "user.update", None),
     ]) == {}
 

@@ -14,7 +14,7 @@ METHODS = model_with(*(f"'{word}' && {branch}" for word, branch in {
     "by_get": "r.env.method == 'GET'", "reads": "r.env.request == 'read'", "by_patch": "r.env.method == 'PATCH'",
     "by_post": "r.env.method == 'POST'", "writes": "r.env.request == 'write'", "by_head": "r.env.method == 'HEAD'",
     "odd": "(r.env.method == 'GET' || r.obj.owner_id == r.sub.id)"}.items()))
-# Who sees the contact messages, and who gains what can be done with them.
+# Rules for viewing contact messages, and for actions on them.
 SEES, DELETES = "p, editor, contact.view, office_hours, allow", "p, editor, contact.delete, always, allow"
 
 
@@ -35,7 +35,7 @@ def test_a_method_that_no_request_for_a_permission_has_is_told() -> None:
         ("*.ship, by_get", "no request for `*.ship` meets `by_get`"),
         ("order.*p*, by_get", None),  # an export is among them
         ("order.view_private, by_post", None),  # a write shows what it wrote
-        ("order.manage, by_get", None),  # no endpoint asks for it alone
+        ("order.manage, by_get", None),  # no endpoint needs it alone
     ):
         found = said(VIEWS, f"p, support, {asked}, allow", text=METHODS)
         told = [one for one in found if one.startswith("rules.csv:2: warning: ") and message and message in one]
@@ -93,7 +93,7 @@ def test_what_nobody_may_view_who_gains_it_is_told() -> None:
         ([f"p, {ANN}, contact.view, by_day, allow", f"p, {ANN}, contact.delete, always, allow"], None),
         # A user may have a role that views it.
         (["p, manager, contact.view, always, allow", f"p, {ANN}, contact.delete, always, allow"], None),
-        # A role may hold one half of what another is given.
+        # A role may have one half of the permissions of another.
         (["p, support, contact.delete, always, allow", SEES], None),
     ):
         found = [one for one in said(*rules, text=text, links=links) if "of no use" in one]

@@ -95,7 +95,7 @@ def test_a_line_that_never_holds_is_compared_with_no_other(counted: Callable[[ty
 def test_a_denial_of_a_person_is_compared_where_a_value_can_be_missing(
     counted: Callable[[type, str], Counter[str]],
 ) -> None:
-    # `published` reads a state, which is never missing: where it counts is found with the first permission.
+    # `published` reads a state, which is never missing: the first permission finds out where it counts.
     rules = [f"p, {person}, page.*, published, deny" for person in people(20)]
     policies = [assembled([*ROLE_LINES, *rules[:count]], LINKS) for count in (0, 20)]
     none, twenty = grown(counted(Standing, "_made"), "_made", policies)

@@ -1,4 +1,4 @@
-"""Roles that change nothing for anybody, and roles that none but administrators can give."""
+"""Roles that change nothing for any user, and roles that only administrators can give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONLY_ADMIN = ("only admin can give the role auditor, because no other role inher
 
 
 def said(*lines: str, held: frozenset[str] | None = None) -> list[str]:
-    """The warnings about the shipped rules, without invariants, and these lines of roles.csv."""
+    """Returns the warnings about the shipped rules, without invariants, with these lines of roles.csv."""
     content = FILES["roles.csv"].decode().replace("# end", "\n".join([*lines, "# end"]))
     policy = from_files({**FILES, "roles.csv": content.encode()}, VOCABULARY)
     return [one.message for one in warnings(policy, held) if " the role " in one.message]

@@ -1,4 +1,4 @@
-"""The lint warns of lines that work as written and are hardly meant, and of no others."""
+"""The lint warns of valid lines that are probably unintended, and of no others."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TODAY = datetime(2026, 11, 18, 10, tzinfo=UTC)
 
 
 def model_with(*branches: str) -> str:
-    """The shipped model.conf with these conditions more, each on a line of its own."""
+    """Returns the shipped model.conf with these additional conditions, each on its own line."""
     return MODEL.replace(BRANCHES, " || \\\n    ".join([BRANCHES, *(f"p.when == {branch}" for branch in branches)]))
 
 
 def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
-    """Every warning about these lines."""
+    """Returns every warning about these lines."""
     found = [str(finding) for finding in warnings(assembled(list(rules), links, text), at=TODAY)]
-    # Roles that these few lines leave without a use: test_useless_roles.py is about them.
+    # Roles without a use in these few lines: test_useless_roles.py tests them.
     return [one for one in found if "no line names the role" not in one and "only admin can give" not in one]
 
 

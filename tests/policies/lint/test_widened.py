@@ -1,4 +1,4 @@
-"""A condition that an invariant trusts by its name must not give more than the shipped one of that name."""
+"""A condition that an invariant trusts by name must not give more than the shipped condition of that name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN_DRAFT = "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && r.obj.status
 
 
 def told(condition: str, *, invariants: bool = True) -> list[str]:
-    """The warnings that name another condition of the shipped name, for `own_draft` as it is written here."""
+    """Returns the warnings about a changed shipped condition, for this text of `own_draft`."""
     files = {name: content for name, content in WITH_INVARIANTS.items() if invariants or name != INVARIANTS_FILE}
     model = files["model.conf"].decode()
     assert OWN_DRAFT in model

@@ -27,7 +27,7 @@ def found(policy: Policy) -> tuple[Redundancy, set[Rule]]:
 
 
 def without(policy: Policy, rules: Iterable[Rule]) -> Policy:
-    """The policy with these lines as comments."""
+    """Returns the policy with these lines as comments."""
     lines = policy.files["rules.csv"].decode().split("\n")
     for rule in rules:
         lines[rule.line - 1] = "#"

@@ -1,4 +1,4 @@
-"""No damage to a policy file ever opens a door."""
+"""Damage to a policy file never permits anything new."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.policies.shipped_vocabulary import VOCABULARY
 
 
 class Baseline:
-    """The answers of the shipped model and roles with the rules of one file, to compare damage with."""
+    """The decisions of the shipped model and roles with the rules of one file, for comparison with damaged files."""
 
     def __init__(self, name: str) -> None:
         wanted = dict.fromkeys(
             ("model.conf", "roles.csv", "articles.csv" if name in ("model.conf", "roles.csv") else name)
         )
         self.files = {file: WITH_INVARIANTS[file] for file in wanted}
-        # What the file needs beside it: what must always be allowed, and a rule about what a scope names.
+        # Other lines that the file needs: permissions that must always be allowed, and a rule for a scope.
         needed = {INVARIANTS_FILE: ("admin.csv", "session.csv"), "scopes.csv": ("session.csv",)}
         self.files |= {file: WITH_INVARIANTS[file] for file in needed.get(name, ())}
         self.policy = from_files(self.files, VOCABULARY)
@@ -44,7 +44,7 @@ class Baseline:
 @pytest.mark.parametrize("name", sorted(WITH_INVARIANTS))
 @pytest.mark.parametrize("bytes_apart", [97, pytest.param(11, marks=pytest.mark.slow)])
 def test_a_file_cut_anywhere_is_refused_or_the_same(name: str, bytes_apart: int) -> None:
-    """Around ends of lines, and at bytes so far apart: around each end, where they are near each other."""
+    """Cuts at some bytes and around the ends of lines; around each end if these are close together."""
     baseline, content = Baseline(name), WITH_INVARIANTS[name]
     lines = [at for at, byte in enumerate(content) if byte == ord("\n")]
     some = lines if bytes_apart == 11 else [*lines[::5], lines[-1]]
@@ -60,7 +60,7 @@ def test_a_file_cut_anywhere_is_refused_or_the_same(name: str, bytes_apart: int)
 
 
 def damaged_lines(line: str) -> list[str]:
-    """A line of a CSV file with a column dropped, added or misspelt, with quotes, or with a comment."""
+    """Yields a line of a CSV file with a column removed, added or misspelt, with quotes, or with a comment."""
     columns = [column.strip() for column in line.split(",")]
     found = [", ".join(columns[:n] + columns[n + 1 :]) for n in range(len(columns))]
     found += [", ".join([*columns[:n], "x", *columns[n:]]) for n in range(len(columns) + 1)]
@@ -75,7 +75,7 @@ def damaged_lines(line: str) -> list[str]:
 @pytest.mark.parametrize("name", sorted(set(WITH_INVARIANTS) - {"model.conf"}))
 @pytest.mark.parametrize("share", [20, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_damaged_line_is_refused_or_opens_nothing(name: str, share: int) -> None:
-    """Each line is damaged in one of `share` ways, the next line in the next of them."""
+    """Damages each line in every `share`th way, beginning with another way for each line."""
     baseline, lines = Baseline(name), WITH_INVARIANTS[name].decode().splitlines()
     for number, line in enumerate(lines):
         if line.startswith("#") or not line:
@@ -86,7 +86,7 @@ def test_a_damaged_line_is_refused_or_opens_nothing(name: str, share: int) -> No
 
 
 def test_a_damaged_matcher_is_refused_or_opens_nothing() -> None:
-    """Each line of model.conf dropped, doubled, cut short, and every word of the matcher left out."""
+    """Removes, doubles and shortens each line of model.conf, and removes every word of the matcher."""
     baseline, lines = Baseline("model.conf"), MODEL.splitlines()
     damaged = ["\n".join([*lines[:n], *lines[n + 1 :], ""]) for n in range(len(lines))]
     damaged += ["\n".join([*lines[: n + 1], *lines[n:], ""]) for n in range(len(lines))]

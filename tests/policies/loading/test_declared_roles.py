@@ -1,4 +1,4 @@
-"""Roles are declared by roles.csv alone; a name that is used and not declared is an error that says what to write."""
+"""Only roles.csv declares roles. A used but undeclared name is an error that says what to write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DECLARED = "g, auditor, guest"
 
 
 def files(roles=(), orders=(), model=MODEL, **others):
-    """The shipped files with more lines."""
+    """Returns the shipped files with more lines."""
     def more(name, lines):
         return FILES[name].decode().replace("\n# end", "\n".join(["", *lines, "# end"])).encode()
 

@@ -1,4 +1,4 @@
-"""A rule file that is gone is a broken edit, unless nothing changes without it, or an operator accepts it."""
+"""A missing rule file is a broken edit, unless nothing changes without it, or an operator accepts it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GIVEN_ALREADY = "p, admin, order.approve, always, allow\n# end\n"
 
 @pytest.fixture
 def directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Path:
-    """The shipped rules, and a file of the administrator's own."""
+    """The shipped rules, and a file of the administrator."""
     caplog.set_level(logging.CRITICAL, logger="gatepost.policy")
     made = shipped_copy(tmp_path / "policies", invariants=False)
     (made / "own.csv").write_text(OWN)

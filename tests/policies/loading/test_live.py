@@ -1,4 +1,4 @@
-"""A service as its operator sees it: what it answers, says and logs while its policy files are edited and broken."""
+"""The answers, reports and logs of a service while its policy files are edited and broken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def edit(instance, change, name="articles.csv"):
 
 @contextmanager
 def serving(instance):
-    """A served instance; what it logged is in `said` afterwards."""
+    """Yields a served instance. `said` has its log."""
     said: list[str] = []
     with instance.served() as server:
         reader = threading.Thread(target=lambda: said.extend(server.process.stderr))
@@ -49,7 +49,7 @@ def serving(instance):
 
 
 class Said:
-    """A server, and the lines that it logged so far."""
+    """A server, and its log lines so far."""
 
     def __init__(self, server, lines):
         self.server, self.lines = server, lines
@@ -65,7 +65,7 @@ class Said:
         return self.call("GET", "/api/articles/export?fields=id")[0] != 401
 
     def wait_for_line(self, text):
-        """Wait until the server has logged this."""
+        """Waits until the server has logged this."""
         wait_until(lambda: any(text in line for line in self.lines))
 
 

@@ -1,4 +1,4 @@
-"""A directory of policy files: what may be missing or beside them, and columns that fit their conditions."""
+"""A folder of policy files: missing and additional files, and columns that fit their conditions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_copy_of_a_policy_file_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_columns_of_a_known_format_are_compared_with_their_like() -> None:
-    """Postgres compares a uuid with a uuid only, and a time with a time."""
+    """Postgres compares a uuid only with a uuid, and a time only with a time."""
     uuid, moment, text = Column(str, True, "uuid"), Column(str, False, "date-time"), Column(str, True)
     columns = {"id": uuid, "owner_id": uuid, "created_at": moment, "note": text}
     vocabulary = Vocabulary({"note": Resource("note", frozenset(("note.view",)), columns)})

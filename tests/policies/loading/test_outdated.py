@@ -1,4 +1,4 @@
-"""Rules that an older version accepted: a change with one is refused, and a start closes it."""
+"""Rules that an older version accepted: a change with one is refused, and a start disables it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def caller(role: str) -> Principal:
 
 @pytest.fixture
 def folder(tmp_path):
-    """Rules as an older version accepted them: editors were given something, and support was denied something."""
+    """Rules that an older version accepted: an allow rule for editors, and a deny rule for support."""
     made = shipped_copy(tmp_path / "policies")
     replace(made / "model.conf", ALWAYS, f"{ALWAYS}    {WORD} || \\\n")
     add_line(made / "articles.csv", "p, support, article.delete, on_duty, allow")
@@ -40,7 +40,7 @@ def may(policy, role, permission):
     return policy.decide(caller(role), permission, ROW, FixedEnvironment())
 
 
-# A plugin's collection: what a parcel weighs is known once it is made.
+# A plugin's collection: the weight of a parcel is known once it is created.
 PARCELS = Vocabulary({**VOCABULARY.resources, "parcel": Resource(
     "parcel", frozenset(("parcel.create", "parcel.manage", "parcel.view")),
     {"id": Column(str, False, "uuid"), "owner_id": Column(str, True, "uuid"),
@@ -225,7 +225,7 @@ def test_a_line_that_an_invariant_forbids_is_closed_where_it_was_in_force(folder
 
 
 def test_a_start_closes_what_breaks_an_invariant_by_a_newer_proof(tmp_path, monkeypatch):
-    """The older version did not see what the line gives."""
+    """The older version did not detect what the rule permits."""
     made = shipped_copy(tmp_path / "policies")
     add_line(made / "articles.csv", "p, support, article.publish, always, allow")
     (made / "invariants.csv").write_text("never, support, article.publish\n# end\n")

@@ -221,7 +221,7 @@ def test_the_thread_follows_the_files_and_a_hangup_reloads_at_once(directory: Pa
 
 @pytest.fixture
 def restless() -> Iterator[None]:
-    """Threads change places after every few instructions."""
+    """Makes threads switch after every few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -230,7 +230,7 @@ def restless() -> Iterator[None]:
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_readers_beside_a_reload_loop_never_get_a_wrong_answer(directory: Path, restless: None, rounds: int) -> None:
-    """Four readers decide while the policy changes between two states, which share some answers."""
+    """Four readers make decisions while the policy switches between two states, which share some decisions."""
     watcher = watching(directory)
     closed = (directory / "articles.csv").read_text()
     versions = {watcher.current.version: False}

@@ -1,5 +1,5 @@
-"""FIFOs, sockets and other special files in the policy folder, and a disk that hangs: nothing blocks, and the finding
-names the file."""
+"""Special files (FIFOs, sockets) in the policy folder, and a disk that hangs: nothing blocks, and findings name the
+file."""
 
 from __future__ import annotations
 
@@ -134,11 +134,11 @@ def test_a_last_good_policy_that_is_no_file_is_none(directory: Path) -> None:
     assert snapshot.kept(directory.parent / LAST_GOOD) is None
 
 
-# A mount that hangs: reading does not return before `hang.set()`. A real one takes a file system of one's own.
+# A mount that hangs: a read does not return before `hang.set()`. A real one needs a file system of its own.
 
 
 class Mount:
-    """Policy files on a disk that answers until it `hangs`; other folders, which other watchers follow, are read."""
+    """Policy files on a disk that answers until it `hangs`. Other folders stay readable for other watchers."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -199,7 +199,7 @@ def test_a_stop_leaves_a_look_that_hangs_behind_and_it_ends_when_it_can(director
         assert mount.waiting.wait(30)
         [left] = [thread for thread in threading.enumerate()
                   if thread.name == "policy watcher" and thread not in others]
-        watcher.stop()  # does not wait for what cannot end
+        watcher.stop()  # does not wait for a read that cannot end
         assert left.is_alive() and watcher.trouble is None
     left.join(30)
     assert not left.is_alive()

@@ -1,5 +1,4 @@
-"""A running service never leaves its invariants by accident: neither by a rule, nor by a file that went, nor by a
-plugin."""
+"""A running service never loses its invariants by accident: by a rule, by a missing file, or by a plugin."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Path:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """The rules that a plugin ships, which break no invariant."""
+    """The rules of a plugin, which break no invariant."""
     place = tmp_path / "package" / "notes.csv"
     place.parent.mkdir()
     place.write_text("p, user, comment.export, own, allow\n# end\n")
@@ -51,7 +50,7 @@ def watching(directory: Path, **plugins: Path) -> Watcher:
 
 
 def settle(watcher: Watcher) -> str:
-    """Two polls; what then stands against the files."""
+    """Polls twice. Returns the error of the files."""
     watcher.poll()
     return watcher.poll().error or ""
 

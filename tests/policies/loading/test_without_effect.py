@@ -1,4 +1,4 @@
-"""Lines about what nothing asks for any more: never an error, and a warning unless the operator left it out."""
+"""Rules for permissions that nothing uses any more: never an error, and a warning unless a setting removed them."""
 
 from __future__ import annotations
 

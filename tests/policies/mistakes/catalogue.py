@@ -13,5 +13,5 @@ HARMFUL = (*IN_LINES, *IN_FILES, *IN_MATCHERS)
 HARMLESS = (*harmless.MISTAKES,)
 # The mistakes of meaning. The harmless ones must not be errors.
 SEMANTIC = tuple(one for one in semantic.MISTAKES if one.class_ != "taken out")
-# What is not there has no line at which it could be told: invariants and the diff tell it.
+# A removed line has no place for a finding: invariants and the diff report it.
 TAKEN_OUT = tuple(one for one in semantic.MISTAKES if one.class_ == "taken out")

@@ -1,4 +1,4 @@
-"""Edits that an administrator may well make, and that must not be errors."""
+"""Edits that administrators may make, and that must not be errors."""
 
 from __future__ import annotations
 

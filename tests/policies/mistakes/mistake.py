@@ -1,4 +1,4 @@
-"""A realistic mistake of an administrator: what was edited in the shipped files, and what `policy check` says of it."""
+"""A realistic mistake of an administrator: an edit of the shipped files, and the findings of `policy check`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TODAY = datetime(2026, 11, 18, 10, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of one file; findings about it are expected there."""
+    """A change of one file. Its findings are expected there."""
 
     file: str
     apply: Callable[[Path], object]
@@ -30,8 +30,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class Told:
-    """The finding that is expected: its severity (any, where that is empty) and words; at the line of the edit, unless
-    `at` is a text of the line, and in its file, unless `file` is another. `at` "the file" is about the file as a whole.
+    """The expected finding: its severity (empty for any) and a phrase of it.
+
+    at    a text of its line; by default the line of the edit; "the file" for the whole file
+    file  its file; by default the file of the edit
     """
 
     severity: str
@@ -42,7 +44,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One row of the catalogue. A harmless edit has nothing to expect, or a warning that may come."""
+    """A row of the catalogue. A harmless edit expects nothing, or allows a warning."""
 
     class_: str
     name: str
@@ -59,7 +61,7 @@ class Mistake:
             return said(folder), file, self._line(folder / file)
 
     def policy(self) -> Policy:
-        """The policy after the edit. Raises PolicyError."""
+        """Returns the policy after the edit. Raises PolicyError."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = shipped_copy(Path(scratch) / "policies")
             self.edit.apply(folder)
@@ -84,7 +86,7 @@ class Mistake:
 
 
 def said(folder: Path) -> list[Finding]:
-    """Every finding about the files in a folder, as `policy check` reports them."""
+    """Returns the findings of `policy check` for a folder."""
     try:
         found = load(folder, VOCABULARY, required=sorted(set(FILES) - {"model.conf"}))
     except PolicyError as error:
@@ -93,7 +95,7 @@ def said(folder: Path) -> list[Finding]:
 
 
 def told(phrase: str = "", at: str = "", file: str = "") -> Told:
-    """An error or a warning, whatever its words."""
+    """Expects an error or a warning with any text."""
     return Told("", phrase, at, file)
 
 
@@ -106,12 +108,12 @@ def warning(phrase: str, at: str = "", file: str = "") -> Told:
 
 
 def add(file: str, *lines: str) -> Edit:
-    """Lines before the last one; in model.conf, below the branch of `always`."""
+    """Adds lines before the last one; in model.conf, below the branch of `always`."""
     return Edit(file, lambda folder: editing.add_line(folder / file, "\n".join(lines)))
 
 
 def branch(expression: str, *, used: bool = True) -> Edit:
-    """A condition `mine` in model.conf, and a line that uses it."""
+    """Adds a condition `mine` to model.conf, and a rule that uses it."""
     def apply(folder: Path) -> None:
         editing.add_line(folder / "model.conf", f"    p.when == 'mine' && {expression} || \\")
         if used:
@@ -121,7 +123,7 @@ def branch(expression: str, *, used: bool = True) -> Edit:
 
 
 def change(file: str, old: str, new: str) -> Edit:
-    """Another text in the place of the first one like `old`."""
+    """Replaces the first text like `old`."""
     def apply(folder: Path) -> None:
         text = (folder / file).read_bytes().decode()
         assert old in text, f"{file} has no {old!r}"
@@ -140,7 +142,7 @@ def everywhere(file: str, old: str, new: str) -> Edit:
 
 
 def cut(file: str, line: str) -> Edit:
-    """Without a line, however its columns are spaced."""
+    """Removes a line, with any spaces between its columns."""
     return Edit(file, lambda folder: editing.remove_line(folder / file, line))
 
 
@@ -149,7 +151,7 @@ def as_bytes(file: str, change: Callable[[bytes], bytes]) -> Edit:
 
 
 def both(first: Edit, *others: Edit) -> Edit:
-    """Several edits; findings are expected in the file of the first."""
+    """Combines edits. Findings are expected in the file of the first."""
     return Edit(first.file, lambda folder: [edit.apply(folder) for edit in (first, *others)])
 
 

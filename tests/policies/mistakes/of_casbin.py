@@ -1,4 +1,4 @@
-"""Lines as they are written for other models of Casbin, and comments and separators of other formats."""
+"""Lines for other models of Casbin, and comments and separators of other formats."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def _replaced(file: str, put: Callable[[Path], object]) -> Edit:
 
 
 def _every_line(separator: bytes) -> Callable[[bytes], bytes]:
-    """Another separator in every line that is no comment."""
+    """Replaces the separator in every line except comments."""
     return lambda content: b"\n".join(
         line if line.startswith(b"#") else line.replace(b",", separator) for line in content.split(b"\n"))
 

@@ -1,4 +1,4 @@
-"""CSV lines of a wrong form, and what editors and spreadsheets do to a file."""
+"""CSV lines of a wrong form, and changes that editors and spreadsheets make to a file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _LINES = {
 
 
 def _spreadsheet(content: bytes) -> bytes:
-    """Saved by a spreadsheet: as many commas on every line, quotes around what holds a comma."""
+    """Saves like a spreadsheet: the same number of commas on every line, and quotes around cells with a comma."""
     rows = [f'"{row}",,,,' if row.startswith("#") and "," in row else row + "," * (4 - row.count(","))
             for row in content.decode().splitlines()]
     return "\r\n".join([*rows, ""]).encode()

@@ -173,7 +173,7 @@ _CONDITIONS = {
         "one too many": ("r.obj.total < 5)", "a bracket `)` too many is here"),
     },
 }
-# In a condition that no line uses: what it may read of objects is a warning, until a line uses it.
+# In a condition that no rule uses: a wrong column is a warning until a rule uses it.
 _UNUSED = (
     ("a misspelt attribute beside a column", "r.obj.department == r.sub.departement", "did you mean department?"),
     ("an attribute that there is not beside a column", "r.obj.created_at < r.env.time", "r.env.time is unknown"),

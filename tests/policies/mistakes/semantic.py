@@ -1,4 +1,4 @@
-"""Mistakes of meaning: every line can be used, and does not do what its author meant."""
+"""Mistakes of meaning: every line is valid, but does not do what its author meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEPARTMENT = "    p.when == 'mine' && r.obj.department == r.sub.department || \\
 
 
 def _condition(expression: str, line: str) -> Edit:
-    """A condition `mine` and the line that uses it; the finding is expected at that line."""
+    """Adds a condition `mine` and a rule that uses it. The finding is expected at that rule."""
     file = f"{line.split(', ')[2].split('.')[0]}s.csv"
     return both(add(file, line), add(M, f"    p.when == 'mine' && {expression} || \\"))
 
@@ -92,7 +92,7 @@ _ALWAYS = {
         "(r.env.now < '2026-01-01T00:00:00.000000Z' || r.env.now >= '2026-01-01T00:00:00.000000Z')",
     "in a group or not": "(inGroup(r.sub, 'atlas') || !inGroup(r.sub, 'atlas'))",
 }
-# The branch of a condition with a parameter, and what its line says behind the colon.
+# The branch of a condition with a parameter, and the text behind the colon in its rule.
 _PARAMETERS = {
     "a state that orders do not have": ("'state:' + r.obj.status", "state:shiped", "did you mean shipped?"),
     "a device that there is not": ("'by:' + r.env.device", "by:phone", "is never phone"),
@@ -115,7 +115,7 @@ _SCOPES = {
     "a scope that is covered already": "p2, manage:orders, order.refund",
     "a scope line twice": "p2, read:orders, order.view",
 }
-# A condition, and what is said of it at its own line.
+# A condition, and the finding at its own line.
 _COLUMNS = {
     "an amount below the least": ("r.obj.total < 0", "order.total is at least 0"),
     "every amount": ("r.obj.total >= 0", "always holds: order.total is at least 0"),

@@ -1,7 +1,7 @@
 """The diff against Casbin and chance: `python -m tests.policies.questions.diff_against_casbin --pairs 100`.
 
-For each pair of generated policies: Casbin answers the example of every change differently under the two, and no random
-request is answered otherwise where nothing is listed.
+For each pair of generated policies: Casbin answers the example of every change differently under the two policies, and
+no random request has another answer unless the diff lists its change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.policies.generated import MODELS, assembled, lines
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
 QUESTIONS = 2000  # random requests a pair of policies
-# Its lines about article.* hold for every permission, also of resources that lack the columns: undecided.
+# Its rules for article.* are true for every permission, also of resources that lack the columns: undecided.
 LOOSE = "permissions without patterns"
 
 
@@ -45,7 +45,7 @@ class Tally:
 
 
 def tried(name: str, number: int, tally: Tally, questions: int = QUESTIONS) -> None:
-    """Diff one pair of the policies with that model, and try to prove the diff wrong. Raises AssertionError."""
+    """Diffs one pair of policies with that model, and tries to refute the diff. Raises AssertionError."""
     seed = f"{name} {number}"
     old, new = pair(seed, name)
     found = diff(old, new)
@@ -59,7 +59,7 @@ def tried(name: str, number: int, tally: Tally, questions: int = QUESTIONS) -> N
 
 
 def pair(seed: str, name: str) -> tuple[Policy, Policy]:
-    """A generated policy, and the same with a few lines taken away, added, or moved."""
+    """Draws a policy, and the same policy with a few lines removed, added, or moved."""
     chance = random.Random(seed)
     text, conditions = MODELS[name]
     roles, rules = lines(chance, conditions, 12)
@@ -77,7 +77,7 @@ def pair(seed: str, name: str) -> tuple[Policy, Policy]:
 
 
 def unproved(found: Changes, old: Policy, new: Policy) -> list[str]:
-    """The listed changes that Casbin does not confirm; those of scopes have no request that shows them."""
+    """Returns the listed changes that Casbin does not confirm. No request shows changes of scopes."""
     before, after = Oracle(old.files), Oracle(new.files)
     wrong = []
     for change in found.proved:
@@ -116,7 +116,7 @@ def unlisted(found: Changes, old: Policy, new: Policy, chance: random.Random, co
 
 
 def request(chance: random.Random) -> tuple[Principal, str, Row | None, FixedEnvironment]:
-    """A request that there can be: columns hold what they can, and day and weekday agree."""
+    """Draws a possible request: columns have valid values, and day and weekday agree."""
     permission = chance.choice([one for one in sorted(VOCABULARY.by_permission) if one.split(".")[0] in (
         "article", "product", "order", "comment", "page", "user")])
     resource, role = VOCABULARY.by_permission[permission], chance.choice(ROLES)

@@ -36,7 +36,7 @@ _REASON = {REFUSED: "forbidden", HIDDEN: "not_found"}
 
 @dataclass(frozen=True)
 class Decided:
-    """One request with all its facts: the permissions asked, of the row as it was and, if it changed, as it became."""
+    """One request with all its facts: the permissions, on the row before and, if it changed, after the request."""
 
     principal: Principal
     asked: tuple[str, ...]
@@ -89,7 +89,7 @@ class Decided:
 
 
 def edited(seed: str, name: str) -> tuple[Policy, Policy]:
-    """A generated policy, and the same with a few lines taken away and others added."""
+    """Draws a policy, and the same policy with a few lines removed and others added."""
     chance = random.Random(seed)
     text, conditions = MODELS[name]
     roles, found = lines(chance, conditions, LINES + EDITS)
@@ -102,7 +102,7 @@ def edited(seed: str, name: str) -> tuple[Policy, Policy]:
 
 
 def decided(chance: random.Random, near: Collection[str]) -> Decided:
-    """A random request that changes something, or is refused; most are about the permissions that are `near`."""
+    """Draws a request that changes something, or is refused. Most are for the permissions in `near`."""
     principal, permission, row, environment = request(chance)
     while permission not in near and chance.random() < 0.95:
         principal, permission, row, environment = request(chance)
@@ -125,7 +125,7 @@ def decided(chance: random.Random, near: Collection[str]) -> Decided:
 
 
 def forgetful(facts: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """The facts without some of them, or with some that were too long."""
+    """Removes some facts, or marks some as too long."""
     left: dict[str, Any] = {}
     for key, value in facts.items():
         if key not in ("asked", "new", "scopes") and chance.random() < 0.15:
@@ -161,7 +161,7 @@ class Tally:
 
 
 def tried(name: str, seed: str, tally: Tally, count: int = AT_ONCE) -> None:
-    """Replay `count` decisions of a pair of generated policies, and ask Casbin. Raises AssertionError."""
+    """Replays `count` decisions of a pair of generated policies, and compares with Casbin. Raises AssertionError."""
     chance = random.Random(seed)
     old, new = edited(seed, name)
     near = {one for rule in (*old.rules, *new.rules) for one in old.patterns.covered(rule.act)}
@@ -169,7 +169,7 @@ def tried(name: str, seed: str, tally: Tally, count: int = AT_ONCE) -> None:
 
 
 def compare(old: Policy, new: Policy, week: list[Decided], chance: random.Random, tally: Tally) -> None:
-    """Replay a week of decisions under two policies and ask Casbin. Raises AssertionError."""
+    """Replays a week of decisions under two policies, and compares with Casbin. Raises AssertionError."""
     first, second = Oracle(old.files), Oracle(new.files)
     expected = [(one.answer(first, old), one.answer(second, new)) for one in week]
     rows = [one.entry(number, before, one.facts()) for number, (one, (before, _)) in enumerate(zip(

@@ -86,7 +86,7 @@ def test_a_permission_is_not_mentioned_by_a_longer_name(folder: Path) -> None:
 
 @pytest.mark.usefixtures("later")
 def test_a_shipped_pattern_that_also_covers_what_was_there_is_not_added(folder: Path) -> None:
-    # `comment.*` stays the administrator's, though it covers comment.approve.
+    # `comment.*` is the administrator's rule and stays, although it covers comment.approve.
     remove_line(folder / "comments.csv", "p, moderator, comment.*, always, allow")
     remove_line(folder / "comments.csv", "p2, manage:comments, comment.*")
     remove_line(folder / "comments.csv", "p2, write:comments, comment.approve")
@@ -140,7 +140,7 @@ def test_a_file_that_is_new_is_copied_whole(folder: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def without_a_condition(folder: Path, later: None) -> Path:
-    """Neither order.cancel nor the condition of its line."""
+    """An instance without order.cancel and the condition of its rule."""
     remove_line(folder / "orders.csv", "p, user, order.cancel, own, allow")
     remove_line(folder / "orders.csv", "p2, write:orders, order.cancel")
     return folder
@@ -148,7 +148,7 @@ def without_a_condition(folder: Path, later: None) -> Path:
 
 @pytest.fixture
 def shipped(tmp_path: Path) -> Path:
-    """A later version: order.cancel depends on a condition of two alternatives that is new, too."""
+    """A later version: order.cancel depends on a new condition with two alternatives."""
     place = shipped_copy(tmp_path / "shipped")
     remove_line(place / "orders.csv", "p, user, order.cancel, own, allow")
     add_line(place / "orders.csv", "p, user, order.cancel, early, allow")

@@ -1,4 +1,4 @@
-"""An answer that was found for others is the one that a comparison of these very subjects gives."""
+"""A reused answer of other subjects equals the result of a comparison of these subjects."""
 
 from __future__ import annotations
 

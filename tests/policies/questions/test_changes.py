@@ -162,7 +162,7 @@ def test_json_has_the_versions_the_summary_and_each_change(shipped: Policy, dire
     assert (data["undecided"], data["invariants"]) == ([], [])
 
 
-# What is no decision, and what could not be decided
+# Entries that are not decisions, and undecided ones
 
 
 def test_what_takes_too_long_is_said_to_be_undecided_and_is_a_difference(

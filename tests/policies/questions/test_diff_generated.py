@@ -1,4 +1,4 @@
-"""Generated pairs of policies: a diff lists what Casbin answers differently, and nothing that it answers alike."""
+"""Generated pairs of policies: a diff lists exactly the requests that Casbin answers differently."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_each_shipped_line_that_is_taken_away_is_found_unless_others_give_the_sa
             continue
         left = content.replace(f"{line}\n", "", 1)
         if name == "roles.csv" and left.count(f"\ng, {line.split(', ')[1].split(',')[0]},") == 0:
-            continue  # the only line that declares a role: the lines that name it say so
+            continue  # the only line that declares a role: the lines that name it report that
         new = from_files({**FILES, name: left.encode()}, VOCABULARY)
         found = diff(shipped, new)
         assert not found.undecided

@@ -52,7 +52,7 @@ def test_with_the_role_of_the_database_a_person_is_told_if_it_changes_something(
 
 
 def test_a_person_whose_stored_role_is_guest_may_do_nothing_before_and_after() -> None:
-    """An older version has stored them."""
+    """An older version stored such users."""
     assert not changed(f"p, {ZOE}, article.publish, own, allow", f"p, {ZOE}, article.view, always, deny",
                        roles=(f"g, {ZOE}, editor",), stored={ZOE: "guest"})
 
@@ -143,7 +143,7 @@ def test_no_person_is_anonymous_whatever_role_is_stored() -> None:
 
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Subject, str]]:
-    """Every subject and permission that is compared."""
+    """Records every compared subject and permission."""
     asked: list[tuple[Subject, str]] = []
     between = Comparison.between
 

@@ -1,4 +1,4 @@
-"""A group that the caller or the request names is looked up among the caller's own groups."""
+"""`inGroup` with a group named by the caller or the request: it is looked up in the caller's own groups."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ COUNT = 30  # decisions of each model; the campaign takes more
 
 
 def entry(**columns: Any) -> Entry:
-    """Zoe, a user, was allowed to change a draft of her own, but for these columns."""
+    """An entry: Zoe, a user, was allowed to change her own draft. The arguments replace columns."""
     usual = Entry(id="1", time="2026-11-20T10:00:00.000000Z", tenant_id="t", principal=f"user:{ZOE}", role="user",
                   action="update", resource="article", resource_id=ARTICLE, result="allowed", reason=None, count=1,
                   facts={"obj": OWN_DRAFT, "new": {}, "shares": []})
@@ -84,7 +84,7 @@ def test_of_the_shipped_rules_with_a_line_less_they_are_those_of_casbin(shipped:
     assert tally.flips
 
 
-# Who is let in, who is refused
+# Newly allowed and refused callers
 
 
 def test_a_line_that_is_taken_away_refuses_whom_it_allowed_and_is_named(shipped: Policy, directory: Path) -> None:
@@ -234,7 +234,7 @@ def test_facts_of_another_form_are_as_good_as_none(shipped: Policy, key: str, va
     assert replay(shipped, shipped, [row, replace(row, result="refused", reason="forbidden")]).decisions in (0, 2)
 
 
-# What is no decision of the policy
+# Entries that are not decisions of the policy
 
 
 @pytest.mark.parametrize("row", [

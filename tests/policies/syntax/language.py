@@ -1,7 +1,7 @@
-"""The grammar as a table: each spelling that is read, with what it decides, and each that is refused, with the reason.
+"""The grammar as a table: each valid spelling with its decisions, and each refused spelling with the reason.
 
-Casbin has several languages, which read much alike and some of it otherwise; what they read alike is read here, and
-everything else is refused with a sentence that says what to write.
+Casbin has implementations in several languages, which differ in some spellings. Gatepost accepts the spellings that all
+of them read alike, and refuses all others with a sentence that says what to write.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ONE_LIST = (({"status": "draft"}, True), (REVIEWED, True), (PUBLISHED, False), (
 
 @dataclass(frozen=True)
 class Read:
-    """A spelling that is read.
+    """A valid spelling.
 
-    says     the branch: a condition of the word `new`, or, where it takes a parameter, the branch as a whole
-    answers  the columns of an object that are there → whether it is allowed
-    when     the word of the line
+    says     the condition of the word `new`; the whole branch if it takes a parameter
+    answers  the present columns of an object → True if it is allowed
+    when     the condition's word in the rule
     """
 
     says: str
@@ -58,7 +58,7 @@ class Read:
 
 
 def versions(**answers: bool) -> tuple[tuple[dict[str, Any], bool], ...]:
-    """`versions(m5=True, p1=False)`: allowed at -5, refused at 1, and refused where there is none."""
+    """`versions(m5=True, p1=False)`: allowed at -5, refused at 1, and refused without a version."""
     signs = {"m": -1, "p": 1}
     return (*(({"version": signs[name[0]] * int(name[1:])}, answer) for name, answer in answers.items()),
             (MISSING, False))

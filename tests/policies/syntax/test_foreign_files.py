@@ -1,4 +1,4 @@
-"""A file that is no policy, in the place of one: findings name file and line, and show none of its text."""
+"""A file of another kind in place of a policy file: findings name file and line, and show none of its text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOREIGN = {
 
 
 def said(folder: Path) -> str:
-    """Everything that is wrong with a folder of policy files, and with the cases there."""
+    """Returns all errors in a folder of policy files, and in its cases."""
     try:
         policy = load(folder, VOCABULARY)
     except PolicyError as error:

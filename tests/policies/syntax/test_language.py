@@ -1,4 +1,4 @@
-"""Every spelling decides as the table of the grammar says, or is refused at load with what to write instead."""
+"""Every spelling decides as in the table of the grammar, or is refused at load with a replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A condition with mistakes in it is refused, or stock Casbin reads it as the engine does."""
+"""A condition with mistakes is refused, or stock Casbin reads it like the engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TRIED = 250
 
 
 def mutated(chance: random.Random) -> str:
-    """Some conditions, with up to three pieces left out, put in or replaced."""
+    """Conditions with up to three pieces removed, added or replaced."""
     whole = chance.choice((" && ", " || ")).join(chance.choice(CONDITIONS) for _ in range(chance.choice((1, 1, 2, 3))))
     tokens = _TOKEN.findall(whole)
     for _ in range(chance.choice((1, 1, 2, 3))):

@@ -1,4 +1,4 @@
-"""Roles that inherit: no circle, and no chain longer than Casbin follows."""
+"""Roles that inherit: no cycle, and no chain that is too long for Casbin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of policy files: what is not understood is an error at its place."""
+"""Lines of policy files: an unknown text is an error at its place."""
 
 from __future__ import annotations
 

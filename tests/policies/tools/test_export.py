@@ -1,4 +1,4 @@
-"""The export is the same policy: Casbin, given the joined files, answers as Gatepost does."""
+"""The export is the same policy: Casbin with the joined files makes the same decisions as Gatepost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shipped() -> Policy:
 
 
 class Missing:
-    """A value that is not there, and equals nothing."""
+    """A missing value, which equals nothing."""
 
     def __eq__(self, other: object) -> bool:
         return False
@@ -36,7 +36,7 @@ class Missing:
 
 
 def stock(found: Export, question: Question | None = None, policy: Policy | None = None) -> casbin.Enforcer:
-    """Casbin as the editor starts it: one model, one policy, and `shared` as a function of its own."""
+    """Returns Casbin as its editor starts it: one model, one policy, and `shared` as a function."""
     model = casbin.Model()
     model.load_model_from_text(found.model)
     enforcer = casbin.Enforcer(model)

@@ -1,4 +1,4 @@
-"""The matrix tells at a glance what the policy decides, as text, as a page and as data."""
+"""The access matrix of a policy, as text, as a page and as data."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class _Page(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.rows: list[list[str]] = []
-        self.buttons: list[tuple[str, str]] = []  # name and the id of what it opens
+        self.buttons: list[tuple[str, str]] = []  # name, and id of the opened element
         self.notes: dict[str, list[str]] = {}  # the texts of each popover, by its id
         self.persons: list[list[str]] = []
         self.terms: list[str] = []

@@ -80,7 +80,7 @@ def test_the_cells_of_a_person_say_what_the_policy_decides(directory: Path) -> N
     who = Principal(ZOE.removeprefix("user:"), ZOE, "user", "t")
     for permission in PERMISSIONS:
         cell = found.get(permission)
-        # A denial that holds at this hour leaves nothing to plan.
+        # A deny rule that is true at this hour leaves nothing to plan.
         plan = policy.plan(who, permission, FixedEnvironment()).outcome.value
         assert plan == "never" if cell is None else plan == "always" if cell.always else plan != "always" or cell.denies
 

@@ -1,4 +1,4 @@
-"""A line is shown as it stands in its file, with the comment directly above it."""
+"""A rule is shown as it is written in its file, with the comment directly above it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line is called unused where that is proved, or where it was not seen and nothing recorded needs it."""
+"""A rule is unused if that is proved, or if no use was counted and no recorded decision needs it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MINE = {"owner_id": ZOE, "status": "draft", "department": None}
 
 
 def entry(**columns: Any) -> Entry:
-    """Zoe, a user, was allowed to update a draft of her own, but for these columns."""
+    """An entry: Zoe, a user, was allowed to update her own draft. The arguments replace columns."""
     usual = Entry(id="1", time="2026-11-20T10:00:00.000000Z", tenant_id="t", principal=f"user:{ZOE}", role="user",
                   action="update", resource="article", resource_id="0199f3a0-0000-7000-8000-0000000000aa",
                   result="allowed", reason=None, count=1,
@@ -48,7 +48,7 @@ def found(lines: list[str], *rows: Entry, seen: tuple[str, ...] = ()) -> Unused:
 
 
 def told(lines: Any) -> dict[str, str | None]:
-    """Line → how it is proved."""
+    """Returns rule → proof."""
     return {line.as_json()["text"]: line.as_json()["proved"] for line in lines}
 
 

@@ -1,4 +1,4 @@
-"""Findings that say the same of many lines."""
+"""Equal findings on many lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Did you mean: which known word a misspelt one stands for, and that no far one is suggested."""
+"""Did you mean: the known word for a misspelt one. No distant word is suggested."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_without_a_near_word_a_message_lists_a_few_known_ones():
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Every word whose spelling is compared with the known ones, which takes longest."""
+    """Records every word that is compared with the known ones, which is the slowest step."""
     words: list[str] = []
 
     def compare(word, *others):
