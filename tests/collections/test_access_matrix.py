@@ -1,6 +1,6 @@
-"""Every route, for every caller and every kind of object, is answered as `access_matrix.txt` says.
+"""Every route answers every caller, for every kind of object, as in `access_matrix.txt`.
 
-What a call changes is undone, so that one set of rows serves all of them.
+The changes of a call are rolled back, so that all calls share one set of rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RESOURCES = {"articles": "article", "products": "product", "orders": "order", "c
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what each caller is answered to one question."""
+    """A line of the table: the answer to each caller for one question."""
 
     method: str
     path: str
@@ -50,11 +50,11 @@ def read() -> list[Row]:
 
 
 TABLE = read()
-LEAVING = ", leaving"  # behind an object: it is the caller's own share that is withdrawn
+LEAVING = ", leaving"  # below an object: the caller withdraws their own share
 
 
 class World:
-    """All callers and all objects of the table; made when they are first needed."""
+    """All callers and objects of the table, created at their first use."""
 
     def __init__(self, app, given: Given, elsewhere: Given, as_user) -> None:
         self.app, self.given, self.elsewhere = app, given, elsewhere
@@ -89,7 +89,7 @@ class World:
         return self.elsewhere if stranger else self.given
 
     def path(self, row: Row, caller: Caller) -> str:
-        """The path of a row of the table, with what it is about in it."""
+        """Returns the path of a row of the table, with the id of its object."""
         if row.path == "/docs/<name>":
             return "/docs/page.css"
         if row.path == "/api/admin/policy/explain":
@@ -236,7 +236,7 @@ def world(app, given, elsewhere, as_user) -> World:
 
 
 def test_every_caller_is_answered_as_the_table_says(app, world, monkeypatch):
-    # Below, each request finds the turn to write taken: what health has written before stands for all of them.
+    # Below, each request finds the write lock taken: the last write of the health check counts for all of them.
     monkeypatch.setattr(pulse, "KEPT", float("inf"))
     assert app.test_client().get("/api/health").status_code == 200
     wrong = []

@@ -1,4 +1,4 @@
-"""`GET /api/admin/activity` and `/sizes`: how busy the service is, and how large, for readers of the policy."""
+"""`GET /api/admin/activity` and `/sizes`: load and size of the service, for readers of the policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def minutes_ago(number):
 
 
 def minutes(caller, query=""):
-    """The minutes that are answered, by their starts."""
+    """Returns the minutes of the answer by their starts."""
     answer = caller.get(f"/api/admin/activity{query}")
     assert answer.status_code == 200, answer.get_data(as_text=True)
     return {minute.pop("start"): minute for minute in answer.json["minutes"]}
@@ -26,7 +26,7 @@ def minutes(caller, query=""):
 
 @pytest.fixture
 def counted(given):
-    """`counted(30, …)` has requests be counted 30 minutes ago; which minute that was."""
+    """`counted(30, …)` counts requests 30 minutes ago. Returns that minute."""
     def count(ago, numbers):
         minute = minutes_ago(ago)
         given.database.transact(lambda: note_requests({(minute, *key): times for key, times in numbers.items()}))

@@ -1,6 +1,4 @@
-"""`allowed_actions` tells exactly what this caller may do to this row now: what it names works, what it leaves out
-does not.
-"""
+"""`allowed_actions` has exactly the actions that this caller may do on this row now: these succeed, all others fail."""
 
 from __future__ import annotations
 

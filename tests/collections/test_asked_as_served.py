@@ -1,6 +1,6 @@
-"""explain, who, AuthZEN and `allowed_actions` ask what the endpoints ask: all their permissions, by all their methods.
+"""explain, who, AuthZEN and `allowed_actions` decide like the endpoints: for all their permissions and methods.
 
-Each question is put to the three, and the request itself is made and undone.
+Each question goes to all of them, and the request itself is sent and rolled back.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EVALUATION, SUBJECTS = "/access/v1/evaluation", "/access/v1/search/subject"
 
 
 def requests(row, grantee: str) -> list[tuple[str, str, str, dict[str, object], bool]]:
-    """(permission, method, path, what is sent, whether it is about the row)."""
+    """Yields (permission, method, path, body, True if it is about the row)."""
     one = f"/api/articles/{row.id}"
     share = {"json": {"grantee": grantee, "right": "read"}}
     line = f'{{"id": "{row.id}", "title": "Changed"}}\n'
@@ -86,7 +86,7 @@ def test_the_answer_to_a_request_is_what_each_of_them_says(under, given, as_role
 
 
 def moved(app, caller: Caller) -> Caller:
-    """The same caller at another app."""
+    """Returns the same caller at another app."""
     return Caller(app.test_client(), caller.user, caller.token)
 
 
@@ -105,7 +105,7 @@ def searched(admin: Caller, permission: str, method: str, id: str) -> list[str]:
     return [one["id"] for one in admin.post(SUBJECTS, json=asked).get_json()["results"]]
 
 
-# Where no method is named
+# Without a method
 
 
 def lines(*added: str) -> dict[str, str]:

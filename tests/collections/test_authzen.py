@@ -1,4 +1,4 @@
-"""AuthZEN 1.0: what programs ask is what the service answers its own callers, and searches find just that."""
+"""AuthZEN 1.0: evaluations equal the service's answers to its own callers, and searches find exactly the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def decided(caller, *asked, **more) -> bool:
 
 
 def searched(caller, what, size=3, **asked) -> list[tuple[str, str]]:
-    """Everything that a search finds, page by page."""
+    """Returns the results of a search, read page by page."""
     found, token = [], ""
     while True:
         page = {"limit": size, **({"token": token} if token else {})}
@@ -192,7 +192,7 @@ class TestEvaluations:
                 may for row in several for may in (row in rows[::2], False)]
             return len(statements)
 
-        count(rows[:1])  # an access token is looked at less often than it is sent
+        count(rows[:1])  # an access token is verified less often than it is sent
         assert 0 < count(rows[:1]) == count(rows)
 
     def test_without_any_it_is_one_evaluation(self, as_role):

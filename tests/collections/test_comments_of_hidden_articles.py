@@ -1,4 +1,4 @@
-"""An approved comment is public as long as its article is, on every way to it, and however the article changes."""
+"""An approved comment is public only while its article is, in every answer, and after any change of the article."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stamp_of(given, comment):
 
 
 def change(given, article, status):
-    """The article's row in another state, past HTTP."""
+    """Changes the state of the article without HTTP."""
     def save():
         row = Rows(Article, given.tenant_id).find(article.id, lock=True)
         row.status = status
@@ -34,7 +34,7 @@ def change(given, article, status):
 
 @pytest.fixture(scope="module")
 def scene(given):
-    """A published article with a comment in each state, and one that says the word in a hidden article."""
+    """A published article with a comment in each state, and a hidden article with a comment that has the word."""
     shown, hidden = given.article(), given.article("archived")
     return {"public": given.comment(article_id=shown.id, body="quokka"),
             "pending": given.comment("pending", article_id=shown.id, body="quokka"),
@@ -195,7 +195,7 @@ def test_a_rule_may_ask_for_the_state_of_the_article_when_a_comment_is_made(give
 @pytest.mark.both_databases
 @pytest.mark.parametrize("first", ["comment", "article"])
 def test_a_comment_and_a_step_of_its_article_at_the_same_time_agree_in_the_end(given, first):
-    """The first has written and not committed when the second comes, which has to wait."""
+    """The first one has written but not committed when the second one starts, which has to wait."""
     article, written, go_on = given.article("draft"), Event(), Event()
     made = Comment(article_id=article.id, body="B")
 

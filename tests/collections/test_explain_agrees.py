@@ -54,7 +54,7 @@ RESOURCES = {"articles": "article", "products": "product", "orders": "order", "c
 
 @dataclass(frozen=True)
 class Principal:
-    """A caller, by what `explain` knows them, and the scopes of their token."""
+    """A caller, their name in `explain`, and the scopes of their token."""
 
     name: str
     who: str
@@ -64,7 +64,7 @@ class Principal:
 
 @dataclass(frozen=True)
 class Thing:
-    """A row, and what is new about it."""
+    """A row of a collection."""
 
     name: str
     collection: str
@@ -164,7 +164,7 @@ def test_the_answer_that_explain_predicts_is_the_answer_of_the_service(world, gi
     root, principals, things = world
     questions = [(principal, thing, request)
                  for principal in principals for thing in things for request in requests(thing)
-                 # Rows that refer to a user keep the user: that is the database's, and no rule.
+                 # Rows that refer to a user keep the user: the database enforces this, not a rule.
                  if (thing.name, request.method) != ("ann", "DELETE")]
     chosen = random.Random(SEED).sample(questions, min(EXPLAINS, len(questions)))
     chosen += [one for one in questions if one[1].collection == "users" and one[0].name in ("owner", "admin", "ann")]
@@ -189,7 +189,7 @@ def test_a_new_row_is_judged_as_it_would_be_stamped(world, given, collection):
     request = Request(f"{RESOURCES[collection]}.create", "POST", f"/api/{collection}", bodies[collection])
     wrong = [f"{principal.name}: {found}" for principal in principals
              if (found := contradiction(given, root, principal, request))]
-    # What an order or a comment refers to must be visible to its author: a token needs a scope for that too.
+    # The author of an order or comment must see the objects it refers to: a token needs a scope for that too.
     if collection in ("orders", "comments"):
         wrong = [one for one in wrong if "invalid_reference" not in one]
     assert not wrong, "\n".join(wrong)

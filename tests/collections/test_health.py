@@ -1,4 +1,4 @@
-"""`GET /api/health` says ok only where the service works, and to operators what is in the way."""
+"""`GET /api/health` says ok only if the service works, and names the fault to operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.apps import Given, close, log_in, make_app, new_instance
 
 @pytest.fixture(scope="module")
 def whole(database_url, tmp_path_factory):
-    """An app whose faults no other module meets."""
+    """An app whose faults do not affect other modules."""
     app = make_app(new_instance(tmp_path_factory.mktemp("health") / "instance", database_url, "default"), database_url)
     yield app
     close(app)
@@ -32,7 +32,7 @@ def whole(database_url, tmp_path_factory):
 
 @pytest.fixture
 def served(whole, clock):
-    """Same app, without any recorded write."""
+    """The app, without a recorded write."""
     services = whole.extensions["gatepost"]
     services.pulse = pulse.Pulse(services.database)
     return whole
@@ -40,7 +40,7 @@ def served(whole, clock):
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """The clock of health, which stands still; a write is waited for however long it takes."""
+    """The clock of the health check, which stands still. Write probes have no time limit."""
     stands = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(pulse, "monotonic", lambda: stands.now)
     monkeypatch.setattr(pulse, "PATIENCE", 60)
@@ -65,7 +65,7 @@ def asked(served, caller=None):
     return answer.status_code, answer.get_json()
 
 
-# Each makes a fault, and returns what undoes it.
+# Each makes a fault, and returns a function that repairs it.
 def other_keys(served, database):
     before = Instance.get_by_id(1).key_fingerprint
     Instance.update(key_fingerprint="0" * 32).execute()
@@ -119,7 +119,7 @@ def clock_that_was_ahead(served, database):
             tenant_id=tenant, time=time, principal="operator", role="operator", action="x", resource="y",
             result="allowed") for time in times])
 
-    # What is written after it was set back does not hide it, before it is much.
+    # Writes after the clock was set back do not hide it, unless there are many.
     add(later(3600), now())
     return lambda: add(*[now()] * audit.NEWEST)
 
@@ -168,7 +168,7 @@ def test_a_write_that_fails_is_down_and_its_reason_is_for_operators(served, oper
         assert (status, found["checks"]["database"]) == (503, "down")
         assert found["findings"][0]["detail"] == "nothing can be written: database or disk is full"
         assert "full" not in str(asked(served)[1])
-    assert asked(served)[0] == 200  # at once, without waiting for the next look
+    assert asked(served)[0] == 200  # at once, without waiting for the next check
 
 
 def test_a_client_whose_write_has_failed_is_told_of_for_a_while(served, operator, clock):
@@ -210,7 +210,7 @@ def test_a_log_that_was_not_read_whole_is_told_until_it_is_moved_away(served, op
 
 @contextmanager
 def stuck(monkeypatch):
-    """Writes wait until this ends."""
+    """Makes writes wait until the block ends."""
     go_on = Event()
     monkeypatch.setattr(pulse, "PATIENCE", 0.05)
     monkeypatch.setattr(pulse, "beat", go_on.wait)
@@ -277,7 +277,7 @@ def test_a_full_disk_is_said_to_clients_and_to_health(served, database, operator
         refused = operator.post("/api/articles", {"title": "A", "slug": "a", "body": "A"})
     assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
     assert refused.get_json()["detail"] == "Nothing can be stored right now: the disk is full."
-    # A row of health can be written still.
+    # The write probe still succeeds.
     status, found = asked(served, operator)
     assert (status, found["checks"]["database"]) == (503, "down")
     assert [one["detail"] for one in found["findings"] if "the disk of the database is full" in one["detail"]]

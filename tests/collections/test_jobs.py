@@ -1,4 +1,4 @@
-"""`/api/jobs`: who asked for a job watches it, cancels it and tries it again; owners see to all of them."""
+"""`/api/jobs`: callers watch, cancel and retry their jobs. Owners do so for all jobs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 @pytest.fixture
 def alone(app, as_user, given):
-    """The only administrator there is, logged in."""
+    """The only administrator, logged in."""
     def work():
         for user in User.select().where(User.role == "admin"):
             user.role = "user"
@@ -50,7 +50,7 @@ WAYS = {
 
 
 def fault(answer):
-    """(line, code): a line of an import is refused with the file, every other request by itself."""
+    """Returns (line, code). A line of an import is refused with the file, every other request by itself."""
     body = answer.get_json()
     assert answer.status_code == (400 if body["code"] == "invalid_body" else 409)
     return [(each["meta"]["line"], each["code"]) for each in body["errors"]] or body["code"]
@@ -150,7 +150,7 @@ def test_two_who_demote_each_other_in_two_processes_leave_one(instance, imports)
             assert sorted(roles) == ["admin", "user"], answers
             left = roles.index("admin")
             assert answers[left][0] == 200, answers
-            # The other one was late: they were an administrator no longer, or the last one was in their way.
+            # The other one was late: they were no longer an administrator, or the last administrator stopped them.
             assert answers[1 - left][0] in (400, 403, 409), answers
             assert here.call("PATCH", f"/api/users/{ids[1 - left]}", {"role": "admin"}, tokens[left])[0] == 200
         assert demote(here, tokens[0], ids[1], imports)[0] == 200

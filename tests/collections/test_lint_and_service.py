@@ -24,7 +24,7 @@ ROWS = {"article": Given.article, "product": Given.product, "order": Given.order
 
 
 def requests(app, permissions: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Method and path of each endpoint that needs one of these permissions; of a change, PATCH alone."""
+    """Yields method and path of each endpoint that needs one of these permissions; for a change, only PATCH."""
     found = app.extensions["gatepost"].registry.by_permission
     for permission in sorted(permissions):
         yield from ((one.method, one.path) for one in found.get(permission, ()) if one.name != "replace")
@@ -65,13 +65,13 @@ def test_without_its_view_a_permission_opens_no_request_and_with_it_it_does(
                       for file, lines in rules.items()}, only=True)
     caller.client = seen.test_client()
     served = answers(seen, caller, vocabulary, given)
-    # Who may change or end a user is a matter of ranks as well.
+    # Ranks also decide who may change or delete a user.
     assert {one for one, code in served.items() if code in (403, 404)} <= {
         one for one in served if one.endswith(("/disable", "/enable")) or one == "DELETE /api/users/<id>"}
 
 
 def test_a_method_that_no_request_for_a_permission_has_opens_none(vocabulary, under, given, as_user) -> None:
-    """Each method in turn: a product is changed by those that the vocabulary names, and by no other."""
+    """Tries each method: only those in the vocabulary change a product."""
     caller, opened = as_user("user"), set()
     for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"):
         app = under(f"    p.when == 'by_it' && r.env.method == '{method}' || \\\n", {"products.csv": (

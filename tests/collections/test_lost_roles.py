@@ -23,18 +23,18 @@ LOST = "auditor"  # a role that no line of the shipped roles.csv declares
 
 @pytest.fixture(params=(LOST, "guest"))
 def role(request):
-    """A role that no user can have, and that a stored one has."""
+    """A role that is not valid for users, but that a stored user has."""
     return request.param
 
 
 def gone(role):
-    """The refusal of a user with such a role."""
+    """Returns the message that refuses a user with such a role."""
     return f"The policy has no role {role} for users. Ask an administrator for another one."
 
 
 @contextmanager
 def also(app, folder, **lines):
-    """The service under more lines of these files."""
+    """Runs the service with additional lines in these files."""
     watcher = app.extensions["gatepost"].policy
     files = {folder / "policies" / f"{name}.csv": more for name, more in lines.items()}
     kept = {file: file.read_text() for file in files}

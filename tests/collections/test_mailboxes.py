@@ -1,4 +1,4 @@
-"""One mailbox is one account, however its address is written; and accounts stored before that are found as they are."""
+"""One mailbox is one account for all spellings of its address. Accounts stored before this rule are still found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IMPOSSIBLE = ["a@b..org", ".a@b.org", "a..b@b.org", "a b@b.org", '"a"@b.org', "a
 
 @pytest.fixture
 def spelled():
-    """The one spelling of a mailbox, and others that mean it."""
+    """The stored spelling of a mailbox, and other spellings of it."""
     name = f"bücher{next(_numbers)}"
     punycode = f"{name.encode('idna').decode()}.example"
     return f"noor@{name}.example", [
@@ -44,7 +44,7 @@ def login(app, email, password=PASSWORD, **more):
 
 
 def stored_as(given, user, email):
-    """The user, with an address that is stored as nothing writes it any more."""
+    """Returns the user, with an address stored in an old spelling."""
     given.database.transact(lambda: User.update(email=pw.Value(email, converter=False)).where(
         User.id == user.id).execute())
     return given.found(User, user.id)
@@ -52,7 +52,7 @@ def stored_as(given, user, email):
 
 @pytest.fixture
 def limited(app, monkeypatch):
-    """The app, counting guesses from nothing."""
+    """The app, with a new count of guesses."""
     services = app.extensions["gatepost"]
     monkeypatch.setattr(counters, "monotonic", lambda: 0.0)
     monkeypatch.setattr(services, "limits", Limits(replace(services.settings, rate_limits=True, login_attempts=3)))
@@ -171,7 +171,7 @@ def test_two_accounts_of_one_mailbox_from_before_stay_and_log_in_each_by_its_own
     for user in (first, second, third):
         changed = admin.patch(f"/api/users/{user.id}", {"name": "Renamed", "email": user.email})
         assert (changed.status_code, changed.json["name"], changed.json["email"]) == (200, "Renamed", user.email)
-    # One of them gets another address. Then the other can have the one spelling.
+    # One user gets another address. Then the other user can have the stored spelling.
     assert admin.patch(f"/api/users/{second.id}", {"email": f"second-{email}"}).status_code == 200
     assert login(app, email).status_code == 200, "no other has this mailbox in its one spelling"
     assert admin.patch(f"/api/users/{first.id}", {"email": first.email}).json["email"] == email

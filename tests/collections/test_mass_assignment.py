@@ -1,5 +1,5 @@
-"""Mass assignment: each read-only or privileged field, sent by POST, PUT and PATCH by each role that may not set
-it, is refused, and the row stays as it is.
+"""Mass assignment: read-only and privileged fields are refused in POST, PUT and PATCH of each role that may not set
+them, and the row does not change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ READ_ONLY: dict[str, dict[str, Any]] = {
                             "expires_at": AT, "last_used_at": AT},
     "contact": EVERYWHERE | {"owner_id": new_id()},
 }
-# Fields that are columns, or Python's, and no part of the API at all.
+# Fields that are columns or attributes of Python, but not part of the API.
 UNKNOWN = {"password_hash": "x", "token_version": 1, "__class__": "x", "_dirty": [], "is_admin": True}
 # Collection → fields that take `<resource>.manage`, and the roles that have it (docs/reference.md, Collections).
 PRIVILEGED: dict[str, tuple[dict[str, Any], set[str]]] = {
@@ -56,7 +56,7 @@ CHANGING = [name for name in MODELS if name not in ("tokens", "contact")]  # tho
 
 @pytest.fixture(scope="module")
 def rows(given, as_role):
-    """One row of each collection for each role, in a state in which its owner may change it."""
+    """One row of each collection for each role, in a state that allows its owner to change it."""
     another, article, product = given.user(), given.article(), given.product(stock=10**6)
 
     def make(name: str, owner: User | None) -> Any:
@@ -101,7 +101,7 @@ def counted(given):
 
 
 def refused(answer, field: str) -> bool:
-    """The caller may not write it (401, 403) or see it (404), or the fault names exactly this field."""
+    """True if the caller may not write it (401, 403) or see it (404), or the fault names exactly this field."""
     if answer.status_code in (401, 403, 404):
         return True
     faults = [(fault["code"], fault["pointer"]) for fault in answer.json.get("errors", ())]
@@ -110,7 +110,7 @@ def refused(answer, field: str) -> bool:
 
 
 def forbidden(name: str, role: str, another: User) -> dict[str, Any]:
-    """The fields of a collection that a role may not set, each with a value that a row never has."""
+    """Returns the fields of a collection that a role may not set, each with a value that no row has."""
     privileged, managers = PRIVILEGED.get(name, ({}, set()))
     fields = READ_ONLY[name] | UNKNOWN | ({} if role in managers else privileged)
     return {field: another.id if value == "another" else value for field, value in fields.items()}
@@ -149,7 +149,7 @@ def test_a_change_does_not_take_read_only_or_privileged_fields(name, method, as_
 
 
 def test_the_same_fields_are_taken_where_they_are_equal(as_role, rows):
-    """So that the refusals above are about the values, and what was read can be put back."""
+    """The refusals above depend on the values: a row that was read can be sent back."""
     caller = as_role("admin")
     paths = [f"/api/{name}/{rows[0][name, 'admin'].id}" for name in CHANGING]
     answers = [caller.patch(path, caller.get(path).json) for path in paths]

@@ -1,6 +1,6 @@
-"""Over every write: with `Prefer: return=minimal` it does the same and answers the same, but for the body.
+"""Every write with `Prefer: return=minimal`: the same effect and the same answer, without the body.
 
-The callers and objects are those of the access matrix. `make test` asks two of the callers about each object.
+The callers and objects are those of the access matrix. `make test` uses two of the callers for each object.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from tests.collections.test_access_matrix import TABLE, World, undone
 from tests.collections.test_repeated_requests import REVIEWED
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
-# The table asks these for nothing that they could answer; they answer no object.
+# The requests of the table for these never succeed, and they answer no object.
 BARE = ("/access/v1/", "/api/admin/policy/")
 ROUTES = sorted({(row.method, row.path) for row in TABLE if row.method in WRITES and not row.path.startswith(BARE)})
 MINIMAL = {"Prefer": "return=minimal"}
-# Sent or answered once, or no object: without its body the answer would be lost.
+# Answers that are shown once, or are not objects: they need their body.
 WHOLE = {("POST", "/api/login"), ("POST", "/api/token/refresh"), ("POST", "/api/register"), ("POST", "/api/tokens"),
          ("POST", "/api/contact")}
 

@@ -1,4 +1,4 @@
-"""Names, titles and subjects over HTTP, by import and by command: without blanks at their ends, one for several inside.
+"""Names, titles and subjects by HTTP, import and command: no blanks at their ends, and single blanks inside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A new row while `create` is decided: the service, the proofs and what programs ask about it agree on what it is."""
+"""A new row during the decision about `create`: the service, the proofs and AuthZEN use the same values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MADE = [name for name, one in discover().collections.items() if any(each.name ==
 
 @pytest.fixture(scope="module")
 def bodies(given):
-    """Collection → bodies: with what has to be sent alone, and with more."""
+    """Returns collection → bodies: one with only the required fields, and one with more."""
     product, article = given.product(stock=10**6), given.article()
     draft, category, somebody = given.article("draft"), given.category(), given.user(department="news")
     return {
@@ -60,7 +60,7 @@ def callers(as_user, as_role):
 
 @pytest.fixture(scope="module")
 def curious(under, app):
-    """An app whose rules read every column of a new row, also of one that is imported or managed."""
+    """An app whose rules read every column of a new row, also of an imported or managed one."""
     branches, lines = "", {}
     for name in MADE:
         collection = app.extensions["gatepost"].collections[name]
@@ -75,7 +75,7 @@ def curious(under, app):
 
 @pytest.fixture
 def decisions(monkeypatch):
-    """(permission, row) of everything that the service decides about a row while it makes one."""
+    """(permission, row) of every decision about a row while the service creates it."""
     found: list[tuple[str, dict[str, Any]]] = []
     for name in ("allows", "is_certain"):
         method = getattr(Access, name)
@@ -90,7 +90,7 @@ def decisions(monkeypatch):
 
 
 def another(body: dict[str, Any]) -> dict[str, Any]:
-    """The same body, with other values where no two rows have the same."""
+    """Returns the body with other values in unique fields."""
     return {name: value.replace("new", "seen").replace("NEW", "SEEN") if name in ("slug", "sku", "email") else value
             for name, value in body.items()}
 
@@ -164,7 +164,7 @@ def test_a_program_is_told_what_the_service_decides(app, given, callers, bodies,
     assert not wrong, "\n".join(wrong)
 
 
-# Rules that read what is stamped, what has a default, what is sent, and what follows from that.
+# Rules that read stamped, default, sent and derived values.
 WORDS = ("    p.when == 'fresh' && r.obj.status == 'draft' && r.obj.version == 1 && r.obj.owner_id == r.sub.id && "
          "r.obj.created_at > '2026-01-01T00:00:00.000000Z' && r.obj.id != r.sub.id || \\\n"
          "    p.when == 'german' && r.obj.language == 'de' || \\\n"
@@ -191,7 +191,7 @@ def ruled(under):
 
 @pytest.fixture(scope="module")
 def program(ruled, given):
-    """Asks for an administrator."""
+    """A program that evaluates for an administrator."""
     return log_in(ruled, given.user("admin"))
 
 
@@ -218,7 +218,7 @@ def test_what_the_service_fills_in_is_known_to_the_rules(ruled, program, given):
 
 @pytest.mark.parametrize(("properties", "expected"), [
     ({"title": "T"}, True), ({"title": "x"}, False), ({"title": "T", "language": "de"}, False),
-    # Where the title is not told, it might be the one that a line denies.
+    # An unknown title might be the one that a rule denies.
     ({"slug": "new", "body": "B"}, False),
     ({"title": "T", "status": "draft"}, True), ({"title": "T", "status": "published"}, False),
     ({"title": "T", "version": 1, "published_at": None}, True), ({"title": "T", "version": 2}, False),

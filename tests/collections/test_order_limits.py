@@ -21,14 +21,14 @@ def order_of(*items, **more):
 
 
 def told(answer) -> tuple[int, str, list[str]]:
-    """Status, code and places of a refusal."""
+    """Returns status, code and places of a refusal."""
     problem = answer.get_json()
     return answer.status_code, problem["code"], [fault["pointer"] for fault in problem.get("errors", ())]
 
 
 @pytest.fixture(scope="module")
 def limited(under):
-    """A user buys for 1000 at most, which is proved."""
+    """An app whose users may buy for at most 1000, by an invariant."""
     return under(WORDS, {"orders.csv": "p, user, order.create, large, deny",
                          "invariants.csv": "atmost, user, order.create, small"})
 
@@ -64,7 +64,7 @@ def test_what_is_wrong_with_products_is_told_after_the_decision(limited, buyer, 
     cheap, dear = given.product(price=10), given.product(price=2000, stock=0)
     draft, other = given.product("draft", price=10), given.product(price=10, currency="USD")
     for id in (given.product("draft").id, elsewhere.product().id, NO_ROW):
-        # The order might be a large one. The answer is the same for each reason why the caller sees no such product.
+        # The order might be large. The answer is the same for each reason why the caller cannot see the product.
         assert told(buyer.post("/api/orders", order_of((cheap, 1), (id, 1)))) == FORBIDDEN
     assert told(buyer.post("/api/orders", order_of((dear, 1)))) == FORBIDDEN
     assert told(buyer.post("/api/orders", order_of((cheap, 99)))) == (409, "out_of_stock", ["/items/0"])

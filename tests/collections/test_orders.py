@@ -1,4 +1,4 @@
-"""Orders: the server's prices, the server's stock, and every piece sold, or given back, exactly once."""
+"""Orders: the server sets prices and stock, and every piece is sold or returned exactly once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_product_that_is_absent_hidden_or_elsewhere_is_one_and_the_same(as_rol
 
 
 def test_only_active_products_of_one_currency_can_be_ordered(as_role, given):
-    manager = as_role("manager")  # a role that sees products that are not on sale
+    manager = as_role("manager")  # a role that sees archived products
     for other in (given.product("draft"), given.product("archived"), given.product(currency="USD")):
         answer = manager.post("/api/orders", order_of((given.product(), 1), (other, 1)))
         assert (answer.status_code, answer.json["code"]) == (409, "conflict")
@@ -190,7 +190,7 @@ def test_a_product_with_orders_and_a_customer_with_orders_stay(as_role, given):
 
 
 def at_once(calls):
-    """Run all calls in threads of their own; their status codes, counted."""
+    """Runs each call in its own thread. Returns the counts of their status codes."""
     with ThreadPoolExecutor(len(calls)) as pool:
         return Counter(answer.status_code for answer in pool.map(lambda call: call(), calls))
 

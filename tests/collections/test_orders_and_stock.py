@@ -1,7 +1,7 @@
-"""Random requests for orders and products: stock is never negative, no piece and no money is lost or made up, and no
-step of an order is skipped.
+"""Random requests for orders and products: stock is never negative, no piece or money is lost or invented, and no step
+of an order is skipped.
 
-A model keeps the books beside the service; hypothesis looks for a sequence of requests after which the two differ.
+A model keeps accounts beside the service. hypothesis looks for a sequence of requests after which the two differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from models.tables.order import Order
 from models.tables.product import Product
 
-# By hand, from docs/reference.md (Collections), not from the collection.
+# Copied by hand from docs/reference.md (Collections), not from the collection.
 STEPS = {
     ("pending", "approve"): "approved", ("pending", "reject"): "rejected", ("pending", "cancel"): "cancelled",
     ("approved", "ship"): "shipped", ("shipped", "complete"): "completed",
@@ -39,7 +39,7 @@ class Sale:
 
 
 class Shop(RuleBasedStateMachine):
-    """Requests of a manager, and the books."""
+    """Requests of a manager, and the expected state."""
 
     given = manager = None
     orders = Bundle("orders")
@@ -55,7 +55,7 @@ class Shop(RuleBasedStateMachine):
         self.products = list(self.bought)
 
     def left(self, product: str) -> int:
-        """Pieces on the shelf, by the books."""
+        """Returns the expected pieces in stock."""
         gone = sum(quantity for sale in self.sales.values() for id, quantity, _ in sale.items
                    if id == product and (sale.status in TAKEN or sale.shipped))
         return self.bought[product] - gone
@@ -132,7 +132,7 @@ def test_the_books_of_the_shop_always_balance(given, as_role):
 
 
 def test_the_machine_would_notice_a_piece_that_is_lost(given, as_role, monkeypatch):
-    """A test of the test: one order in the machine's reach forgets to give back."""
+    """A test of the test: one order does not return its pieces."""
     class ThisShop(Shop):
         pass
 

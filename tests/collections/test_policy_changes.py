@@ -1,4 +1,4 @@
-"""`POST /api/admin/policy/try` and `…/apply`: a change of the rules is looked at over HTTP, then put in force."""
+"""`POST /api/admin/policy/try` and `…/apply`: a change of the rules is tried over HTTP, and then applied."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class TestReplay:
         assert found["replay"]["let_in"] == {"count": 0, "groups": []}
 
     def test_facts_that_the_caller_may_not_see_are_unknown(self, under, as_user, given, here):
-        """Else a condition could be made to tell them, one value after the other."""
+        """Otherwise a condition could reveal them, one value after the other."""
         app = under(lines={"admin.csv": "p, developer, audit.view, always, allow"})
         article = given.article(status="draft")
         somebody = log_in(app, given.user("user"))
@@ -156,7 +156,7 @@ def test_rows_do_not_tell_who_is_disabled_to_a_caller_who_may_not_see_it(as_role
 
 
 def test_rows_tell_nothing_of_fields_that_the_caller_may_not_see(app, as_role, given, here):
-    """A developer may view users, but not their departments: a condition on them counts nothing."""
+    """A developer may view users, but not their departments: the impact of a condition on them shows no rows."""
     given.user("support", department="secret")
     given.article(status="draft")
     model = (app.extensions["gatepost"].settings.policies / "model.conf").read_text()
@@ -186,7 +186,7 @@ def test_a_process_of_its_own_works_a_trial_out_and_is_ended_when_it_takes_too_l
 
 @pytest.fixture
 def held(tmp_path, monkeypatch):
-    """Holds a lock of an instance, and asks without a process."""
+    """Holds a lock of an instance, and runs a question without a process."""
     monkeypatch.setattr(child, "_worked_out", lambda question: child.Trial())
     question = SimpleNamespace(settings=SimpleNamespace(instance=tmp_path))
 
@@ -245,7 +245,7 @@ def test_a_part_that_takes_too_long_or_fails_is_said_to_be_incomplete(monkeypatc
 class TestApply:
     @pytest.fixture
     def edited(self, request, tmp_path, database_url):
-        """An app of its own, in which policies are changed over HTTP, on a database that no other node has."""
+        """A separate app whose policies change over HTTP, on a database without other nodes."""
         url = new_database("sqlite" if database_url.startswith("sqlite") else "postgres", request)
         folder = new_instance(tmp_path / "instance", url, "default", "other")
         made = make_app(folder, url, policy_edit="on")

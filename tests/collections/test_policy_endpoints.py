@@ -1,4 +1,4 @@
-"""`/api/admin/policy` and its `explain`: the rules in force, and reasons without what the caller may not see."""
+"""`/api/admin/policy` and its `explain`: the rules in force, and reasons without hidden fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READERS = ("developer", "owner", "admin")
 
 
 def ask(caller, who, permission, id=None):
-    """The answer of `explain`; None leaves a parameter out."""
+    """Returns the answer of `explain`. None leaves a parameter out."""
     asked = {"as": who, "permission": permission, "id": id}
     query = urlencode({name: value for name, value in asked.items() if value is not None})
     return caller.get(f"{EXPLAIN}?{query}")
@@ -29,7 +29,7 @@ def reasons(caller, *question):
 
 
 def problem(answer):
-    """Everything of a problem but the id of its request."""
+    """Returns a problem without the id of its request."""
     return answer.status_code, {**answer.get_json(), "request_id": ""}
 
 
@@ -120,7 +120,7 @@ def test_a_share_is_a_reason(as_role, as_user, given):
     assert "it is shared with the caller for update" in [fact["text"] for fact in found["decided_by"]["facts"]]
 
 
-# What the answer must not reveal
+# Values that the answer must not reveal
 
 def test_an_absent_a_foreign_and_an_unknown_user_get_the_same_answer(as_role, elsewhere):
     stranger = elsewhere.user("user")
@@ -172,7 +172,7 @@ def test_a_question_that_cannot_be_understood_is_400(as_role, query, code):
     assert answer.get_json()["code"] == code
 
 
-# Rules that look at guarded fields, at circumstances, and at everything at once
+# Rules that read hidden fields, the environment, and both
 
 CONDITIONS = """    p.when == 'by_mail' && r.obj.email == 'eve@example.org' || \\
     p.when == 'of_atlas' && inGroup(r.sub, 'atlas') || \\
@@ -189,13 +189,13 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def curious(under):
-    """An app whose rules look at e-mails, departments, groups and methods."""
+    """An app whose rules read e-mails, departments, groups and methods."""
     return under(CONDITIONS, LINES)
 
 
 @pytest.fixture
 def among_the_curious(curious, as_user):
-    """`among_the_curious("developer")`: a caller of that app."""
+    """`among_the_curious("developer")` returns a caller of that app."""
 
     def log_in(role):
         caller = as_user(role)
@@ -260,16 +260,16 @@ def test_a_write_is_explained_as_a_write_though_the_question_is_a_read(among_the
     assert "must be write" in str(reasons(admin, "user", "article.view")["nearest_misses"])
 
 
-# Other circumstances, names beside ids, and rules in code
+# Other environments, names beside ids, and rules in code
 
 def query(caller, **asked):
-    """The answer of `explain`; `who` is the parameter `as`."""
+    """Returns the answer of `explain`; `who` is the parameter `as`."""
     return caller.get(f"{EXPLAIN}?{urlencode({'as': asked.pop('who'), **asked})}")
 
 
 @pytest.fixture(scope="module")
 def hourly(under):
-    """An app whose rules look at the time, the address and the device."""
+    """An app whose rules read the time, the address and the device."""
     return under("    p.when == 'on_a_phone' && r.env.device == 'mobile' || \\\n", {
         "admin.csv": "p, user, stats.view, office_hours, allow\np, support, stats.view, intranet, allow\n"
                      "p, moderator, stats.view, on_a_phone, allow\n"})

@@ -113,7 +113,7 @@ def test_a_role_without_policy_view_does_not_read_it(as_role, role):
 
 @pytest.fixture(scope="module")
 def personal(app, under) -> Iterator[SimpleNamespace]:
-    """An app whose rules name `ann` and `bob`, who are of the default tenant, `far`, of another one, and `gone`."""
+    """An app whose rules name `ann` and `bob` of the default tenant, `far` of another one, and the deleted `gone`."""
     given, elsewhere = Given(app, "default"), Given(app, "other")
     ann, bob = given.user("user", name="Ann Arbor"), given.user("editor", name="Bob Bell")
     far, gone = elsewhere.user("user", name="Ann Afar").id, NO_ROW
@@ -126,7 +126,7 @@ def personal(app, under) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def asking(personal, as_user):
-    """`asking("developer")`: a caller of that app."""
+    """`asking("developer")` returns a caller of that app."""
     def log_in(role, tenant="default"):
         caller = as_user(role, tenant=tenant)
         caller.client = personal.app.test_client()

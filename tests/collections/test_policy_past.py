@@ -19,7 +19,7 @@ EXPLAIN = "/api/admin/policy/explain"
 
 @pytest.fixture
 def refused(app, as_user, given):
-    """The row of a user who could not delete an article of theirs, which is in review."""
+    """The audit event of a user who could not delete their article in review."""
     ann = as_user("user", name="Ann Archer")
     article = given.article("in_review", owner_id=ann.id)
     assert ann.delete(f"/api/articles/{article.id}").status_code == 403
@@ -119,7 +119,7 @@ def test_the_rules_the_row_and_its_facts_must_all_be_for_the_caller(lines, statu
     answer = caller.get(f"{EXPLAIN}/{refused.id}")
     assert answer.status_code == status
     if status == 200:
-        # Of others a supporter sees the name alone.
+        # A supporter sees only the name of other users.
         assert answer.get_json()["decisions"][0]["as"] == "Ann Archer"
 
 

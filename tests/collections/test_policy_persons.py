@@ -14,7 +14,7 @@ POLICY, HEALTH = "/api/admin/policy", "/api/health"
 
 @pytest.fixture(scope="module")
 def personal(app, under) -> Iterator[SimpleNamespace]:
-    """An app whose rules name `near`, who is of the default tenant, `far`, of another one, and `gone`, of none."""
+    """An app whose rules name `near` of the default tenant, `far` of another one, and `gone`, a deleted user."""
     given, elsewhere = Given(app, "default"), Given(app, "other")
     near, far, gone = given.user("user").id, elsewhere.user("user").id, NO_ROW
     lines = "".join(f"p, user:{id}, article.archive, own, allow\np, user:{id}, article.archive, own, allow\n"
@@ -28,7 +28,7 @@ def personal(app, under) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def developer(personal, as_user):
-    """A developer of the default tenant, as a caller of that app."""
+    """A developer of the default tenant who calls that app."""
     caller = as_user("developer")
     caller.client = personal.app.test_client()
     return caller
@@ -88,7 +88,7 @@ WAYS = {"by_id": "r.sub.id == '{id}'", "by_no_id": "r.sub.id != '{id}'", "by_key
 
 @pytest.fixture(scope="module")
 def conditional(app, under) -> Iterator[SimpleNamespace]:
-    """An app whose conditions name `near` and `far` in every way in which a matcher can."""
+    """An app whose conditions name `near` and `far` in every way of a matcher."""
     given, elsewhere = Given(app, "default"), Given(app, "other")
     ids = {"near": given.user("user").id, "far": elsewhere.user("user").id}
     conditions = "".join(f"    p.when == '{word}_{name}' && {way.format(id=id)} || \\\n"

@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/review`: who has which role, how they got it, and when they were last here."""
+"""`GET /api/admin/policy/review`: each user's roles, how they got them, and their last activity."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ WHOLE = ("policy.view", "audit.view", "session.view", "token.view")
 
 
 def test_who_may_see_a_part_alone_of_what_it_is_made_of_is_refused(under, given):
-    """Supporters, of whom each may see all of it but one; own sessions and tokens, as everybody."""
+    """Tries supporters who each lack one of the permissions. All see their own sessions and tokens."""
     supporters = {lacking: given.user("support") for lacking in ("", *WHOLE)}
     app = under(lines={"admin.csv": "\n".join(
         f"p, user:{user.id}, {one}, always, allow" for lacking, user in supporters.items()

@@ -1,4 +1,4 @@
-"""`GET /api/admin/policy/who`: pages of those who may do something, as far as the caller may view them."""
+"""`GET /api/admin/policy/who`: pages of the users with a permission, if the caller may view the users."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def change(given, user, **values):
 @pytest.mark.parametrize("rule", [
     "p, user, user.view_private, own, allow", "", "p, guest, user.view_private, always, allow"])
 def test_who_is_disabled_is_told_to_those_alone_who_may_see_it(rule, given, under):
-    """Else a caller could subtract the answer from the list of users."""
+    """Otherwise a caller could compare the answer with the list of users."""
     app = under("", {"users.csv": f"p, user, user.view, always, allow\n{rule}", "session.csv": SESSION,
                      "admin.csv": "p, developer, policy.view, always, allow\np, admin, *, always, allow",
                      "articles.csv": "p, user, article.update, shared, allow\np, user, article.view, always, allow"},

@@ -1,4 +1,4 @@
-"""`GET /api/profile/export`: everything about the caller, and nothing about anybody else."""
+"""`GET /api/profile/export`: all data of the caller, and none of other users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ann(given):
 
 @pytest.fixture
 def nobody_sees_private_fields(app, instance_folder):
-    """The line by which users see their own guarded fields is not there."""
+    """Removes the rule by which users see their own hidden fields."""
     file, watcher = instance_folder / "policies/users.csv", app.extensions["gatepost"].policy
     before = file.read_text(encoding="utf-8")
     line = next(line for line in before.splitlines(True) if line.startswith("p, user,  user.view_private"))

@@ -1,4 +1,4 @@
-"""References: only to rows that the caller may see, never in a circle, and never left dangling."""
+"""References: only to rows that the caller may see, never in a cycle, and never dangling."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_category_cannot_lie_below_itself(as_role, given):
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_moves_at_the_same_time_never_close_a_circle(as_role, given, size):
-    """Each category below the next: any of these moves is harmless, and all of them are a circle."""
+    """Moves each category below the next: each move alone is valid, but all of them make a cycle."""
     manager = as_role("manager")
     for _ in range(4):
         ring = [given.category() for _ in range(size)]

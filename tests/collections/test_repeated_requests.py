@@ -1,7 +1,7 @@
-"""Over every POST and PATCH: while nothing changed about its caller, a request repeated by key is answered alike.
+"""Every POST and PATCH: a request repeated with its key gets the same answer, as long as its caller has not changed.
 
-The callers and objects are those of the access matrix: what had an effect must be answered again, though the object has
-moved on by it. `make test` asks a few of the callers about each object.
+The callers and objects are those of the access matrix. A request that had an effect must get its answer again, although
+the object has changed. `make test` uses a few of the callers for each object.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.apps import Caller
 from tests.collections.test_access_matrix import COLLECTIONS, TABLE, Row, World, undone
 
 ROUTES = sorted({(row.method, row.path) for row in TABLE if row.method in ("POST", "PATCH")})
-# The table asks about no article that is being reviewed.
+# The table has no article in review.
 REVIEWED = [Row("POST", f"/api/articles/<id>/{name}", "another's in_review", {}) for name in ("approve", "reject")]
 KEYED = {"Idempotency-Key": "a-repeated-request", "X-Request-ID": "the-same"}
 
@@ -37,12 +37,12 @@ def told(answer):
 
 
 def asked(row, world, callers):
-    """(name, caller) of those who are granted it, and of one who is not: refusals have no effect to repeat."""
+    """Yields (name, caller) of the permitted callers, and of one refused caller: a refusal has no effect to repeat."""
     refused = [name for name, status in row.expected.items() if status >= 300][:1]
     granted = [name for name in world.callers if row.expected.get(name, 200) < 300]
     return [(name, world.callers[name])
             for name in (granted if callers == "all" else granted[:2] + granted[2:][-1:]) + refused
-            # Who disables themselves ends the session that would repeat it.
+            # Users who disable themselves end the session that would repeat the request.
             if row.about != "oneself" or not row.path.endswith("/disable")]
 
 
@@ -57,7 +57,7 @@ def test_a_repeated_request_is_answered_alike(callers, app, world):
                 if first.status_code < 300:
                     again = caller.call(row.method, sent, headers=KEYED, **body)
             if first.status_code >= 300:
-                # Its transaction would have undone its claim, which here is part of another.
+                # Its own transaction would have rolled back its claim, which is part of another one here.
                 with undone(world.given.database):
                     again = caller.call(row.method, sent, headers=KEYED, **body)
             if told(again) != told(first):

@@ -1,4 +1,4 @@
-"""A collection is one short file that no other depends on: without it, its table and its rules the rest works."""
+"""A collection is one short file that no other file needs: the rest works without it, its table and its rules."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def copy_project(copy: Path) -> None:
 
 @pytest.fixture(scope="module")
 def without_comments(tmp_path_factory) -> Path:
-    """A copy of the project whose comments are gone: endpoints, table and rules."""
+    """A copy of the project without comments: no endpoints, table or rules."""
     copy = tmp_path_factory.mktemp("copy")
     copy_project(copy)
     for file in ("blueprints/comments.py", "models/tables/comment.py", "policies/comments.csv"):
         (copy / file).unlink()
     listed = copy / "blueprints" / "__init__.py"
     listed.write_text(listed.read_text("utf-8").replace('"comments", ', ""), encoding="utf-8")
-    # A project that drops a table keeps the history of migrations and adds to it; what wrote to the table goes first.
+    # A project that drops a table adds a migration to the history. Code that writes to the table is removed first.
     (copy / "models" / "migrations" / "9999_no_comments.py").write_text(textwrap.dedent("""
         def up(migrator, db):
             db.execute_sql("DROP TRIGGER articles_stamp_comments")
@@ -166,6 +166,6 @@ def test_a_package_with_collections_or_routes_that_is_listed_is_served_like_a_mo
 
 @pytest.mark.slow
 def test_discovery_does_not_import_pytest():
-    """`gatepost.testing` imports it, and pytest need not be installed where Gatepost serves."""
+    """`gatepost.testing` imports pytest, which a server need not have."""
     script = "from gatepost.collections.plugins.discovery import discover; discover()"
     assert run(ROOT, "-c", f"import sys; {script}; print('pytest' in sys.modules)").stdout == "False\n"

@@ -1,4 +1,4 @@
-"""`GET /api/admin/stats`: the numbers of one's own tenant, and what they cost to count."""
+"""`GET /api/admin/stats`: the numbers of the caller's tenant, and the cost of counting them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def event(home, *, result="allowed", **values):
 
 def test_every_collection_is_counted_by_its_states(app, stats):
     assert set(stats["collections"]) == set(app.extensions["gatepost"].collections)
-    # Three articles, and the one that is commented on.
+    # Three articles, and the article with the comment.
     assert stats["collections"]["articles"] == {"total": 4, "by_status": {"draft": 1, "published": 3}}
     assert stats["collections"]["orders"]["by_status"]["approved"] == 4
     assert stats["collections"]["users"]["by_status"] == {}
@@ -58,7 +58,7 @@ def test_every_collection_is_counted_by_its_states(app, stats):
 def test_orders_and_revenue_are_counted_by_day_for_the_last_thirty_days(stats):
     today, before = now()[:10], later(-3 * DAY)[:10]
     assert stats["orders_per_day"] == [{"date": before, "count": 1}, {"date": today, "count": 8}]
-    # Only what was approved and not refunded is money: 3 × 2 × 500.
+    # Revenue is only approved and not refunded orders: 3 × 2 × 500.
     assert stats["revenue_per_day"] == [
         {"date": before, "currency": "EUR", "total": 500},
         {"date": today, "currency": "EUR", "total": 3000},
@@ -98,7 +98,7 @@ def test_every_number_is_counted_by_an_index(app, given, name):
         if database.dialect == "sqlite":
             found = "\n".join(row[3] for row in database.query(f"EXPLAIN QUERY PLAN {query}", params))
         else:
-            # An empty table is cheapest to scan; the question is whether an index could serve at all.
+            # An empty table is cheapest to scan. The test asks whether an index could be used at all.
             database.execute_sql("SET enable_seqscan = off")
             found = "\n".join(row[0] for row in database.query(f"EXPLAIN {query}", params))
             database.execute_sql("RESET enable_seqscan")

@@ -1,4 +1,4 @@
-"""One moment, told by the setting `time_zone`: the service, explain, AuthZEN and cases agree on it."""
+"""One moment in the zone of the setting `time_zone`: the service, explain, AuthZEN and cases agree on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NIGHTS = ("2026-03-28T22:00Z", "2026-10-24T22:00Z", "2026-10-25T19:00Z", "2026-1
 
 @pytest.fixture(params=sampled(("Europe/Berlin", "Asia/Kolkata", "Pacific/Kiritimati"), 3))
 def served(request, tmp_path):
-    """An app with a time zone of its own, and rules by the clock."""
+    """An app with its own time zone, and rules by time."""
     url = new_database("sqlite", request)
     folder = new_instance(tmp_path / "instance", url, "default")
     edit(folder / "policies", CONDITIONS, LINES)
@@ -50,7 +50,7 @@ def spellings(moment: datetime, zone: ZoneInfo) -> list[str]:
 
 
 def at(monkeypatch, moment: datetime) -> None:
-    """Let requests come at that moment."""
+    """Sets the time of requests to that moment."""
     class Frozen(datetime):
         @classmethod
         def now(cls, tz=None):

@@ -1,4 +1,4 @@
-"""Users: the fields that each role sees, and that no role changes a user above it."""
+"""Users: the visible fields for each role. No role changes a user of a higher role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.tables.user import User
 from tests.apps import NO_ROW
 
 PASSWORD = "a long walk along the shore"
-# What each role inherits of those that users have, itself included (docs/reference.md, Roles).
+# The inherited roles of each role of users, itself included (docs/reference.md, Roles).
 CIRCLES = {
     "owner": {"user", "support", "editor", "moderator", "manager", "owner"},
     "admin": {"user", "support", "editor", "moderator", "manager", "owner", "developer", "admin"},

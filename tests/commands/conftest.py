@@ -1,4 +1,4 @@
-"""An instance on each database: not made yet, and made."""
+"""An instance on each database, before and after `gatepost init`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def empty(dialect: str, request: pytest.FixtureRequest, tmp_path) -> Instance:
-    """An instance that is not made yet."""
+    """An instance before `gatepost init`."""
     return Instance(tmp_path / "instance", _environment(dialect, request))
 
 
@@ -29,7 +29,7 @@ def instance(dialect: str, request: pytest.FixtureRequest, tmp_path_factory) -> 
 
 @pytest.fixture
 def without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Argon2 finds no memory, as the library says it."""
+    """Makes Argon2 fail for lack of memory, with the library's error."""
     class Starved:
         def hash(self, password: str) -> str:
             raise HashingError("Memory allocation error")
@@ -38,5 +38,5 @@ def without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _environment(dialect: str, request: pytest.FixtureRequest) -> dict[str, str]:
-    # On SQLite nothing is said, so that the default is tested too.
+    # No URL for SQLite, so that the default is tested too.
     return {} if dialect == "sqlite" else {"GATEPOST_DATABASE_URL": new_database(dialect, request, migrated=False)}

@@ -1,4 +1,4 @@
-"""`gatepost backup` and `restore`: what was there comes back, or nothing changes."""
+"""`gatepost backup` and `restore`: the restored state equals the backup, or nothing changes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_backup_of_another_instance_replaces_it_by_name_alone(instance, dialec
     assert instance.run("restore", "--replace", str(archive), input="y\ninstance\n").returncode == 0
     assert tenants(instance) == ["default", "theirs"]
     saved, = instance.folder.glob("backups/before-restore-*")
-    # By now that is a backup of another instance.
+    # Now that is a backup of another instance.
     assert instance.run("restore", "--replace", "--yes", str(saved)).returncode == 1
     assert instance.run("restore", "--replace", "--yes", *named, str(saved)).returncode == 0
     assert tenants(instance) == ["default"]
@@ -242,7 +242,7 @@ def test_what_was_under_way_has_ended(instance, tmp_path):
         assert served.call("GET", path, token=program)[0] == 401
         token = served.log_in()
         again = served.call("POST", "/api/articles", ARTICLE, token, {"Idempotency-Key": "once"})
-        assert again[0] == 409  # the answer that was kept is not known any more
+        assert again[0] == 409  # the kept answer is no longer known
         assert served.call("PATCH", path, {"title": "Another"}, token, {"If-Match": '"1"'})[0] == 412
         assert "1 token acts again" in instance.run("token", "release").stdout
         assert served.call("GET", path, token=program)[0] == 200
@@ -450,7 +450,7 @@ def test_a_backup_that_cannot_be_made_is_written_down(tmp_path):
 
 
 def test_the_copy_in_an_archive_stands_alone(tmp_path):
-    """A stranger with sqlite3 and tar can read it."""
+    """sqlite3 and tar suffice to read it."""
     instance = Instance(tmp_path / "instance").made()
     archive = backed_up(instance, tmp_path / "a.tar.gz")
     unpack(archive, tmp_path / "out")

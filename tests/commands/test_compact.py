@@ -1,4 +1,4 @@
-"""`gatepost compact` gives room back, and mends what searches go by."""
+"""`gatepost compact` frees disk space, and repairs the index of searches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def opened(instance):
 
 
 def filled(instance):
-    """Many articles that are gone again."""
+    """An instance from which many articles were deleted."""
     assert instance.run("demo", "--articles", "3000").returncode == 0
     database = opened(instance)
     with database.connected():

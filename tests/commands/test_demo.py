@@ -1,4 +1,4 @@
-"""`gatepost demo`: articles that look real, on both databases."""
+"""`gatepost demo`: realistic articles on both databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost init`: makes a whole instance, refuses to do so twice, and can be resumed."""
+"""`gatepost init`: creates a complete instance, refuses a second run, and can be resumed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USE = ("user", "list")
 
 
 def snapshot(instance: Instance) -> dict[str, bytes]:
-    """Every file of an instance but the database, which other tests may read meanwhile."""
+    """Returns every file of an instance except the database, which other tests may read at the same time."""
     return {
         str(file.relative_to(instance.folder)): file.read_bytes()
         for file in instance.folder.rglob("*")

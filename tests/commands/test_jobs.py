@@ -1,4 +1,4 @@
-"""`gatepost jobs`: operators look at jobs, cancel them and try them again; `gatepost worker` runs them."""
+"""`gatepost jobs`: operators list, cancel and retry jobs. `gatepost worker` runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of two nodes on one Postgres are rotated step by step, while each accepts what either has signed."""
+"""The keys of two nodes on one Postgres rotate in steps, while each node accepts the signatures of both."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Signed:
         return server.call("POST", "/api/categories", {"name": slug, "slug": slug}, self.token, headers)
 
     def sign(self, server):
-        """Let a node sign one more of each."""
+        """Makes a node sign one more of each."""
         status, pair = server.call("POST", "/api/login", {"email": "admin@example.org", "password": PASSWORD})
         assert status == 200
         self.tokens.append(pair["access_token"])
@@ -63,14 +63,14 @@ class Signed:
         return jwt.get_unverified_header(pair["access_token"])["kid"]
 
     def accept(self, server):
-        """A node accepts all of them."""
+        """Checks that a node accepts all of them."""
         path = f"/api/categories/{self.category}"
         said = [server.call("GET", "/api/profile", token=token)[0] for token in self.tokens]
         said += [server.call("GET", f"/api/categories?limit=1&cursor={cursor}", token=self.token)[0]
                  for cursor in self.cursors]
         assert set(said) == {200}
         for tag in self.tags:
-            # Under one of the keys it names this version: a write that it guards is made.
+            # With one of the keys the tag names this version, so a guarded write succeeds.
             assert server.call("PATCH", path, {}, self.token, {"If-Match": tag})[0] == 200
         for place, token in enumerate(self.refresh):
             status, pair = server.call("POST", "/api/token/refresh", {"refresh_token": token})
@@ -136,7 +136,7 @@ def test_no_node_refuses_what_another_signed_while_keys_are_rotated(nodes):
             wait_until(lambda: "next" not in of_nodes(one)["one"])
             assert of_nodes(two)["one"].startswith("ok")
             assert "prepared there: gatepost keys rotate" in of_nodes(two)["two"]
-        # It can be started as it is, and does not take the others back.
+        # It can start unchanged, and does not reset the other nodes.
         with two.served() as second:
             assert both() == kids
             assert "; other nodes sign with the one that is prepared here" in two.run("doctor").stdout

@@ -1,5 +1,5 @@
-"""An instance whose keys are lost, or not its own, says so, and gets them out of a backup; a database that is too new
-is refused."""
+"""An instance with lost or wrong keys reports it, and restores them from a backup. A database that is too new is
+refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.running import Instance, wait_until
 
 
 def use(instance: Instance) -> Instance:
-    """Let the keys of an instance seal a login."""
+    """Seals a login with the keys of an instance."""
     with instance.answering() as service:
         assert service.log_in()
     return instance
@@ -76,7 +76,7 @@ def test_an_operator_can_go_on_with_new_keys(instance, happened):
     assert done.returncode == 0 and "keys for the database" in done.stdout
     with instance.answering() as service:
         assert service.log_in()
-    # What the lost key has sealed cannot be proved, and that is said.
+    # Seals of the lost key cannot be verified, and the command reports that.
     assert "rows 1 to 1 are not those that were sealed" in instance.run("audit", "verify").stdout
 
 

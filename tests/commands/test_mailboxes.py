@@ -1,4 +1,4 @@
-"""`gatepost doctor` lists accounts of one mailbox, and addresses that no mail reaches, and says what to do."""
+"""`gatepost doctor` lists accounts that share a mailbox, and undeliverable addresses, and says what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAILBOX, IN_PUNYCODE, WIDE = "noor@münchen.example", "noor@xn--mnchen-3ya.examp
 
 @pytest.fixture
 def stored(instance: Instance, tmp_path):
-    """Makes users with these addresses in an instance of its own; their ids."""
+    """Creates users with these addresses in a new instance. Returns their ids."""
     own = instance.copied(tmp_path / "own")
 
     def make(*emails: str) -> list[str]:
@@ -34,7 +34,7 @@ def stored(instance: Instance, tmp_path):
 
 
 def doctor(instance: Instance) -> tuple[str, str]:
-    """The mark of the finding about addresses, and the text up to the next finding."""
+    """Returns the mark and the text of the finding about addresses."""
     lines = instance.run("doctor").stdout.splitlines()
     start = next(number for number, line in enumerate(lines) if line.split()[1:2] == ["mailboxes"])
     end = next(number for number, line in enumerate(lines) if number > start and not line.startswith("      "))

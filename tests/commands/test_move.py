@@ -1,4 +1,4 @@
-"""`gatepost move`: an instance goes from SQLite to Postgres whole, or stays where it is."""
+"""`gatepost move`: an instance moves from SQLite to Postgres completely, or stays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ADMIN = "admin@example.org"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with an installed plugin that has a table of its own."""
+    """A folder with an installed plugin and its table."""
     folder = tmp_path_factory.mktemp("site")
     write_sample(folder)
     with installed(folder, "sample_notes"):
@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def whole(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """An instance that holds something of everything. Tests copy it."""
+    """An instance with rows of every kind. Tests copy it."""
     made = Instance(tmp_path_factory.mktemp("whole") / "instance", {"PYTHONPATH": f"{ROOT}:{site}"})
     assert made.run("init", "--admin-email", ADMIN, "--admin-password-file", "-", input=PASSWORD).returncode == 0
     with made.answering() as served:
@@ -87,14 +87,14 @@ def source(whole: Instance, tmp_path: Path) -> Instance:
 
 @pytest.fixture(scope="module")
 def owner(postgres_server: Server) -> str:
-    """A user of Postgres who is no superuser."""
+    """A user of Postgres without superuser rights."""
     postgres_server.execute("CREATE ROLE mover LOGIN")
     return "mover"
 
 
 @pytest.fixture
 def new_url(owner: str, postgres_server: Server, request: pytest.FixtureRequest) -> Callable[[], str]:
-    """Makes empty Postgres databases; the URL of each."""
+    """Creates empty Postgres databases, and returns the URL of each."""
     def make() -> str:
         made = new_database("postgres", request, migrated=False)
         postgres_server.execute(f"ALTER DATABASE {made.rpartition('/')[2]} OWNER TO {owner}")
@@ -171,7 +171,7 @@ def test_everything_is_there_and_is_the_same(source, url, tmp_path):
     assert [row["revoked_at"] is None for row in changed["sessions"]] == [False]
     assert {(row["state"], row["last_error"]) for row in changed["jobs"]} == {
         ("failed", "the instance was moved to another database")}
-    # The move is written down, by the number after the largest.
+    # The move is recorded, with the next number.
     assert before["audit"] < after["audit"]
     assert [(row["action"], row["seq"]) for row in changed["audit"]] == [("move", len(after["audit"]))]
     assert f'database_url = "{url}"' in said
@@ -188,7 +188,7 @@ def test_everything_is_there_and_is_the_same(source, url, tmp_path):
         for path in ("articles", "notes", "orders", "users", "audit"):
             status, page = served.call("GET", f"/api/{path}?limit=100", token=token)
             assert (status, len(page["items"]) > 0) == (200, True), path
-        # Triggers and numbers go on.
+        # Triggers and sequences continue.
         assert served.call("POST", "/api/articles", {**ARTICLE, "slug": "the-next"}, token)[0] == 201
     for statement in ("DELETE FROM audit", "UPDATE policy_versions SET note = 'x'", "DELETE FROM tenants",
                       "INSERT INTO shares SELECT * FROM shares"):
@@ -217,7 +217,7 @@ def test_constraints_indexes_and_triggers_are_those_of_a_new_database(source, ur
 
 @pytest.mark.slow
 def test_a_request_that_is_repeated_after_the_move_takes_effect_once(source, url):
-    """A token stays, and with it the answers that were kept for its keys, entity tags and cursors."""
+    """A token stays valid, and with it the kept answers for its keys, entity tags and cursors."""
     secret = token_of(source)
     article, key = {**ARTICLE, "slug": "sent-twice"}, {"Idempotency-Key": "twice"}
     with source.answering() as served:
@@ -262,7 +262,7 @@ def test_writes_meanwhile_and_afterwards_are_503_and_reads_go_on(source, url, mo
         assert said
         status, problem = served.call("POST", "/api/articles", {**ARTICLE, "slug": "afterwards"}, token)
         assert (during, answers()) == ([200, 503, 503], [200, 503, 503])
-        # A client does not learn where it was moved to.
+        # A client does not learn the new URL.
         assert (status, problem["code"]) == (503, "unavailable") and "127.0.0.1" not in json.dumps(problem)
         assert served.call("GET", "/api/health")[1]["checks"]["database"] == "down"
     with on_postgres(source, url).database():
@@ -331,7 +331,7 @@ def change(source: Instance, *statements: str) -> None:
 
 
 def test_rows_that_postgres_does_not_take_are_named_and_nothing_is_moved(source, url):
-    """NUL is found before anything is copied; what else Postgres refuses, when it comes to that row."""
+    """NUL is found before the copy starts. Other values that Postgres refuses are found at their row."""
     change(source, "UPDATE articles SET title = 'a' || char(0) WHERE slug = 'brought-along'",
            "UPDATE users SET department = char(0) WHERE email = 'admin@example.org'")
     with source.database() as database:
@@ -388,7 +388,7 @@ def test_a_difference_ends_the_move(source, url, monkeypatch):
     moved(source, url)
 
 
-# What a process does first that dies at one moment of the move.
+# Code that makes a process die at one moment of the move.
 KILLED = {
     "after the migrations": "moving.move = die",
     "while a table is copied": "PostgresDatabase.fill = lambda self, *given: (fill(self, *given), die())",
@@ -419,7 +419,7 @@ def test_a_move_that_is_killed_has_happened_or_is_begun_anew(moment, source, url
     done = subprocess.run([sys.executable, "-c", DYING.format(first=KILLED[moment]), "move", "--to", url, "--yes"],
                           env=source.environ(), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    # Never do both databases take writes, and never is a write lost: SQLite is closed before Postgres holds anything.
+    # Both databases never accept writes, and no write is lost: SQLite is closed before Postgres has any row.
     closed = source.run("tenant", "add", "x").returncode != 0
     assert closed == (moment in ("before the commit", "after the commit"))
     if moment == "after the commit":

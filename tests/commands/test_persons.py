@@ -36,7 +36,7 @@ from tests.running import PASSWORD, Instance, Service, wait_until
 
 NAME, EMAIL, ADDRESS = "Zephyrine Quillfeather", "zephyrine@sentinel.example", "203.0.113.77"
 NOTE, TOKEN, MESSAGE = "leave it with xylographer", "quinquereme token", "please call vexillologist"
-# Each in small letters, as the search for it compares; none is a word of anybody else.
+# In lower case, because the search compares lower case. No other user's data has these words.
 SENTINELS = [word.encode() for word in (
     "zephyrine", "quillfeather", "sentinel.example", ADDRESS, "xylographer", "quinquereme", "vexillologist",
     "brobdingnag")]
@@ -85,7 +85,7 @@ def erase(instance: Instance, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def lived(dialect, request, tmp_path_factory) -> Life:
-    """A life that no test changes."""
+    """An instance that no test changes."""
     instance = made(dialect, request, tmp_path_factory.mktemp("lived") / "instance")
     add(instance, "heir@example.org", "--role", "editor", "--name", "Heir")
     with logged() as log, instance.answering() as service:
@@ -101,7 +101,7 @@ def life(lived: Life, tmp_path: Path) -> Life:
 
 @contextmanager
 def logged() -> Iterator[StringIO]:
-    """Lines as a server that runs meanwhile writes them."""
+    """The log lines of a server that runs at the same time."""
     lines, root = StringIO(), logging.getLogger()
     handler, level = logging.StreamHandler(lines), root.level
     handler.setFormatter(JsonFormatter())
@@ -183,7 +183,7 @@ def found_in(blobs: dict[str, bytes]) -> dict[str, list[bytes]]:
 
 
 def bytes_of(instance: Instance, request) -> dict[str, bytes]:
-    """Every file of the instance, and of its database on a server."""
+    """Returns every file of the instance, and of its database on a server."""
     blobs = {str(file): file.read_bytes() for file in instance.folder.rglob("*") if file.is_file()}
     url = instance.environment.get("GATEPOST_DATABASE_URL")
     if url is not None:
@@ -199,7 +199,7 @@ def bytes_of(instance: Instance, request) -> dict[str, bytes]:
 
 
 def bytes_in(archive: Path, request) -> dict[str, bytes]:
-    """The parts of a backup; a dump of Postgres as text."""
+    """Returns the parts of a backup; a dump of Postgres as text."""
     parts = {}
     with tarfile.open(fileobj=BytesIO(gzip.decompress(archive.read_bytes()))) as tar:
         for member in tar:
@@ -213,7 +213,7 @@ def bytes_in(archive: Path, request) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("where", ["answering", pytest.param("served", marks=pytest.mark.slow)])
 def test_a_person_is_found_before_and_nowhere_after(life, request, tmp_path, where):
-    """Nor while the instance is served, by this process or by another."""
+    """Also while the instance is served, by this process or by another."""
     before = found_in(bytes_of(life.instance, request))
     assert {one for some in before.values() for one in some} == set(SENTINELS)
     with getattr(life.instance, where)() as served:
@@ -374,7 +374,7 @@ def test_an_older_backup_that_replaces_repeats_the_erasure(life, request, tmp_pa
         assert [one.user_id for one in erasure.erasures(database)] == [life.person]
     assert life.instance.run("audit", "verify").returncode == 0
     assert life.instance.run("restore", "--verify", str(archive)).returncode == 0
-    # Once more: now the instance knows it from the rows that were restored.
+    # Again: now the instance knows it from the restored rows.
     assert life.instance.run("restore", "--replace", "--yes", str(archive)).returncode == 0
     assert found_in(bytes_of(life.instance, request)) == {}
 
@@ -477,7 +477,7 @@ def test_a_write_under_way_is_refused_once_its_author_is_erased(life, request):
             writer.start()
             assert begun.wait(60)
             erase(life.instance, EMAIL)
-        else:  # one writes at a time: what waits meanwhile begins afterwards
+        else:  # only one writer at a time: a waiting write begins afterwards
             erase(life.instance, EMAIL)
             writer.start()
         go.set()

@@ -1,4 +1,4 @@
-"""Commands that plugins bring: imported when they are called, and no harm to any other command."""
+"""Commands of plugins: imported when they are called, without effect on other commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost plugin list`: what each installed plugin brings, and why one cannot be used, whatever the others are."""
+"""`gatepost plugin list`: the parts of each installed plugin, and the errors of broken ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     site = tmp_path / "site"
     made: list[str] = []
     monkeypatch.syspath_prepend(site)
-    policy_files.registry.cache_clear()  # a command looks once for all that is installed
+    policy_files.registry.cache_clear()  # a command looks up the installed plugins once
 
     def write(name: str, points: str = "", **texts: str | None) -> Path:
         names = Names.of(name)
@@ -80,7 +80,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 @pytest.fixture
 def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Result]:
-    """Lists the plugins as a process does that has just started."""
+    """Lists the plugins as in a new process."""
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
 
     def run() -> Result:

@@ -1,4 +1,4 @@
-"""`gatepost plugin new`: what it writes works as it is, and nothing that is there is touched."""
+"""`gatepost plugin new`: the written plugin works unchanged, and existing files are not touched."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def new(folder: Path, *arguments: str):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory) -> Path:
-    """The Python of a fresh environment that borrows this one's libraries, with a new plugin that pip installed."""
+    """The Python of a new environment with this one's libraries, and a new plugin installed by pip."""
     folder = tmp_path_factory.mktemp("environment")
     made = new(folder, "price-lists", str(folder))
     assert made.returncode == 0, made.stderr

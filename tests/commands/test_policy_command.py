@@ -1,4 +1,4 @@
-"""`gatepost policy …`: what the administrator's commands print, and their exit codes."""
+"""`gatepost policy …`: the output of the administrator's commands, and their exit codes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def no_app(*_: Any) -> None:
 
 @pytest.fixture
 def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An instance that has policies, and nothing else: no database, no keys, no app that could start."""
+    """An instance with only policies: no database, no keys, no app that could start."""
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
     shipped = SimpleNamespace(
         vocabulary=VOCABULARY,
@@ -129,7 +129,7 @@ def test_tools_answer_as_the_service_does_that_serves_lines_which_are_no_longer_
 
 
 def test_an_upgrade_lists_lines_that_break_an_invariant(instance: Path) -> None:
-    """The version before may not have proved that they do."""
+    """The previous version may not have proved that they do."""
     database: Any = None  # it is asked where the rules are in it
     (instance / "invariants.csv").write_text("never, editor, user.create\n# end\n")
     assert policy_files.outdated_lines(database) == []
@@ -536,7 +536,7 @@ def test_check_reports_invariants_that_are_gone_as_the_service_does(run: Run, gu
     (guarded / "invariants.csv").unlink()
     result = run("check")
     assert result.exit_code == 1 and "invariants.csv: the file is gone. Bring it back (`gatepost " in result.stdout
-    # Of a folder to try things in, nothing is known from before.
+    # A folder for experiments has no history.
     assert run("check", shutil.copytree(guarded, tmp_path / "trial")).exit_code == 0
     (guarded / "invariants.csv").write_text("# end\n")
     assert run("check").exit_code == 0
@@ -592,7 +592,7 @@ def test_adopt_brings_nothing_but_policy_files(run: Run, name: str) -> None:
 
 @pytest.fixture
 def behind(instance: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The policies of an instance that was made before orders could be cancelled."""
+    """The policies of an instance from before orders could be cancelled."""
     monkeypatch.setattr(first_release, "PERMISSIONS", frozenset(VOCABULARY.by_permission) - {"order.cancel"})
     remove_line(instance / "orders.csv", "p, user, order.cancel, own, allow")
     remove_line(instance / "orders.csv", "p2, write:orders, order.cancel")
@@ -803,7 +803,7 @@ def test_explain_refuses_what_is_no_role(run: Run) -> None:
     assert "There is no such user or role. Roles: admin, " in result.stderr
 
 
-# explain: circumstances, other folders, expectations
+# explain: environment, other folders, expectations
 
 
 @pytest.mark.parametrize(
@@ -918,7 +918,7 @@ Rowed = SimpleNamespace  # ask, and the ids of what was inserted
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rowed]:
-    """A real instance with two users, three articles and a share."""
+    """A complete instance with two users, three articles and a share."""
     folder = Instance(tmp_path_factory.mktemp("rows") / "instance").made().folder
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GATEPOST_INSTANCE", str(folder))
@@ -1094,7 +1094,7 @@ def test_an_unknown_user_role_or_object_is_refused(rows: Rowed, arguments: list[
     assert message in result.stderr
 
 
-# A line that shows a guarded field
+# A rule that shows a hidden field
 
 SUPPORT_SEES = "p, support, order.view_private, always, allow"
 

@@ -1,4 +1,4 @@
-"""`gatepost policy diff`: what another folder would change here, on an instance with either database."""
+"""`gatepost policy diff`: the changes that another folder would make to an instance, on either database."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_without_the_database_a_person_is_tried_with_each_role_and_with_it_with_
 
 
 def _person(instance: Instance, role: str) -> str:
-    """The id of a user with that role, who is added at the first call."""
+    """Returns the id of a user with that role, whom the first call creates."""
     email = f"{role}@example.org"
     instance.run("user", "add", email, "--role", role)
     [line] = [line for line in instance.run("user", "list").stdout.splitlines() if email in line]
@@ -183,7 +183,7 @@ def test_without_an_instance_the_roles_of_persons_cannot_be_asked_for(empty: Ins
 
 @pytest.fixture(scope="module")
 def recorded(instance: Instance) -> None:
-    """A guest has registered, and was refused an article."""
+    """An instance in which a guest has registered, and was refused an article."""
     with instance.answering() as served:
         assert served.call("POST", "/api/register", {
             "name": "Ann", "email": "ann@example.org", "password": PASSWORD})[0] == 201

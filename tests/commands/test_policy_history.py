@@ -49,8 +49,8 @@ class Health:
 
 @pytest.mark.slow
 def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, tmp_path):
-    """Beside two workers: by an edit, a new file, a file that goes, `accept`, `apply`, `revert`, a broken edit that is
-    mended, and an edit while nothing is served."""
+    """The changes beside two workers: an edit, a new file, a removed file, `accept`, `apply`, `revert`, a repaired
+    broken edit, and an edit without a server."""
     if "GATEPOST_DATABASE_URL" in instance.environment:
         pytest.skip("the ledger itself is tried on both (tests/rule_files/test_ledger.py)")
     policies, seen = instance.folder / "policies", []
@@ -69,7 +69,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
         second = settled(health, "files")
         (policies / "mine.csv").write_text("p, support, order.approve, always, allow\n# end\n")
         third = settled(health, "files")
-        wait_until(lambda: versions_of_processes(instance) == {third})  # a worker that never read it misses nothing
+        wait_until(lambda: versions_of_processes(instance) == {third})  # a worker that never read it lacks nothing
         (policies / "mine.csv").unlink()
         wait_until(lambda: health["status"] == "degraded")
         assert health["policy_version"] == third, "the last good one stays"

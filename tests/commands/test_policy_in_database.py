@@ -1,4 +1,4 @@
-"""policy_source=database: commands work on the rules in the database, and files of one node are never those of all."""
+"""policy_source=database: commands use the rules in the database, and never the files of one node."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def second(nodes: tuple[Instance, Instance], first: Instance, tmp_path: Path) ->
 
 
 def in_files(node: Instance) -> Instance:
-    """The same node, where the setting was forgotten."""
+    """The same node without the setting."""
     return Instance(node.folder, {"GATEPOST_DATABASE_URL": node.environment["GATEPOST_DATABASE_URL"]})
 
 
@@ -103,7 +103,7 @@ class TestANodeWhoseSettingWasForgotten:
 
 
 class TestCommandsAskTheDatabase:
-    """The export of the node is edited, or old: what is said is about the rules in force."""
+    """The node's export is edited or old, but the commands report the rules in force."""
 
     def test_what_a_guest_may_is_explained_by_the_rules_in_force(self, first):
         edit(first)

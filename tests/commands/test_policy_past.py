@@ -1,4 +1,4 @@
-"""`gatepost policy explain --audit ID`: a recorded decision, by the facts and the rules of then."""
+"""`gatepost policy explain --audit ID`: a recorded decision, by the facts and the rules of that time."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NOBODY = "0199f3a0-0000-7000-8000-0000000000ff"
 
 @pytest.fixture(scope="module")
 def ids(instance) -> dict[str, str]:
-    """Zoe, who was lent a role and has a line of her own; Max, who is disabled and has one; the ids by e-mail."""
+    """The ids by e-mail of Zoe, who has a lent role and a rule of her own, and Max, who is disabled and has a rule."""
     for email, role in (("zoe@example.org", "editor"), ("max@example.org", "user")):
         instance.run("user", "add", email, "--role", role, "--password-file", "-", input=PASSWORD)
     instance.run("user", "disable", "max@example.org")
@@ -45,7 +45,7 @@ def rows(instance, name: str, code: int = 0) -> list[dict[str, str]]:
 
 
 def of(found: list[dict[str, str]], email: str) -> dict[str, str]:
-    """Role → how they got it."""
+    """Returns role → how the user got it."""
     return {row["role"]: row["how"] for row in found if row["email"] == email}
 
 

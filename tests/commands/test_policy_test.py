@@ -33,7 +33,7 @@ WRONG = FINE.replace("health", "stats")
 
 @pytest.fixture
 def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The policies of an instance without cases of its own, seen from the folder above it."""
+    """The policies of an instance without its own cases. The current folder is the one above it."""
     monkeypatch.setenv("GATEPOST_INSTANCE", str(tmp_path / "instance"))
     monkeypatch.chdir(tmp_path)
     shipped = SimpleNamespace(vocabulary=VOCABULARY, plugin_policies={}, collections={}, by_resource={},
@@ -52,7 +52,7 @@ def run(instance: Path) -> Run:
     return invoke
 
 
-# Whose cases, on which rules
+# Selection of cases and rules
 
 
 def test_without_cases_of_its_own_an_instance_is_asked_the_shipped_ones(run: Run, instance: Path) -> None:

@@ -1,4 +1,4 @@
-"""`gatepost policy unused`, of a service that is asked, is killed, and ends."""
+"""`gatepost policy unused`, after requests, after a kill, and after a stop of the service."""
 
 from __future__ import annotations
 

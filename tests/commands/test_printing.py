@@ -46,7 +46,7 @@ def unseen(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def hostile(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """An instance whose every text was chosen by an attacker."""
+    """An instance in which an attacker chose every text."""
     url = instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{instance.folder / 'gatepost.db'}")
     database = open_database(url, pool_size=1)
 
@@ -176,7 +176,7 @@ def test_plugins_are_listed_by_names_that_obey_nothing(hostile, monkeypatch):
     assert "\\x1b]0;owned\\x07" in done.stdout and unseen(done.stdout + done.stderr) == []
 
 
-# What a reader sees instead
+# The visible replacements
 
 
 def test_what_is_stored_can_still_be_read(hostile):
@@ -218,10 +218,10 @@ def test_an_export_is_shown_to_a_terminal_and_given_to_a_file(format, hostile, t
             while piece := os.read(leader, 2**16):
                 shown += piece
         except OSError:
-            pass  # how Linux says that the other side is closed
+            pass  # Linux's error if the other side is closed
         assert process.wait(60) == 0, process.stderr.read()
     os.close(leader)
-    text = shown.decode().replace("\r\n", "\n")  # as the terminal itself ends lines
+    text = shown.decode().replace("\r\n", "\n")  # the line ends of a terminal
     assert "owned" in text and unseen(text) == []
 
 

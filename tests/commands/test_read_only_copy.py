@@ -1,4 +1,4 @@
-"""A copy of an instance that cannot be written to, such as a snapshot: commands that only read work on it."""
+"""A read-only copy of an instance, such as a snapshot: commands that only read work on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PREFIX = MODES_COUNT if os.geteuid() == 0 else ()
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """An instance whose service was killed, so that its log holds what the file does not."""
+    """An instance whose service was killed, so that its log has rows that the file lacks."""
     made = Instance(tmp_path_factory.mktemp("used") / "instance").made()
     (made.folder / "password.txt").write_text(PASSWORD)
     with made.served() as service:
@@ -34,7 +34,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 
 @pytest.fixture(params=["killed", "stopped"])
 def copy(used: Instance, request: pytest.FixtureRequest, tmp_path: Path) -> Instance:
-    """`killed`: with its log; `stopped`: the log was copied into the file."""
+    """A copy: `killed` has its log; `stopped` has the log copied into the file."""
     there = used.copied(tmp_path / "copy")
     if request.param == "stopped":
         assert there.run("user", "list").returncode == 0

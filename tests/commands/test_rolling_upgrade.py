@@ -1,4 +1,4 @@
-"""A node of an older version serves on while a newer one migrates its database, where that is allowed."""
+"""A node of an older version continues while a newer one migrates its database, if the migration allows it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def instance(dialect, request, tmp_path) -> Instance:
 
 @pytest.fixture
 def newer_code(instance, tmp_path):
-    """Migrate the database of the instance as newer code would."""
+    """Migrates the database of the instance like newer code."""
     def run(*, rolling):
         directory = tmp_path / "newer"
         shutil.copytree(migrate.SHIPPED["gatepost"], directory)

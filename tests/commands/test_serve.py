@@ -1,4 +1,4 @@
-"""`gatepost serve`, as a process: it starts, serves, stops, and says what is wrong."""
+"""`gatepost serve` as a process: its start, requests, stop, and error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.running import Instance, Served
 
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory) -> Instance:
-    """One database is enough here: what is tested is the server in front of it."""
+    """One database is enough, because these tests are about the server."""
     return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 
@@ -36,7 +36,7 @@ def service(instance) -> Iterator[Served]:
 
 
 def raw(service: Served, message: bytes) -> bytes:
-    """Everything that the server answers to these bytes until it closes the connection."""
+    """Returns the server's answers to these bytes until it closes the connection."""
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         connection.sendall(message)
@@ -57,7 +57,7 @@ def test_it_serves_health_and_stops_on_sigterm_with_success(instance):
 
 @pytest.mark.slow
 def test_ctrl_c_under_load_loses_no_request_that_was_begun(instance):
-    """Every write that the database holds was answered, and no answer is cut short, as after SIGTERM."""
+    """Every stored write was answered, and no answer is cut off, as after SIGTERM."""
     with instance.served() as service, Load(service, service.log_in()) as load:
         load.wait(40)
         service.process.send_signal(signal.SIGINT)

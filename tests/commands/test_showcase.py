@@ -25,7 +25,7 @@ ROLES = {"user", "support", "editor", "moderator", "manager", "developer", "owne
 
 @pytest.fixture(scope="module")
 def shown(dialect, request, tmp_path_factory):
-    """`shown(Model, tenant="default")`: the rows of a new instance."""
+    """`shown(Model, tenant="default")` returns the rows of a new instance."""
     made = Instance(tmp_path_factory.mktemp("shown") / "instance", _environment(dialect, request))
     done = made.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
     assert done.returncode == 0, done.stderr

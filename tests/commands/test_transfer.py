@@ -1,4 +1,4 @@
-"""`gatepost import` and `gatepost export`: the same flow as over HTTP, for files of any size."""
+"""`gatepost import` and `gatepost export`: the same steps as over HTTP, for files of any size."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ NARROWED = ("The shipped rules now say `p, guest, comment.view, approved_public,
 
 
 def new_permissions() -> list[str]:
-    """Those that 0.1 did not have and that a shipped line writes out."""
+    """Returns the permissions that 0.1 did not have and that a shipped rule names."""
     shipped = policy_files.shipped_policy()
     written = {line.act for line in (*shipped.rules, *shipped.scopes)}
     return sorted(written & set(shipped.vocabulary.by_permission) - first_release.PERMISSIONS)
@@ -44,7 +44,7 @@ def new_permissions() -> list[str]:
 
 @pytest.fixture(scope="module")
 def made(dialect, request, tmp_path_factory) -> Callable[[], Instance]:
-    """Makes an instance as 0.1 left it."""
+    """Creates an instance like 0.1."""
     return lambda: as_0_1_left_it(dialect, request, tmp_path_factory.mktemp("old") / "instance")
 
 
@@ -90,7 +90,7 @@ def policies(instance: Instance) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def migrated(old):
-    """The instance after `gatepost migrate`, and what that said."""
+    """The instance after `gatepost migrate`, and the output of the command."""
     before, waiting = policies(old), old.run("migrate", "--check")
     assert waiting.returncode == 1
     assert "gatepost/0012_comments_of_hidden_articles" in waiting.stdout
@@ -155,7 +155,7 @@ def test_a_broken_chain_stops_the_migration_and_names_the_batch(made, database_o
 
 @pytest.fixture(scope="module", params=["own rules", "adopted"])
 def served(migrated, request):
-    """The instance as it is served, under the rules that it had, and with the new lines adopted."""
+    """Serves the instance, with its old rules and with the adopted new rules."""
     instance, _ = migrated
     if request.param == "adopted":
         done = instance.run("policy", "adopt", "--new", "--yes")
@@ -178,7 +178,7 @@ def test_it_serves_what_was_there(served):
 def test_what_the_administrator_had_edited_stays_in_force(served):
     assert served.call("GET", "/api/admin/stats", token=served.log_in("old.user@example.org"))[0] == 200
     assert served.call("GET", "/api/admin/stats", token=served.log_in("old.editor@example.org"))[0] == 403
-    # Narrowed in the shipped rules; the instance's own line is as wide as it was.
+    # Narrower in the shipped rules. The instance's own rule is unchanged.
     for number in (21, 22, 23):
         assert served.call("GET", f"/api/comments/{ID.format(number)}")[0] == 200
 

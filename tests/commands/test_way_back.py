@@ -18,7 +18,7 @@ from tests.version_0_1 import ON_POSTGRES, ON_SQLITE, go_back
 def migrated(instance: Instance) -> Instance:
     done = instance.run("migrate")
     assert done.returncode == 0, done.stderr
-    # What is there now is not what 0.1 left.
+    # The current state differs from that of 0.1.
     assert instance.run("policy", "adopt", "invariants").returncode == 0
     return instance
 
@@ -48,7 +48,7 @@ def test_on_postgres_a_database_beside_the_newer_one_is(
 
 
 def dump_of(file: Path) -> list[tuple[str, list[tuple[object, ...]]]]:
-    """The rows of each table, but for the shadow tables of a full-text index."""
+    """Returns the rows of each table, without the shadow tables of a full-text index."""
     with sqlite3.connect(file) as connection:
         names = [name for (name,) in connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%search%' ORDER BY name")]

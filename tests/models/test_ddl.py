@@ -1,4 +1,4 @@
-"""The words by which migrations of plugins make tables and indexes: alike on both databases, and safe to run again."""
+"""Functions for migrations of plugins that create tables and indexes: for both databases, and safe to repeat."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ REFERS = "FOREIGN KEY (tenant_id, shelf_id) REFERENCES {} (tenant_id, id) ON DEL
 
 
 def of_ids(database, table):
-    """The unique indexes of a table's ids with their tenant."""
+    """Returns the unique indexes of a table's ids with their tenant."""
     return [index for index in database.get_indexes(table) if index.unique and index.columns == ["tenant_id", "id"]]
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.both_databases
 
 MIGRATION = "gatepost/0031_folded_words"
 ROWS = 25
-# As `ddl.searchable` made the index until then. Which characters end a word does not matter here.
+# The former index of `ddl.searchable`. The characters that end a word do not matter here.
 BEFORE_SQLITE = """
     DROP TRIGGER {table}_search_update; DROP TRIGGER {table}_search_delete;
     DROP TABLE {table}_search; DROP VIEW {table}_words;
@@ -79,7 +79,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def older(url: str, tmp_path: Path) -> Iterator[Database]:
-    """A database of before, with articles and a plugin's table."""
+    """A database before the migration, with articles and a plugin's table."""
     database = open_database(url, pool_size=2, synchronous="normal", statement_timeout=30)
     migrate.upgrade(database, code_before(tmp_path))
     with database.connected():

@@ -1,4 +1,4 @@
-"""Every sort, and every filter with its default sort, walks an index: no sorting, no scan."""
+"""Every sort, and every filter with its default sort, uses an index: no sort, no scan."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WALKS: list[tuple[type[Table], tuple[str, ...], tuple[str, ...]]] = [
 def plan(database: Database, query: str, params: list[object]) -> str:
     if database.dialect == "sqlite":
         return "\n".join(row[3] for row in database.query(f"EXPLAIN QUERY PLAN {query}", params))
-    # An empty table is cheapest to scan; the question is whether an index could serve at all.
+    # An empty table is cheapest to scan. The test asks whether an index could be used at all.
     for setting in ("enable_seqscan", "enable_sort", "enable_incremental_sort", "enable_bitmapscan"):
         database.execute_sql(f"SET {setting} = off")
     return "\n".join(row[0] for row in database.query(f"EXPLAIN {query}", params))
@@ -103,7 +103,7 @@ def test_each_walk_is_served_by_an_index(backward: bool, database: Database) -> 
         order = [field.desc() if descending else field.asc() for field, descending in directions]
         query, params = table.select(table.id).where(*conditions).order_by(*order).limit(21).sql()
         found = plan(database, query, params)
-        # The whole prefix is used to find the place, not only the tenant.
+        # The whole prefix finds the position, not only the tenant.
         if not is_served(found, ("tenant_id", *equal)):
             faults[table.__name__, equal, keys] = found
     assert faults == {}

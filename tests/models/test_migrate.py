@@ -1,4 +1,4 @@
-"""Migrations: each directory with its own history, one process at a time, a backup first."""
+"""Migrations: each directory has its own history, one process runs at a time, and a backup comes first."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_what_was_shared_before_is_the_owner_s_and_stays(empty: Database, tmp_pa
                                                      granted_by=new_id())))
 
 
-# (as it was stored, as it is stored now)
+# (stored before, stored now)
 ADDRESSES = (
     ("ada@example.org", "ada@example.org"),
     ("noor@xn--mnchen-3ya.de", "noor@münchen.de"),
@@ -283,7 +283,7 @@ ADDRESSES = (
 
 @pytest.fixture
 def addresses_of_before(empty: Database, tmp_path: Path) -> dict[str, str]:
-    """The ids of users with `ADDRESSES`, who have a message each, before the migration; by the address."""
+    """Address → id of the users with `ADDRESSES` before the migration, each with a message."""
     before = tmp_path / "before"
     before.mkdir()
     for file in sorted(migrate.SHIPPED["gatepost"].glob("00*.py")):
@@ -318,7 +318,7 @@ def test_addresses_become_one_spelling_and_accounts_of_one_mailbox_stay(
     assert "gatepost/0032_mailboxes" in migrate.upgrade(empty)
     users, messages = (stored_addresses(empty, table) for table in (User, ContactMessage))
     assert users == {addresses_of_before[stored]: (now, 1 + (stored != now)) for stored, now in ADDRESSES}
-    # No message is in the way of another one.
+    # No message conflicts with another one.
     assert sorted(email for email, _ in messages.values()) == sorted(normalize(one) or one for one, _ in ADDRESSES)
     with empty.connected():
         empty.transact(lambda: ddl.mailboxes(empty, "users", "email", unique=True))

@@ -1,4 +1,4 @@
-"""Rolling migrations: code that does not have them goes on serving beside newer code that has applied them."""
+"""Rolling migrations: code without them continues to serve beside newer code that has applied them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def database(url: str) -> Iterator[Database]:
 
 
 def code(folder: Path, **files: str) -> Mapping[str, Path]:
-    """The migrations of some version of the code: those shipped, and those of a plugin."""
+    """The migrations of one version of the code: the shipped ones, and those of a plugin."""
     folder.mkdir()
     (folder / "0001_begin.py").write_text(TABLE.format(says="", name="begin", more=""))
     for name, says in files.items():
@@ -58,7 +58,7 @@ def code(folder: Path, **files: str) -> Mapping[str, Path]:
 
 @pytest.fixture
 def older(database: Database, tmp_path: Path) -> Mapping[str, Path]:
-    """An older version of the code, which has migrated the database."""
+    """An older version of the code that has migrated the database."""
     found = code(tmp_path / "older")
     migrate.upgrade(database, found)
     return found
@@ -113,7 +113,7 @@ def test_a_rolling_migration_that_is_stopped_leaves_no_mark(
     assert marks(database) == [("shop", "0002_a")]
     assert migrate.pending(database, newer) == ["shop/0003_b"]
     assert migrate.obstacle(database, older) is None
-    # Its next version may be no rolling one any more.
+    # Its next version may have a migration that is not rolling.
     file.write_text(TABLE.format(says="", name="b", more=""))
     migrate.upgrade(database, newer)
     assert marks(database) == [("shop", "0002_a")]

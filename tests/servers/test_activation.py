@@ -25,7 +25,7 @@ from tests.running import Instance
 
 PID = str(os.getpid())
 
-# The shipped server, except that its grace is long: a client on a busy machine may be late.
+# The shipped server with a long grace period, because a client on a busy machine may be late.
 PATIENT = """
 from gatepost.servers import activation
 activation.GRACE = 60.0
@@ -47,7 +47,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     return made(tmp_path_factory.mktemp("made") / "instance")
 
 
-# What the supervisor says
+# The supervisor's variables
 
 
 @pytest.mark.parametrize(("said", "taken"), [
@@ -160,7 +160,7 @@ def test_a_worker_that_stands_still_gives_no_sign_of_life(instance, tmp_path):
         worker = int(Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()[0])
         os.kill(worker, signal.SIGSTOP)
         try:
-            supervisor.settimeout(1)  # signs go on for two seconds after a worker's last one
+            supervisor.settimeout(1)  # notifications continue for two seconds after a worker's last heartbeat
             with pytest.raises(TimeoutError):
                 while True:
                     supervisor.recv(999)
@@ -210,7 +210,7 @@ def test_a_connection_that_is_kept_gets_an_answer_after_the_stop_and_is_told_to_
 @pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_restarts_under_load_fail_no_request(instance, server):
-    """`make restarts` does it twenty times."""
+    """`make restarts` repeats this twenty times."""
     seen = restart(instance, server, times=2, between=0.2)
     assert seen.failures == []
     assert seen.created

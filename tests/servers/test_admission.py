@@ -1,7 +1,7 @@
-"""More requests than are handled at a time: they wait a little or get 503, and the liveness probe is answered.
+"""More requests than the concurrency limit: they wait a little or get 503, and the liveness probe is answered.
 
-One server refuses what has waited for half a second, another one what has waited for ten minutes: what has to be
-refused is sent to the first, and what has to be answered to the second, however busy the machine is.
+One server refuses requests that have waited for half a second, another one those that have waited for ten minutes. The
+first gets the requests to be refused, the second those to be answered, so that a busy machine makes no difference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 SERVERS = {"waitress": (), "granian": ("--workers", "1")}
 THREADS = 2
 
-# The shipped server, except for its patience, and that /api/ping is not answered before a file is there.
+# The shipped server with another patience, and with /api/ping, which answers once a file exists.
 STUCK = """
 import os, pathlib, time, uuid
 from gatepost.servers import admission
@@ -52,7 +52,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def until(made: Path) -> Path:
-    """The file for which /api/ping waits."""
+    """The file that /api/ping waits for."""
     return made.parent / "until"
 
 

@@ -37,7 +37,7 @@ def service(request, instance) -> Iterator[Served]:
 
 
 class Browser:
-    """One connection that is kept, and a jar with one cookie."""
+    """A persistent connection, and a jar with one cookie."""
 
     def __init__(self, service):
         self.connection = http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=60)
@@ -47,7 +47,7 @@ class Browser:
         self.connection.close()
 
     def send(self, method, path, body=None, **headers):
-        """(status, headers, body) of one request, on the same connection as those before."""
+        """Sends a request on the same connection. Returns (status, headers, body)."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.jar:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.jar.items())
@@ -128,7 +128,7 @@ def test_hostile_cookies_are_refused(headers, browser):
 
 
 def test_a_logout_in_chunks_is_the_cookie_s(browser):
-    """Waitress looks at the head of such a request before its body; granian takes none in chunks."""
+    """Waitress reads the head of such a request before its body. granian accepts none in chunks."""
     assert browser.send("POST", "/api/login", LOGIN)[0] == 200
     cookie = f"gatepost_refresh={browser.jar['gatepost_refresh']}"
     browser.connection.request("POST", "/api/logout", iter([b'{"all": ', b"false}"]), {
@@ -142,7 +142,7 @@ def test_a_logout_in_chunks_is_the_cookie_s(browser):
 
 
 def test_answers_without_a_body_end_where_they_say(browser, service):
-    """Waitress closes the connection after each 204, whatever it answers; after a 201 it goes on."""
+    """Waitress closes the connection after each 204. After a 201 the connection continues."""
     bearer = {"Authorization": f"Bearer {service.log_in()}", "Prefer": "return=minimal"}
     for number in range(3):
         article = {"title": "t", "slug": f"n-{service.url.rpartition(':')[2]}-{number}", "body": "b"}
@@ -156,7 +156,7 @@ def test_answers_without_a_body_end_where_they_say(browser, service):
 
 
 def test_what_is_sent_in_chunks_is_answered_in_the_form_that_it_prefers(browser, service):
-    """Waitress asks about the head first, and that answer has no form; granian takes none in chunks."""
+    """Waitress checks the head first, and that answer has no preferred form. granian accepts none in chunks."""
     article = json.dumps({"title": "t", "slug": f"chunks-{service.url.rpartition(':')[2]}", "body": "b"}).encode()
     browser.connection.request("POST", "/api/articles", iter([article[:9], article[9:]]), {
         "Authorization": f"Bearer {service.log_in()}", "Content-Type": "application/json", "Prefer": "return=minimal",

@@ -33,13 +33,13 @@ CUT = {
 
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory) -> Instance:
-    """One database is enough where it is the server that is tested."""
+    """One database is enough, because these tests are about the server."""
     return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 
 def send(service, token: str | None, measured: str, body: bytes, *, media_type: str = "application/x-ndjson",
          ends: bool = False) -> tuple[int, bytes]:
-    """Status and body of the answer to an import, (0, b"") for none; `ends`: the client sends no more, and says so."""
+    """Returns status and body of the answer to an import; (0, b"") for none. `ends`: the client closes its side."""
     where, received = urlsplit(service.url), b""
     head = ["POST /api/articles/import HTTP/1.1", "Host: x", "Connection: close", measured,
             f"Content-Type: {media_type}", *([f"Authorization: Bearer {token}"] if token else [])]
@@ -65,8 +65,8 @@ def test_an_import_that_is_cut_off_stores_nothing_and_chunks_are_taken_where_a_c
                 assert status in (0, 400), name
         status, document = send(service, token, CHUNKED, chunk(line) + LAST)
         stranger, _ = send(service, None, CHUNKED, chunk(line) + LAST)
-    assert stranger == 401  # before anything is said of the body
-    exported = instance.run("export", "articles").stdout  # the server has finished what it had begun
+    assert stranger == 401  # before any header about the body
+    exported = instance.run("export", "articles").stdout  # the server has finished the request
     assert "cut-" not in exported
     answer, stored = json.loads(document), f"whole-{server}" in exported
     if server == "waitress":

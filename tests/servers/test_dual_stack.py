@@ -1,4 +1,4 @@
-"""A socket of both protocols says `::ffff:127.0.0.1` of an IPv4 client: to the rules that is 127.0.0.1."""
+"""A dual-stack socket names an IPv4 client `::ffff:127.0.0.1`. For the rules this is 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _listening(port: int) -> socket.socket:
 # By itself waitress listens on one protocol at a time.
 @pytest.fixture(params=["waitress on a supervisor's socket", "granian", "granian on a supervisor's sockets"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service on a socket of both protocols, as an IPv4 client reaches it; one proxy is trusted."""
+    """A service on a dual-stack socket with an IPv4 URL. One proxy is trusted."""
     if not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
     server, _, held = request.param.partition(" on ")

@@ -1,4 +1,4 @@
-"""Messages as bytes on a connection to waitress and the real application: where a test client cannot reach."""
+"""Messages as bytes on a connection to waitress and the real application, which a test client cannot send."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 2**20  # bytes of a body
 
 @pytest.fixture(scope="module")
 def database_url(request):
-    """One database is enough where it is the server that is tested."""
+    """One database is enough, because these tests are about the server."""
     return new_database("sqlite", request)
 
 
@@ -29,7 +29,7 @@ def address(instance_folder, database_url):
 
 
 def send(address, *parts: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers (lower case) and body of the answer to these bytes; the connection is closed after it."""
+    """Returns status, headers (lower case) and body of the answer to these bytes. Expects a closed connection."""
     with socket.create_connection(address, timeout=PATIENCE) as connection:
         try:
             for part in parts:

@@ -95,7 +95,7 @@ REQUESTS = {
 
 @pytest.fixture(scope="module")
 def database_url(request: pytest.FixtureRequest) -> str:
-    """One database is enough where it is the server that is tested."""
+    """One database is enough, because these tests are about the server."""
     return new_database("sqlite", request)
 
 
@@ -115,7 +115,7 @@ def waitress(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def granian(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
-    """The address of granian, which cannot serve from the process of a test."""
+    """The address of granian in a separate process, because it cannot run in the process of a test."""
     folder = request.getfixturevalue("tmp_path_factory").mktemp("grammar") / "instance"
     with Instance(folder, {"GATEPOST_RATE_LIMITS": "off"}).made().served(*SERVERS["granian"]) as service:
         host, _, port = service.url.removeprefix("http://").partition(":")
@@ -129,7 +129,7 @@ def address(request: pytest.FixtureRequest, server: str) -> Iterator[tuple[str, 
 
 
 def answers(address: tuple[str, int], message: bytes) -> list[tuple[int, bytes]]:
-    """Status and the rest of each answer to these bytes, until the server closes the connection."""
+    """Returns status and rest of each answer to these bytes, until the server closes the connection."""
     received = b""
     with socket.create_connection(address, timeout=60) as connection, suppress(ConnectionError):
         connection.sendall(message)

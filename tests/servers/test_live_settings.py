@@ -1,4 +1,4 @@
-"""A running service takes settings over from settings.toml when it gets SIGHUP: on both servers, in every process."""
+"""A running service reloads settings.toml on SIGHUP: on both servers, in every process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.servers.test_servers import children
 
 pytestmark = pytest.mark.slow
 
-MANY = 24  # requests on connections of their own, which reach every worker
+MANY = 24  # requests on separate connections, which reach every worker
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -49,12 +49,12 @@ class Followed:
         self.service.process.send_signal(signal.SIGHUP)
 
     def logged(self, text: str) -> list[str]:
-        """Messages of the log with this text in them."""
+        """Returns the log messages with this text."""
         messages = [json.loads(line)["message"] for line in list(self.lines) if line.startswith("{")]
         return [message for message in messages if text in message]
 
     def sizes(self) -> set[int]:
-        """The sizes of a page of articles that a guest gets without asking for one."""
+        """Returns the default page sizes of articles that a guest gets."""
         found = set()
         for _ in range(MANY):
             status, answer = self.service.call("GET", "/api/articles")
@@ -187,7 +187,7 @@ def test_requests_are_logged_from_a_hangup_on(followed):
 
 
 def test_a_worker_that_replaces_another_has_what_the_others_have(instance):
-    """Also where the file was broken since: what the first process has taken over counts."""
+    """Also if the file is broken now: the settings of the first process count."""
     with following(instance, "--workers", "2") as followed:
         followed.says("page_size = 14")
         wait_until(lambda: followed.sizes() == {14})

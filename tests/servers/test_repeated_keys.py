@@ -1,4 +1,4 @@
-"""A repeated `Idempotency-Key` behind both servers, which look at the head of a request before its body."""
+"""A repeated `Idempotency-Key` on both servers, which read the head of a request before its body."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KEY = {"Idempotency-Key": "behind-a-server"}
 
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory) -> Instance:
-    """One database is enough where it is the server that is tested."""
+    """One database is enough, because these tests are about the server."""
     return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 
 def importing(service, token, lines, *, chunked):
-    """(status, body, whether it was a replay) of an import; waitress looks at its head first where it is in chunks."""
+    """Sends an import. Returns (status, body, True for a replay). Waitress checks the head of chunked ones first."""
     with closing(http.client.HTTPConnection(urlsplit(service.url).netloc, timeout=60)) as connection:
         measured = {"Transfer-Encoding": "chunked"} if chunked else {}
         connection.request("POST", "/api/articles/import", iter([lines]) if chunked else lines, encode_chunked=chunked,

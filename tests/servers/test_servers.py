@@ -23,12 +23,12 @@ from tests.running import Instance, Served, wait_until
 
 pytestmark = pytest.mark.slow
 
-WRITES = 60  # acknowledged before a stop or a kill
+WRITES = 60  # acknowledged writes before a stop or a kill
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """Without limits: what is tested is what happens to many requests."""
+    """An instance without limits, because the tests send many requests."""
     environment = {"GATEPOST_RATE_LIMITS": "off"}
     if request.param == "postgres":
         environment["GATEPOST_DATABASE_URL"] = new_database("postgres", request, migrated=False)
@@ -46,7 +46,7 @@ def children(process: int) -> list[int]:
 
 
 def test_a_stop_under_load_loses_no_request_whose_handler_started(instance, server):
-    """Every write that the database holds was answered, and no answer is cut short."""
+    """Every stored write was answered, and no answer is cut off."""
     name = f"stop-{server}"
     with instance.served(*SERVERS[server]) as service, Load(service, service.log_in(), name=name) as load:
         load.wait(WRITES)
@@ -58,7 +58,7 @@ def test_a_stop_under_load_loses_no_request_whose_handler_started(instance, serv
 
 
 def test_a_killed_server_starts_again_and_keeps_what_it_acknowledged(instance, server):
-    """`make bench-kill` does it again and again."""
+    """`make bench-kill` repeats this many times."""
     name = f"kill-{server}"
     with instance.served(*SERVERS[server]) as service, Load(service, service.log_in(), name=name) as load:
         load.wait(WRITES)
@@ -70,7 +70,7 @@ def test_a_killed_server_starts_again_and_keeps_what_it_acknowledged(instance, s
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """One database is enough where it is the server that is tested."""
+    """One database is enough, because these tests are about the server."""
     return Instance(tmp_path_factory.mktemp("made") / "instance", {"GATEPOST_RATE_LIMITS": "off"}).made()
 
 
@@ -107,7 +107,7 @@ def test_a_worker_that_is_killed_is_replaced(local):
 
 
 def test_no_signal_interrupts_what_granian_is_doing(local):
-    """Nor is it lost in a process that has just been forked: the first thread leaves them all to another."""
+    """Nor is a signal lost in a new fork: the first thread leaves all signals to another one."""
     with local.served("--workers", "2") as service:
         for process in (service.process.pid, *children(service.process.pid)):
             held = re.search(r"^SigBlk:\s*(\w+)$", Path(f"/proc/{process}/status").read_text("ascii"), re.MULTILINE)
@@ -120,7 +120,7 @@ BEGUN_BODY = BEGUN + b"Type: application/json\r\nContent-Length: 60\r\n\r\n{"
 
 
 def drip(service: Served, sent: bytes) -> socket.socket:
-    """A connection that has begun a request and does not go on."""
+    """A connection that has begun a request and sends no more."""
     where = urlsplit(service.url)
     connection = socket.create_connection((where.hostname, where.port), timeout=60)
     connection.sendall(sent)
@@ -128,7 +128,7 @@ def drip(service: Served, sent: bytes) -> socket.socket:
 
 
 def answer_to(connection: socket.socket) -> tuple[int, dict[str, str]]:
-    """Status and headers (lower case) of the next answer, whose body is read too."""
+    """Reads the next answer. Returns status and headers (lower case)."""
     with closing(HTTPResponse(connection)) as answer:
         answer.begin()
         answer.read()
@@ -195,7 +195,7 @@ def test_a_path_that_makes_no_sense_is_the_clients_error(service):
         assert (status, problem["status"]) in ((400, 400), (404, 404)), path
 
 
-# granian looks at its limit between two reads only.
+# granian checks its limit only between two reads.
 HEADERS = {"waitress": (65_534, 65_535, 65_536), "granian": (65_535, 65_536, 200_000)}
 
 
@@ -224,7 +224,7 @@ def test_a_port_in_use_is_said_in_a_sentence(local, server, service):
 
 
 def used_port() -> int:
-    """A port whose last server has just closed a connection, and left it in TIME_WAIT."""
+    """A port whose last server has just closed a connection, which is in TIME_WAIT."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -239,7 +239,7 @@ def test_a_server_follows_another_on_its_port_at_once(local, server):
 
 
 def test_a_port_is_refused_on_which_nothing_but_a_foreign_server_listens(local, server):
-    """Also one that would share it."""
+    """Also if the foreign server would share the port."""
     with socket.create_server(("127.0.0.1", 0), reuse_port=True) as foreign:
         done = local.run("serve", *SERVERS[server], "--port", str(foreign.getsockname()[1]))
     assert (done.returncode, "Cannot listen on 127.0.0.1:" in done.stderr) == (1, True)

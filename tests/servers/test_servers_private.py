@@ -17,7 +17,7 @@ from waitress.task import WSGITask
 
 from gatepost.servers.waitress import parser
 
-# A class of theirs, its methods that we replace or call, and attributes of its own that we read or set.
+# A class of the server, its methods that we replace or call, and its attributes that we read or set.
 USED = [
     (HTTPChannel, "_flush_exception _flush_some_if_lockable received send send_continue",
      "request requests requests_lock total_outbufs_len close_when_flushed will_close sent_continue"),
@@ -26,7 +26,7 @@ USED = [
     (HTTPRequestParser, "close get_body_stream parse_header received",
      "body_rcv completed error expect_continue headers headers_finished path"),
     (TcpWSGIServer, "add_task pull_trigger", "task_dispatcher.add_task"),
-    # What `asyncore` documents, whose copy waitress has.
+    # Documented methods of `asyncore`; waitress has a copy of it.
     (HTTPChannel, "handle_close handle_read handle_write readable writable", ""),
     (TcpWSGIServer, "accept handle_accept readable", "accepting"),
 ]

@@ -1,4 +1,4 @@
-"""Writers at once, in threads and in processes: no row is lost and no writer refused, also after kill -9."""
+"""Concurrent writers in threads and processes: no row is lost and no writer refused, also after kill -9."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.both_databases
 
 
 def together(count: int, work: Callable[[int], object]) -> list[BaseException]:
-    """Run `work(0)` … `work(count - 1)` in threads that start at once; what they raised."""
+    """Runs `work(0)` … `work(count - 1)` in threads that start together. Returns their exceptions."""
     barrier, failures = threading.Barrier(count), []
 
     def run(number: int) -> None:
@@ -46,7 +46,7 @@ def together(count: int, work: Callable[[int], object]) -> list[BaseException]:
 
 
 class Where(NamedTuple):
-    """A database, and whether writers may share a transaction there."""
+    """A database, and True if its writers may share a transaction."""
 
     url: str
     group_commit: bool = True

@@ -1,4 +1,4 @@
-"""The database: connections, transactions, time limits, and what happens when it is gone."""
+"""The database: connections, transactions, time limits, and failures."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_an_attempt_that_fails_leaves_the_rest_of_its_transaction(database: Data
 
 
 def test_an_attempt_that_takes_its_transaction_with_it_is_unavailable(tmp_path: Path) -> None:
-    # SQLite undoes everything when it stops a statement that writes, and knows the savepoint no more.
+    # SQLite rolls back everything when it interrupts a writing statement, and loses the savepoint.
     database = open_database(f"sqlite:///{tmp_path / 'x.db'}", **{**OPTIONS, "statement_timeout": 0.2})
     database.create()
     with database.connected():
@@ -403,7 +403,7 @@ def test_a_postgres_database_that_others_use_is_not_taken_over(
         database.take_over(scratch, tmp_path / "aside")
     monkeypatch.undo()
     other.ping()
-    # A connection that closes while the other waits is none that uses the database.
+    # A connection that closes while the other waits does not use the database.
     threading.Timer(0.3, other.close_all).start()
     with database.scratch(str(tmp_path / "copy")) as scratch:
         database.take_over(scratch, tmp_path / "aside")

@@ -1,4 +1,4 @@
-"""Filling tables of Postgres with rows as they are: no trigger, foreign key or number of the table gets in the way."""
+"""Filling tables of Postgres with unchanged rows, without triggers, foreign keys or sequences."""
 
 from __future__ import annotations
 

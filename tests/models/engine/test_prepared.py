@@ -1,4 +1,4 @@
-"""A prepared statement is built once; values reach the driver as they are, and never the text."""
+"""A prepared statement is built once. Values reach the driver unchanged, and never become part of the text."""
 
 import peewee as pw
 import pytest

@@ -2,7 +2,7 @@
 
 `alone`: no two writers share a transaction.
 
-A program of its own, because one writer lock per process is what the tests want to see at work.
+It is a separate program, because the tests need one writer lock for each process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(url: str, threads: int, rows: int, group_commit: bool) -> None:
             for number in range(rows):
                 name = f"{os.getpid()}-{thread}-{number}"
                 database.transact(lambda name=name: Tenant.add(name), grouped=number % 3 > 0)
-                # One system call each, so that lines of several threads do not mix.
+                # One system call for each line, so that lines of several threads do not mix.
                 os.write(1, f"{name}\n".encode())
         except BaseException as error:
             failures.append(error)

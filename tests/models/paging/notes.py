@@ -1,7 +1,7 @@
-"""A table with every kind of column that a page can be ordered by, and the rules of a list in plain Python.
+"""A table with every kind of column that can order a page, and the rules of a list in plain Python.
 
-`Case` says one list twice: as a `Shape`, which the database answers, and as predicates over dicts, which give
-the reference that it must equal.
+`Case` describes a list twice: as a `Shape` for the database, and as predicates over dicts for the reference, which must
+be equal.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Case:
         return _shape(self)
 
     def reference(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows of the list, in its order, by the plainest means there is."""
+        """Returns the rows of the list in its order, by the simplest code."""
         every = (MINE, *FILTERS[self.filters], *DENIES[self.denies])
         branches = BRANCHES[self.branches]
         found = [row for row in rows if all(holds(row) for _, holds in every)
@@ -139,7 +139,7 @@ class Case:
         return found
 
     def answer(self, rows: Iterable[Row]) -> list[tuple[Any, ...]]:
-        """The same as tuples of the shape's columns."""
+        """Returns the reference as tuples of the shape's columns."""
         return [tuple(row[column.name] for column in self.shape.columns) for row in rows]
 
 
@@ -156,7 +156,7 @@ def _shape(case: Case) -> Shape:
 cases = st.builds(Case, *(
     st.sampled_from(sorted(names)) for names in (ORDERS, COLUMNS, FILTERS, BRANCHES, DENIES)))
 
-# Few values each, so that ties in every key and rows equal in all but the id are the rule.
+# Few values each, so that ties in every key, and rows that differ only in the id, are common.
 _contents = st.fixed_dictionaries({
     "tenant_id": st.sampled_from([TENANT, TENANT, TENANT, ANOTHER]),
     "owner_id": st.sampled_from([ME, OTHER, None]),
@@ -168,7 +168,7 @@ _contents = st.fixed_dictionaries({
 
 
 def _identified(contents: list[Row]) -> list[Row]:
-    # Not in the order of insertion: neighbours differ in their first digits.
+    # Ids are not in the order of insertion: neighbours differ in their first digits.
     return [{"id": f"{number * 40503 % 65536:04x}0000-0000-7000-8000-{number:012x}", **one}
             for number, one in enumerate(contents)]
 

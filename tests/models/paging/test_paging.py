@@ -1,4 +1,4 @@
-"""Pages never skip and never repeat a row: every list, walked both ways, equals a plain reference."""
+"""Pages never skip or repeat a row: every list, walked in both directions, equals a simple reference."""
 
 from dataclasses import replace
 
@@ -199,7 +199,7 @@ def test_a_repeated_page_builds_no_query(opened, monkeypatch):
     case = Case("rank", branches="published or own")
     shape, position = case.shape, (None, ME)
     with opened.connected():
-        fill(opened, [])  # an empty page also looks the other way, so that both walks need the same statements
+        fill(opened, [])  # an empty page also looks in the other direction, so that both walks need the same statements
         walk(opened, shape, VALUES, size=3, position=position)
         monkeypatch.setattr(Note, "select", None)
         monkeypatch.setattr(opened, "get_sql_context", None)

@@ -1,4 +1,4 @@
-"""Each order of the articles, for each kind of caller, is read from indexes without a sort."""
+"""Each order of the articles comes from indexes without a sort, for each kind of caller."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ START = "2026-01-01T00:00:00.000000Z"
 
 @pytest.fixture(scope="module")
 def values(opened):
-    """Articles, nine tenths of them published and every third mine."""
+    """Articles: nine tenths are published, and every third is the caller's."""
     def work():
         tenant = Tenant.add("plans").id
         users = [Rows(User, tenant).insert(User(name="A", email=f"{name}@example.org", password_hash=""))
@@ -58,7 +58,7 @@ def shape(ordered, who, *filters):
 
 
 def plans(database, monkeypatch, work):
-    """The plan of each statement that `work` runs: the lines of SQLite, the node names of Postgres."""
+    """Returns the plan of each statement of `work`: the lines of SQLite, the node names of Postgres."""
     with monkeypatch.context() as patched:
         statements = []
         run = database.query
@@ -69,7 +69,7 @@ def plans(database, monkeypatch, work):
     if database.dialect == "sqlite":
         found = [database.query(f"EXPLAIN QUERY PLAN {sql}", params) for sql, params in statements]
         return [[line for *_, line in rows] for rows in found]
-    # Few rows are quickest read whole and sorted; the test asks whether there is a plan without a sort.
+    # Databases read and sort few rows quickly. The test asks only for a plan without a sort.
     for other in ("seqscan", "bitmapscan", "sort"):
         database.execute_sql(f"SET enable_{other} = off")
     found = [database.query(f"EXPLAIN (FORMAT JSON) {sql}", params) for sql, params in statements]
@@ -84,7 +84,7 @@ def nodes(plan):
 
 
 def assert_read_from_indexes(plan):
-    # What the branches found is gone through, and its rows are looked up by their ids.
+    # The results of the branches are scanned, and their rows are looked up by id.
     reads = [line for line in plan if line.startswith(("SEARCH", "SCAN", "Index", "Seq", "Bitmap"))
              and line != "SCAN found" and "sqlite_autoindex_articles_1 (id=?)" not in line]
     assert reads, plan
@@ -93,7 +93,7 @@ def assert_read_from_indexes(plan):
 
 
 def assert_nothing_is_sorted(plan, database, who):
-    # Postgres sorts the few positions that several branches found, to tell which of them are one row.
+    # Postgres sorts the few positions of several branches, to detect duplicates.
     if (who, database.dialect) == ("user", "postgres"):
         return
     assert not [line for line in plan if "TEMP B-TREE" in line or "Sort" in line], plan

@@ -1,4 +1,4 @@
-"""One mailbox has one spelling (RFC 5321, RFC 6531, UTS 46), and an address that no mailbox can have is none."""
+"""One mailbox has one spelling (RFC 5321, RFC 6531, UTS 46). An address that no mailbox can have is invalid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def by_idna(domain: str) -> str | None:
 
 
 def wide(text: str) -> str:
-    """Full-width letters, as input methods of East Asia write them."""
+    """Returns the text in full-width letters, as input methods of East Asia write them."""
     return "".join(chr(ord(one) + 0xfee0) if "!" <= one <= "~" and one not in ".@" else one for one in text)
 
 
@@ -50,7 +50,7 @@ WRITTEN = (str.upper, str.title, wide, lambda text: unicodedata.normalize("NFD",
 @given(ADDRESS, st.sampled_from(WRITTEN))
 def test_however_a_mailbox_is_written_it_is_one(address, write):
     stored, written = mailbox(address), write(address)
-    if "ß" in written or "ß" not in address:  # a capital one does not tell
+    if "ß" in written or "ß" not in address:  # a capital letter makes no difference
         assert mailbox(written) == stored
     assert mailbox(stored) == stored == mailbox(in_punycode(stored)) == mailbox(former_spelling(stored))
 
@@ -79,7 +79,7 @@ def test_whatever_is_sent_has_a_spelling_that_stays(text):
     stored = mailbox(text)
     assert mailbox(stored) == stored
     assert stored in spellings(text)
-    # All spellings that find one account are counted as guesses of one.
+    # Guesses with all spellings of one account count together.
     assert {mailbox(one).casefold() for one in spellings(text)} == {stored.casefold()}
     assert normalize(text) in (None, stored)
 

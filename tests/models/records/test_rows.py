@@ -1,4 +1,4 @@
-"""Rows: stamped, versioned, and never another tenant's."""
+"""Rows: stamped, versioned, and only of one tenant."""
 
 from __future__ import annotations
 

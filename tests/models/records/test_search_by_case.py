@@ -1,4 +1,4 @@
-"""Case does not matter to a search: over all of Unicode, on both databases, whatever their locale."""
+"""Searches ignore case: for all of Unicode, on both databases, with any locale."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from models.tables.article import Article
 from models.tables.tenant import Tenant
 from tests.databases import NO_LETTERS, TURKISH, new_database
 
-# Of what `fold` gives for each character, in any version of Python: the indexes hold it.
+# Digest of `fold` for each character, the same in every version of Python, because indexes store the results.
 FOLDED = "c3718ef6b65c3a4ee36d97425a20207635a64573bde571745098f80ce8777f1d"
 
 
@@ -35,7 +35,7 @@ def characters() -> Iterator[str]:
 
 @cache
 def pairs() -> list[tuple[str, str]]:
-    """Each character of a word that has case, with each other form of it."""
+    """Yields each cased character of a word with each of its other forms."""
     return [(one, other) for one in characters() if unicodedata.category(one)[0] in "LMN" and split(one)
             for other in sorted({one.lower(), one.upper(), one.title(), one.casefold()} - {one})]
 
@@ -95,7 +95,7 @@ def test_what_is_one_word(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("text", ["\u0301\u0323" * 100_000, "a\u0301\u0323" * 66_000, "\u1fc3\u0301" * 100_000,
                                   "é" + "\u0301\u0323" * 100 + " ö", "\ua7dca" * 100_000, "ΐ" * 200_000], ids=range(6))
 def test_python_is_never_given_many_marks_to_sort(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time that it takes grows with the square of their number: a minute for the first of these texts."""
+    """The time of the sort grows with the square of their number: a minute for the first of these texts."""
     given: list[str] = []
     normalize, is_normalized = unicodedata.normalize, unicodedata.is_normalized
 

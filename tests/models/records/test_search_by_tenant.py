@@ -1,4 +1,4 @@
-"""Each tenant's words are indexed apart: alike on both databases, and without a trace of how often others use them."""
+"""Each tenant's words are indexed separately on both databases. Searches do not reveal other tenants' words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def found(database: Database, tenant_id: str, query: str) -> list[str]:
 
 def test_a_character_is_in_a_word_or_between_words_as_its_category_says() -> None:
     letters = set(in_words())
-    # What Unicode 3.2 knew and has not changed since: the same for every Python.
+    # Characters of Unicode 3.2 that have not changed since: the same in every Python.
     settled = [one for one in characters() if unicodedata.ucd_3_2_0.category(one) == unicodedata.category(one)]
     wrong = [hex(ord(one)) for one in settled
              if (one in letters) != (unicodedata.category(one)[0] in "LM" or unicodedata.category(one) == "Nd")]
@@ -123,7 +123,7 @@ def test_finding_nothing_is_the_same_work_however_often_others_use_the_word(open
             for number in range(max(COUNTS))]))
         bulk.optimize(opened, Article)
         for word in words.values():
-            work_of(opened, asking, word)  # what was just loaded is cleaned up by the first to read it
+            work_of(opened, asking, word)  # the first reader cleans up new rows
         works = [work_of(opened, asking, word) for word in words.values()]
         assert works == works[:1] * len(COUNTS)
         assert len(found(opened, other, words[600])) == 600
@@ -151,7 +151,7 @@ def test_for_the_few_rows_that_hold_a_word_no_index_of_the_tenant_is_read(opened
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A database in which all tenants share the index, with an article of each of two tenants."""
+    """A database in which all tenants share the index, with one article of each of two tenants."""
     database = open_database(new_database(request.param, request, migrated=False), pool_size=2, synchronous="normal",
                              statement_timeout=30)
     before = tmp_path / "before"

@@ -1,4 +1,4 @@
-"""The full-text index on SQLite: complete however rows are stored, and written once a transaction."""
+"""The full-text index on SQLite: complete for every way to store rows, and written once in each transaction."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pieces(database: Database) -> int:
 
 
 def check_index(database: Database) -> None:
-    # Raises where the index differs from the texts of the table.
+    # Raises if the index differs from the texts of the table.
     database.query("INSERT INTO articles_search (articles_search, rank) VALUES ('integrity-check', 1)")
 
 
@@ -142,7 +142,7 @@ def test_an_index_is_left_in_pieces_where_others_write_without_a_pause(opened: D
 
 
 def how_pieces_are_removed(database: Database) -> str:
-    """The plan of the statement by which FTS5 removes a piece that it has merged, for writers."""
+    """Returns the plan of the statement by which FTS5 removes merged segments, for writers."""
     with database.writing():
         plan = database.query("EXPLAIN QUERY PLAN DELETE FROM articles_search_data WHERE id >= ? AND id <= ?", [1, 2])
     return " ".join(step[3] for step in plan)

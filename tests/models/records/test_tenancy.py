@@ -1,4 +1,4 @@
-"""Tenants are isolated by construction: every query starts in `Rows`, and `Rows` always names the tenant."""
+"""Tenants are isolated by design: every query starts in `Rows`, which always names the tenant."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CROSSING = {
     "category.hold_tree",  # locks the tenant's own row
     "deprecated_use.note_use",  # each row names its tenant
     "job.Job.by_id", "job.Job.newest", "job._backlog", "job.Job.purge",  # for operators
-    "job_chunk.JobChunk.purge", "job_chunk.sweep", "job_chunk._delete",  # by age, or for want of a job
+    "job_chunk.JobChunk.purge", "job_chunk.sweep", "job_chunk._delete",  # by age, or because the job is missing
     "job_queue._due", "job_queue._update", "job_queue.asked_to_stop",  # a process runs the jobs of all tenants
     "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
@@ -89,7 +89,7 @@ TENANT_TABLES = [table for table in tables() if issubclass(table, Record)]
 
 
 def starts(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, ast.Call]]:
-    """Each call that starts a query on one of `names`, with the path of the function around it."""
+    """Yields each call that starts a query on one of `names`, with the path of the function around it."""
     def walk(node: ast.AST, path: tuple[str, ...]) -> Iterator[tuple[str, ast.Call]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             path = (*path, node.name)

@@ -1,4 +1,4 @@
-"""Ids and times: one form each, in which order of text is order of time."""
+"""Ids and times: one form each, whose text order is the order of time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_order_of_text_is_order_of_time(first: datetime, second: datetime) -> No
     try:
         texts = [parse_time(moment.isoformat()) for moment in (first, second)]
     except ValueError:
-        return  # beyond the years that can be written, or an offset with seconds
+        return  # outside the supported years, or an offset with seconds
     assert (texts[0] < texts[1]) == (first < second)
 
 

@@ -1,4 +1,4 @@
-"""Sessions, service tokens, shares and remembered answers."""
+"""Sessions, service tokens, shares and stored answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of tables and files, found without reading a table through."""
+"""Sizes of tables and files, without a scan of a table."""
 
 from __future__ import annotations
 

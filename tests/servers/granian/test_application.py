@@ -18,17 +18,17 @@ from gatepost.servers.granian import application
 from gatepost.servers.granian.application import Application, threads_for
 from tests.running import wait_until
 
-LONG = 60  # seconds that a test waits for what has to happen
+LONG = 60  # seconds that a test waits for an expected event
 CHUNKED = {"HTTP_TRANSFER_ENCODING": "chunked"}
 Answer = tuple[int, dict[str, str]]
 
 
 class Worker:
-    """A worker with one place.
+    """A worker with a concurrency limit of one.
 
     /wait     is answered when the worker is `released`
-    /read     reads the body, all others do not
-    requests  the environments that the application got
+    /read     reads the body; other paths do not
+    requests  the environments that the application received
     """
 
     def __init__(self, stopping: bool = False) -> None:
@@ -61,7 +61,7 @@ def worker() -> Worker:
 
 @pytest.fixture
 def begin(worker: Worker) -> Iterator[Callable[[str], Future[Answer]]]:
-    """Asks in a thread of its own. The only place of the worker is taken."""
+    """Sends a request in a separate thread, which occupies the worker."""
     with ThreadPoolExecutor(8) as pool:
         first = pool.submit(worker.ask, "/wait")
         try:
@@ -159,7 +159,7 @@ def test_a_request_that_http_does_not_allow_is_answered_without_the_application(
 
 
 def test_a_variable_of_the_environment_is_no_header(monkeypatch):
-    """granian puts the environment of its process into that of each request."""
+    """granian copies the environment of its process into that of each request."""
     monkeypatch.setenv("HTTP_X_FORWARDED_FOR", "192.0.2.1")
     monkeypatch.setenv("CONTENT_LENGTH", "7")
     worker = Worker()

@@ -1,4 +1,4 @@
-"""A worker that accepts no more connections keeps its locks on files: SQLite counts on them until they are closed."""
+"""A worker that accepts no more connections keeps its file locks: SQLite needs them until its files are closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals of a process that has threads, in a process of its own."""
+"""Signals of a process with threads, tested in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waitress listener in a thread of the test, in front of any WSGI application, and connections to it as bytes."""
+"""The waitress listener in a thread of the test, with any WSGI application, and raw connections to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gatepost.servers.waitress.server import listen, turn
 from tests.running import wait_until
 
 LIMIT, IMPORT_LIMIT = 2**20, 2**23
-PATIENCE = 60  # seconds that a test waits for what has to happen
+PATIENCE = 60  # seconds that a test waits for an expected event
 
 Address = tuple[str, int]
 
@@ -37,9 +37,9 @@ class Clock:
         return self.now
 
     def forward(self, listener: Listener, seconds: float, steps: int = 10) -> None:
-        """Let time pass, in equal steps, and let the listener look at its connections after each of them.
+        """Advances the clock in equal steps, and makes the listener check its connections after each step.
 
-        It looks before the first step, too, to note what each connection does.
+        It also checks before the first step, to record the state of each connection.
         """
         self._look(listener)
         for _ in range(steps):
@@ -47,7 +47,7 @@ class Clock:
             self._look(listener)
 
     def _look(self, listener: Listener) -> None:
-        """Wait until one look has begun and ended."""
+        """Waits until one check has begun and ended."""
         for _ in range(2):
             listener._next_sweep = 0.0
             listener.pull_trigger()
@@ -56,7 +56,7 @@ class Clock:
 
 @contextmanager
 def standing_clock() -> Iterator[Clock]:
-    """The clock by which connections, listener and threads measure how long they have waited."""
+    """The clock of connections, listener and threads."""
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         for module in (channel, waitress_dispatcher, waitress_listener):
@@ -85,7 +85,7 @@ def listening(app: WSGIApplication, *, threads: int = 4, connections: int = 100,
         stop.set()
         thread.join()
         for each in channels(sockets):
-            each.handle_close()  # lets a thread go that waits for a client
+            each.handle_close()  # releases a thread that waits for a client
         dispatcher.shutdown(timeout=PATIENCE)
         wasyncore.close_all(sockets)
 
@@ -113,7 +113,7 @@ def receive(connection: socket.socket, size: int) -> None:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Everything until the server closes."""
+    """Reads until the server closes the connection."""
     received = b""
     with suppress(ConnectionResetError):
         while chunk := connection.recv(65536):

@@ -1,4 +1,4 @@
-"""Bodies on waitress, in front of the real application: read no further than the request can come."""
+"""Bodies on waitress with the real application: they are read only as far as the request can succeed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def database_url(request):
-    """One database is enough: what is tested comes before any row."""
+    """One database is enough, because these tests end before any row is read."""
     return new_database("sqlite", request)
 
 
@@ -67,12 +67,12 @@ def address(listener):
 
 @pytest.fixture
 def allowed(as_user):
-    """The header of a client who may import, and has all of a minute's units."""
+    """The header of a client who may import, with all units of a minute."""
     return f"Authorization: {as_user('admin').headers['Authorization']}"
 
 
 def answered(received: bytes) -> tuple[int, dict[str, str], dict]:
-    """Status, headers (lower case) and JSON of the one answer."""
+    """Returns status, headers (lower case) and JSON of the only answer."""
     head, _, body = received.partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -80,7 +80,7 @@ def answered(received: bytes) -> tuple[int, dict[str, str], dict]:
 
 
 def refused(received: bytes, status: int, code: str) -> dict[str, str]:
-    """The headers of a problem document that ends its connection."""
+    """Checks a problem document that ends its connection. Returns its headers."""
     found, headers, problem = answered(received)
     assert (found, problem["code"], headers["content-type"]) == (status, code, "application/problem+json")
     assert headers["connection"] == "close"
@@ -127,7 +127,7 @@ def test_a_client_that_goes_on_sending_is_closed(address, monkeypatch):
 
 def test_a_client_that_neither_sends_nor_closes_is_closed(address, listener, clock):
     with connect(address, post("/api/login", JSON, length=2**40)) as connection:
-        assert read_all(connection)  # the server has closed its half
+        assert read_all(connection)  # the server has closed its side
         assert listener.active_channels
         clock.forward(listener, channel.LINGER + 1)
         wait_until(lambda: not listener.active_channels)
@@ -185,7 +185,7 @@ def test_an_import_over_its_limit_is_refused(address, allowed):
 
 @pytest.mark.parametrize("body", [{"length": 3 * LIMIT}, {}], ids=["length", "chunked"])
 def test_an_import_is_refused_by_its_head(address, as_role, body):
-    """Nothing of the body is sent: the answer comes all the same."""
+    """The client sends no body, and still gets the answer."""
     user = f"Authorization: {as_role('user').headers['Authorization']}"
     refused(ask(address, post(IMPORT, NDJSON, **body)), 401, "unauthenticated")
     refused(ask(address, post(IMPORT, NDJSON, "Authorization: Bearer x", **body)), 401, "invalid_token")
@@ -230,7 +230,7 @@ def test_a_body_that_was_not_read_is_never_taken_for_an_empty_one(address, allow
 
 
 def begun(address, allowed, *headers: str) -> socket.socket:
-    """A connection whose import was found good, and does not come."""
+    """A connection with an accepted import whose body does not come."""
     connection = connect(address, post(IMPORT, NDJSON, allowed, "Expect: 100-continue", *headers, length=2 * LIMIT))
     assert connection.recv(len(CONTINUE), socket.MSG_WAITALL) == CONTINUE
     return connection
@@ -327,7 +327,7 @@ def test_a_stop_waits_for_an_import_whose_head_was_found_good(tmp_path):
             connection.sendall(lines(LIMIT))
             service.process.send_signal(signal.SIGTERM)
             wait_until(lambda: not listens(where.hostname, where.port))
-            time.sleep(1)  # idle connections are closed meanwhile
+            time.sleep(1)  # idle connections are closed during this time
             connection.sendall(b"\n" * LIMIT)
             assert answered(read_all(connection))[0] == 200
         assert service.process.wait(PATIENCE) == 0

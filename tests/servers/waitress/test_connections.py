@@ -1,4 +1,4 @@
-"""Connections of waitress: clients that do not read, do not send, or are too many do not disturb others."""
+"""Connections of waitress: clients that do not read, do not send, or are too many do not affect others."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tests.servers.waitress.connections import (
     receive,
 )
 
-LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
+LARGE = 2**23  # bytes: more than the kernel buffers for a client with a small buffer
 
 
 class Service:
-    """A WSGI application: `/large` answers in one piece, `/stream` without end, `/wait` when it is `released`."""
+    """A WSGI application: `/large` answers in one piece, `/stream` endlessly, `/wait` when it is `released`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -137,7 +137,7 @@ def test_what_waits_too_long_is_refused_however_often_the_process_is_asked_wheth
                     wait_until(lambda: len(listener.task_dispatcher))
                     assert "/late" not in service.asked
                     clock.forward(listener, dispatcher.PATIENCE + 1)
-                    wait_until(lambda: "/late" in service.asked)  # `Service` knows no refusals
+                    wait_until(lambda: "/late" in service.asked)  # `Service` has no refusals
                     assert read_all(late)
                 finally:
                     enough.set()
@@ -202,7 +202,7 @@ def test_a_client_that_reads_a_little_faster_than_the_least_rate_is_served_to_th
 
 
 def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_same(service, clock):
-    """A receive window that has grown opens late: the kernel of an honest client is silent for minutes."""
+    """A large receive window opens late: the kernel of an honest client may be silent for minutes."""
     with listening(service, threads=1) as listener, connect(address_of(listener), get("/stream")) as eager:
         for _ in range(32):
             receive(eager, 2**20)
@@ -214,7 +214,7 @@ def test_a_client_that_has_read_fast_may_pause_for_longer_and_is_closed_all_the_
 
 
 def test_bytes_that_the_kernel_has_and_that_are_not_counted_yet_close_no_connection(service, clock):
-    """A thread gives bytes to the kernel first, and counts them then."""
+    """A thread passes bytes to the kernel before it counts them."""
     with listening(service) as listener, connect(address_of(listener), get("/large"), receive_buffer=4096):
         channel = only(listener)
         wait_until(lambda: channel.close_when_flushed)
@@ -283,9 +283,9 @@ def test_a_handler_may_take_its_time(service, clock):
 
 
 def test_unread_answers_are_bounded_for_the_process(service, clock, monkeypatch):
-    """The connections that have kept theirs for longest make room."""
+    """The connections with the oldest unread answers are closed first."""
     monkeypatch.setattr(waitress_listener, "UNREAD", 2 * LARGE)
-    monkeypatch.setattr(waitress_channel, "RATE", 10**9)  # bytes a second: what the kernel takes earns no time
+    monkeypatch.setattr(waitress_channel, "RATE", 10**9)  # bytes a second: bytes in the buffer earn no time
     channels: list[Channel] = []
 
     def new() -> list[Channel]:

@@ -18,10 +18,10 @@ from waitress.receiver import ChunkedReceiver
 from gatepost.servers.waitress.parser import CHUNK_LINE, FRAMING, HEADERS, MOST_HEADERS, Chunks, Parser
 from tests.running import ROOT
 
-HANG = 60  # seconds: what is meant takes less than one, and took an hour
+HANG = 60  # seconds: now it takes less than one; before, it took an hour
 
 def as_shipped() -> ModuleType:
-    """Waitress's own parser, with the patterns that are replaced here."""
+    """Waitress's own parser, with its original patterns."""
     spec = importlib.util.spec_from_file_location("shipped", waitress.parser.__file__)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -35,7 +35,7 @@ def test_a_stop_answers_what_is_under_way_and_accepts_no_connection():
         os.kill(os.getpid(), signal.SIGTERM)
 
     def clients(address: Address) -> tuple[bytes, bytes]:
-        """Answers to a request under way, and to one on a connection that was open."""
+        """Returns the answers to a request in progress, and to one on an open connection."""
         try:
             with connect(address, get("/wait", close=False)) as busy, connect(address, get("/", close=False)) as kept:
                 assert started.wait(PATIENCE)

@@ -1,7 +1,6 @@
-"""One turn of waitress's loop: an event reaches the connection that it was asked for, or none.
+"""One turn of waitress's loop: an event reaches its own connection, or none.
 
-A connection that is closed in a turn leaves its descriptor to the next one that is accepted in the same turn. Only the
-loop closes connections.
+A connection accepted in a turn may get the descriptor of one closed in the same turn. Only the loop closes connections.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gatepost.servers.waitress.server import listen, turn
 from tests.running import wait_until
 from tests.servers.waitress.connections import IMPORT_LIMIT, LIMIT, PATIENCE, address_of, connect, get, post
 
-LARGE = 2**23  # bytes: more than the kernel takes for a client with a small buffer
+LARGE = 2**23  # bytes: more than the kernel buffers for a client with a small buffer
 
 
 def application(environ: Any, start_response: Any) -> list[bytes]:
@@ -36,7 +35,7 @@ def application(environ: Any, start_response: Any) -> list[bytes]:
 
 @contextmanager
 def by_hand(app: WSGIApplication, connections: int) -> Iterator[tuple[Listener, dict[int, Any]]]:
-    """A listener whose turns the test takes itself."""
+    """A listener whose turns the test runs itself."""
     sockets: dict[int, Any] = {}
     [listener] = listen(app, sockets, Dispatcher(1), host="127.0.0.1", port=0, connections=connections + 2,
                         bodies=BodyBudget(limit=LIMIT, import_limit=IMPORT_LIMIT))
@@ -99,7 +98,7 @@ def test_a_new_connection_does_not_end_with_the_slow_one_whose_descriptor_it_has
 
 
 def test_a_thread_that_asks_a_lost_client_for_its_body_leaves_the_closing_to_the_loop():
-    """Otherwise the thread could remove a new connection from the loop's map, which has the same descriptor."""
+    """Otherwise the thread could remove a new connection with the same descriptor from the loop's map."""
     asked, lost = threading.Event(), threading.Event()
 
     def importing(environ: Any, start_response: Any) -> list[bytes]:

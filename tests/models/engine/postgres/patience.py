@@ -1,4 +1,4 @@
-"""Limits of tests with a silent server: short only while it is silent, so that a busy machine fails no test."""
+"""Time limits of tests with a silent server: short only while it is silent, so that a busy machine fails no test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from models.engine.postgres.database import PostgresDatabase
 
-LONG = 60.0  # seconds that no statement of these tests takes on any machine
+LONG = 60.0  # seconds: longer than any statement of these tests on any machine
 SHORT = 2.0  # seconds
 
 
@@ -21,7 +21,7 @@ def hurry(database: PostgresDatabase, seconds: float = SHORT) -> None:
 
 @contextmanager
 def hurried(database: PostgresDatabase) -> Iterator[None]:
-    """A silent server is given up soon in this block, and after a minute behind it."""
+    """Gives up on a silent server soon in this block, and after a minute outside of it."""
     hurry(database)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A URL that names several Postgres servers: which one is connected to, and what is known when none is."""
+"""A URL with several Postgres servers: the choice of a server, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.running import wait_until
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Server, Server]]:
-    """Two servers, each with a database `gatepost` of its own."""
+    """Two servers, each with its own database `gatepost`."""
     with running_server() as one, running_server() as other:
         for server in (one, other):
             server.execute("CREATE DATABASE gatepost")
@@ -54,7 +54,7 @@ def taking_no_writes(server: Server) -> Iterator[None]:
 
 @pytest.fixture
 def silent() -> Iterator[socket.socket]:
-    """A socket to which one can connect, and that is never answered on."""
+    """A socket that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         yield listening
@@ -94,7 +94,7 @@ def test_a_silent_server_delays_the_first_connection_alone(pair, silent):
 
 @pytest.mark.slow
 def test_one_silent_server_among_refusals_is_silence(pair, silent, monkeypatch):
-    """So that one thread alone tries, and no other request waits for a connection."""
+    """Then only one thread tries, and no other request waits for a connection."""
     one, _ = pair
     monkeypatch.setattr(connection, "LATER", 60)
     with taking_no_writes(one), opened(silent.getsockname()[1], one.port) as database:
@@ -141,7 +141,7 @@ def test_a_server_that_falls_silent_is_left_for_the_next(pair):
                 database.ping()
             wait_until(lambda: _answers(database))
             assert port_of(database) == other.port
-        # Nor is it gone back to: it may be the old primary.
+        # Nor is it used again: it may be the old primary.
         assert port_of(database) == other.port
 
 
@@ -172,7 +172,7 @@ def test_a_copy_is_made_by_and_put_back_to_the_server_that_is_connected_to(pair,
         with taking_no_writes(one):
             assert port_of(database) == other.port
             name = database.transact(lambda: Tenant.add(new_id())).name
-            # The other server takes writes again and comes first, and has nothing of all this.
+            # The other server accepts writes again and comes first, but lacks these rows.
         with database.copied(str(tmp_path / "copy")) as copied:
             assert copied.query("SELECT 1") == [(1,)]
         with database.scratch(str(tmp_path / "copy")) as staged:

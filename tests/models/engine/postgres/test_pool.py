@@ -1,4 +1,4 @@
-"""The pool of Postgres connections: the thread that connects, the threads that wait, and those that are refused."""
+"""The pool of Postgres connections: the connecting thread, waiting threads, and refused ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from models.engine.waiting import Places, Wait, uncounted
 from tests.databases import new_database
 from tests.running import wait_until
 
-AT_LAST = 30  # seconds after which something will never happen
+AT_LAST = 30  # seconds after which an event will never happen
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def database(url: str) -> Iterator[PostgresDatabase]:
 
 
 class Asked:
-    """A pool whose connections are made by `connect`, which waits for `go_on`."""
+    """A pool whose `connect` waits for `go_on`."""
 
     def __init__(self, database: PostgresDatabase, *, size: int = 4, waiting: int | None = None) -> None:
         self.made: list[int] = []
@@ -149,7 +149,7 @@ def test_half_of_the_threads_connect_or_wait_for_a_connection_and_the_others_are
 def test_a_burst_is_answered_though_half_of_its_threads_find_all_places_taken(url: str, ready: int) -> None:
     database = open_database(url, pool_size=8, waiting=2)
     assert isinstance(database, PostgresDatabase)
-    database._pool._places.moment = AT_LAST  # longer than connecting takes, however busy the machine
+    database._pool._places.moment = AT_LAST  # longer than a connection takes on any busy machine
     barrier, connected = threading.Barrier(8), threading.Barrier(8)
 
     def ask(_number: int) -> bool:
@@ -173,7 +173,7 @@ def test_a_thread_that_gets_a_place_after_a_moment_connects_at_it(
     asked.places.moment = AT_LAST
     kept = Wait(asked.places)
     asked.places.acquire(kept)
-    # The place becomes free while it waits.
+    # A connection becomes free while it waits.
     monkeypatch.setattr(asked.pool._changed, "wait", lambda seconds: kept.end())
     assert asked.pool.take()
     assert kept.over

@@ -1,4 +1,4 @@
-"""A Postgres that says nothing any more: no caller waits for it without end, and once it answers all is as before."""
+"""A Postgres that stops answering: no caller waits for it endlessly, and once it answers everything works again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.running import wait_until
 
 pytestmark = pytest.mark.slow
 
-AT_LAST = 30  # seconds after which something will never happen
+AT_LAST = 30  # seconds after which an event will never happen
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def answers(database: PostgresDatabase) -> bool:
 
 
 def works_again(database: PostgresDatabase) -> None:
-    """After a pause in which no thread tries, all connections are as good as new."""
+    """Checks that all connections work after a pause in which no thread tries."""
     hurry(database, LONG)
     wait_until(lambda: answers(database))
     with ThreadPoolExecutor(4) as threads:
@@ -105,14 +105,14 @@ def test_a_commit_that_waits_for_a_lost_standby_ends_and_its_work_is_not_done_ag
         with pytest.raises(Unavailable, match="silent"):
             database.transact(lambda: (runs.append(1), Tenant.add(name), hurry(database)))
         hurry(database, LONG)
-        # All else goes on, at once.
+        # Everything else continues at once.
         for _ in range(5):
             with database.connected():
                 Tenant.all()
     assert runs == [1]
     works_again(database)
     with database.connected():
-        # The commit whose answer did not come: here it had been stored.
+        # The commit without an answer: here it was stored.
         assert Tenant.by_name(name) is not None
 
 
@@ -144,7 +144,7 @@ def test_a_copy_ends_wherever_the_server_falls_silent(own_server: Server, databa
 
     def work() -> None:
         cursor = current.cursor()
-        # More than the kernel keeps for a server that does not read.
+        # More than the kernel buffers for a server that does not read.
         with cursor.copy("COPY articles (id, tenant_id, version, created_at, updated_at, slug, title, body) "
                          "FROM STDIN") as copy:
             copy.write_row(rows[0])

@@ -38,7 +38,7 @@ def opened(own_server: Server) -> Iterator[Callable[[], Database]]:
 
 @pytest.fixture(params=["pg_cancel_backend", "pg_terminate_backend"])
 def ended(request: pytest.FixtureRequest, own_server: Server) -> Callable[[Callable[[], Any]], Any]:
-    """Do something whose commit waits for the standby, and have the server end that wait."""
+    """Runs a transaction whose commit waits for the standby, and makes the server end that wait."""
     def ended(work: Callable[[], Any]) -> Any:
         with (ThreadPoolExecutor(1) as thread,
               psycopg.connect(own_server.url("postgres"), autocommit=True) as operator):

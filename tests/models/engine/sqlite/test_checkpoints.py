@@ -32,14 +32,14 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     opened = open_database(new_database("sqlite", request), synchronous="normal")
     assert isinstance(opened, SqliteDatabase)
     with opened.connected():
-        write(opened, 1)  # a log made from nothing is copied once, for the token of its file
+        write(opened, 1)  # a new log is copied once, for the token of its file
         yield opened
     opened.close_all()
 
 
 @pytest.fixture
 def copied_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The thread of each copy that was made."""
+    """Returns the thread of each copy."""
     copy, threads = apsw.Connection.wal_checkpoint, []
 
     def counted(conn: apsw.Connection, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> tuple[int, int]:
@@ -75,7 +75,7 @@ def test_what_is_committed_reaches_the_file_in_a_thread_of_its_own(
 
 def test_a_log_that_the_thread_does_not_keep_up_with_is_copied_by_the_writer_that_commits(
         database: SqliteDatabase, copied_by: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database._checkpoints, "_copy", lambda: None)  # the thread always comes too late
+    monkeypatch.setattr(database._checkpoints, "_copy", lambda: None)  # the thread is always too late
     write(database, 200)
     log = Path(f"{database.path}-wal")
     assert set(copied_by) == {threading.current_thread().name}
@@ -115,7 +115,7 @@ class Log(apsw.Connection):
         return self.pages, min(self.pages, self._free)
 
 
-# how much can be copied, then: (the log's length in pages after each commit, which thread copies it)
+# pages that can be copied, and (length of the log in pages after each commit, threads that copy it)
 LOGS: dict[str, tuple[int, list[tuple[int, list[str]]]]] = {
     "a short log is left alone": (WHOLE, [(2000, []), (3999, [])]),
     "a thread copies a long one, and the next writer what has come since": (
@@ -178,7 +178,7 @@ def test_a_writer_that_waited_for_readers_waits_for_writers_as_long_as_ever(
     database._checkpoints.finish()
     write(database, 1)
     assert failed
-    # 0 is what SQLite says where a handler other than its own is left.
+    # SQLite returns 0 if another handler than its own is installed.
     assert all(conn.execute("PRAGMA busy_timeout").get > 0 for conn in database._writers._stack)
 
 
@@ -231,7 +231,7 @@ def test_a_very_long_log_begins_anew_though_reads_overlap_all_the_time(database:
     stop = threading.Event()
 
     def read() -> None:
-        # Whenever one of the two has done reading, the other has begun before.
+        # One of the two always begins before the other has finished reading.
         readers = [apsw.Connection(str(database.path)) for _ in range(2)]
         for reader in readers:
             begin_reading(reader)

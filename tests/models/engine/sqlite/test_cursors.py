@@ -1,4 +1,4 @@
-"""Cursors of ours have one of apsw's: apsw loses count of the references to a class that is derived from its own."""
+"""Our cursors contain a cursor of apsw: apsw miscounts the references to subclasses of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writers that come at the same time share one transaction on SQLite, and notice nothing of each other."""
+"""Concurrent writers share one transaction on SQLite, and do not affect each other."""
 
 from __future__ import annotations
 
@@ -39,15 +39,17 @@ def database(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
 
 @pytest.fixture
 def begun(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One number for each transaction that was begun."""
+    """A list with a number for each begun transaction."""
     begin, seen = database.begin, []
     monkeypatch.setattr(database, "begin", lambda *how: (seen.append(1), begin(*how)))
     return seen
 
 
 def in_threads(database: SqliteDatabase, *works: Work) -> tuple[list[threading.Thread], list[Any]]:
-    """A thread for each work, which waits for its turn, or has it, before the next one starts; and what they return
-    or raise."""
+    """Starts a thread for each work. Each waits for its turn, or has it, before the next one starts.
+
+    Returns the threads and their results and exceptions.
+    """
     results: list[Any] = [None] * len(works)
     has_turn = [threading.Event() for _ in works]
 
@@ -81,7 +83,7 @@ def at_once(database: SqliteDatabase, *works: Work) -> list[Any]:
 
 
 def held(database: SqliteDatabase) -> tuple[list[threading.Thread], list[Any], threading.Event]:
-    """A leader that is not done before the event is set; then its result is `first`."""
+    """A leader that finishes once the event is set, with the result `first`."""
     entered, finish = threading.Event(), threading.Event()
 
     def first() -> str:
@@ -188,7 +190,7 @@ def test_of_two_that_want_the_same_one_gets_it(database: SqliteDatabase) -> None
 
 
 def test_a_statement_that_is_stopped_takes_no_other_members_rows_with_it(database: SqliteDatabase) -> None:
-    # SQLite undoes the whole transaction when it stops a statement that writes.
+    # SQLite rolls back the whole transaction when it interrupts a writing statement.
     results = at_once(database, add("a"), endless_write, add("b"))
     assert isinstance(results.pop(1), TimedOut)
     assert (results, names(database)) == (["a", "b"], ["a", "b"])
@@ -253,7 +255,7 @@ def test_what_this_thread_committed_is_recalled(database: SqliteDatabase, groupe
 
 @pytest.mark.parametrize("writes", [False, True])
 def test_what_failed_work_held_goes_with_its_error(database: SqliteDatabase, writes: bool) -> None:
-    # A refused request must not stay in memory, body and all, until the garbage collector comes by.
+    # A refused request and its body must not stay in memory until the garbage collector runs.
     class Body:
         pass
 
@@ -318,7 +320,7 @@ def test_without_a_turn_in_time_every_member_gets_busy(database: SqliteDatabase)
 
 
 def test_a_member_that_came_later_may_wait_longer_for_a_turn(database: SqliteDatabase) -> None:
-    # Such as behind an import, which holds the lock for seconds.
+    # For example after an import, which holds the lock for seconds.
     with database.writing():
         database.places.timeout = 0.3
         threads, first = in_threads(database, add("a"))
@@ -403,7 +405,7 @@ def test_a_leader_waits_while_fewer_have_come_than_lately(
         rests.clear()
         database.transact(add(name), grouped=True)
         waited.append(len(rests))
-    # Each time it expects one fewer: writers that do not come any more are not waited for.
+    # Each time it expects one writer less: it does not wait for writers that have stopped.
     assert waited == [1, 1, 0]
 
 

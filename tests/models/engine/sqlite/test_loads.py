@@ -1,4 +1,4 @@
-"""Rows of a load are seen all together or not at all, by every connection of every process (`models.tables.load`)."""
+"""Rows of a load become visible together, for every connection of every process (`models.tables.load`)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add(database: Database, tenant: str, count: int) -> None:
     bulk.insert(database, tenant, [product() for _ in range(count)])
 
 
-# Ways in which the application reads: all of them give the number of the tenant's products.
+# The application's ways to read: each returns the number of the tenant's products.
 
 
 def counted(database: Database, tenant: str) -> int:
@@ -144,7 +144,7 @@ def test_a_load_that_fails_leaves_nothing(database, tenant, held):
     assert seen(database, tenant) == {0}
     with database.connected():
         assert database.query("SELECT 1 FROM main.products WHERE tenant_id = ?", [tenant]) == []
-        # The words are gone from the index as well.
+        # The words are deleted from the index, too.
         database.transact(lambda: database.write(
             "INSERT INTO products_search (products_search, rank) VALUES ('integrity-check', 1)"))
     database.close()

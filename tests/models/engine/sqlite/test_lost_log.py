@@ -1,4 +1,4 @@
-"""The write-ahead log is deleted while processes have it open: nothing more is written, and what it holds is saved."""
+"""The write-ahead log is deleted while processes have it open: writes stop, and its contents are saved."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write(database: SqliteDatabase) -> str:
 
 
 class Other:
-    """Another process that has the database open."""
+    """Another process with the database open."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -92,7 +92,7 @@ def side(database: SqliteDatabase, suffix: str) -> Path:
 
 
 def in_the_file(database: SqliteDatabase, folder: Path) -> set[str]:
-    """Names that are there after everything was killed: in the file, without a log."""
+    """Returns the names in the file without a log, after all processes were killed."""
     with closing(apsw.Connection(str(shutil.copy(database.path, folder / "left.db")))) as conn:
         return {name for (name,) in conn.execute("SELECT name FROM tenants")}
 
@@ -200,7 +200,7 @@ def test_a_log_that_another_process_has_begun_is_left_and_so_is_the_file(running
     with running.connected():
         assert theirs in {tenant.name for tenant in Tenant.all()}
     running.close_all()
-    # As docs/running/failures.md has it: the saved log in the place of the new one.
+    # As in docs/running/failures.md: the saved log replaces the new one.
     assert not side(running, "-wal").exists()
 
 

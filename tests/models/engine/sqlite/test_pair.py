@@ -1,4 +1,4 @@
-"""A database file beside the write-ahead log of another one: it is not opened, and what runs stops to write."""
+"""A database file beside the write-ahead log of another one: it is not opened, and running processes stop writing."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def of_tokens_alone(folder: Path) -> None:
     sidecar.write_bytes(orjson.dumps([salts, *(token for token, _ in marks)]))
 
 
-# what was done to the folder before the start, and whether the pair is one
+# a change of the folder before the start, and True if file and log belong together
 STARTS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "nothing: the process was killed": (lambda folder: None, True),
     "a backup, with cp": (put("backup.db"), False),
@@ -173,7 +173,7 @@ def test_a_running_process_writes_nothing_beside_a_file_that_was_put_in(
         before = log.read_bytes()
         if by is put:
             running.path.write_bytes((folder / "x.db").read_bytes())
-            running.watch()  # as a service does each second
+            running.watch()  # like a service, each second
         else:
             (folder / "x.db").rename(running.path)
         for _ in range(2):
@@ -235,7 +235,7 @@ def test_a_change_of_the_schema_leaves_a_pair(folder: Path, running: SqliteDatab
     other = opened(running.path)
     write(other)
     running.transact(lambda: running.write("CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"))
-    # Copied without another token, as by a copy that had begun before.
+    # Copied without another token, as by an earlier copy.
     with running.connected():
         running.connection().wal_checkpoint()
     left_by_a_kill(running, folder)
@@ -260,7 +260,7 @@ def test_other_processes_go_on_after_the_file_was_compacted(folder: Path, runnin
 
 
 def test_a_database_that_is_opened_again_notes_the_log_that_it_begins(folder: Path, running: SqliteDatabase) -> None:
-    # As by a server that looks whether all is well, closes everything, and forks.
+    # Like a server that checks everything, closes it, and forks.
     running.close_all()
     write(running)
     running.close_all()

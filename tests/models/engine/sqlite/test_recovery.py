@@ -1,4 +1,4 @@
-"""A log that SQLite cannot read to its end after a crash: it says nothing, and Gatepost does."""
+"""A log that SQLite cannot read to its end after a crash: SQLite does not report it, but Gatepost does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_log_that_is_whole_is_read_and_nothing_is_said(crashed):
     assert not Path(f"{crashed}-wal.damaged").exists()
 
 
-# Where a frame is: its page, what it says of itself, and the header of the log.
+# Offsets in a frame's page and header, and in the header of the log.
 @pytest.mark.parametrize("place", [32 + 5 * 4120 + 2000, 32 + 5 * 4120, 32 + 5 * 4120 + 10, 16, 2])
 def test_damaged_bytes_of_a_log_are_told_until_the_operator_has_seen_to_them(crashed, place, caplog):
     log = Path(f"{crashed}-wal")

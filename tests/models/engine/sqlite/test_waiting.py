@@ -1,4 +1,4 @@
-"""Writers on SQLite that wait: until one deadline, at a bounded number of places; and writers that need none."""
+"""Waiting writers on SQLite: a common deadline, a limit of their number, and writers that need not wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from models.tables.tenant import Tenant
 from tests.databases import new_database
 from tests.running import wait_until
 
-AT_LAST = 30  # seconds after which something will never happen
+AT_LAST = 30  # seconds after which an event will never happen
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[SqliteDatabase]:
 
 @contextmanager
 def held_elsewhere(database: SqliteDatabase) -> Iterator[None]:
-    """Another process has its turn to write, and does not end it."""
+    """Another process keeps the write lock."""
     lock = WriterLock(database.path)
     lock.acquire(Wait(Places(None, moment=1, timeout=AT_LAST, late=Busy)))
     try:
@@ -44,11 +44,11 @@ def held_elsewhere(database: SqliteDatabase) -> Iterator[None]:
 
 
 def started(database: SqliteDatabase, *, grouped: bool = True) -> tuple[threading.Thread, list[Any]]:
-    """A thread that adds a tenant, and what became of it."""
+    """Starts a thread that adds a tenant. Returns it and its result."""
     results: list[Any] = []
 
     def run() -> None:
-        # The work may be done by another thread.
+        # Another thread may do the work.
         name = threading.current_thread().name
         try:
             results.append(database.transact(lambda: Tenant.add(name).name, grouped=grouped))
@@ -132,7 +132,7 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
     lock.acquire()
     for _ in range(2):
         database.places.acquire(Wait(database.places))
-    # The others took theirs long ago, and writers have had their turns since.
+    # The others have waited for long, and writers have had their turns since.
     database.places.moment, database.places.moved = AT_LAST, monotonic()
     for wait in database.places._taken:
         wait.begun -= AT_LAST + 1
@@ -143,7 +143,7 @@ def test_a_newcomer_waits_a_moment_where_writers_follow_one_another(database: Sq
 
 
 def test_a_newcomer_waits_a_moment_where_the_others_came_just_now(database: SqliteDatabase) -> None:
-    """A burst after a lull: no thread got its turn for long, and all places are taken, but none has waited yet."""
+    """A burst after a pause: no thread had its turn for long, and the limit is reached, but none has waited yet."""
     for _ in range(2):
         database.places.acquire(Wait(database.places))
     database.places.moment, database.places.moved = AT_LAST, monotonic() - AT_LAST - 1
