@@ -9,12 +9,12 @@ Address = IPv4Address | IPv6Address
 
 
 def _four(write: Callable[[IPv4Address], str]) -> Callable[[Address], str]:
-    """A form of IPv4 addresses; others are written as they are."""
+    """Returns an IPv4 address in this form. Other addresses are unchanged."""
     return lambda address: write(address) if isinstance(address, IPv4Address) else str(address)
 
 
 def _six(write: Callable[[str], str]) -> Callable[[Address], str]:
-    """A form of IPv6 addresses, an IPv4 one mapped into them."""
+    """Returns an address in this IPv6 form; an IPv4 address is mapped."""
     return lambda address: write(f"::ffff:{address}" if isinstance(address, IPv4Address) else str(address))
 
 

@@ -1,9 +1,9 @@
 """A served app for the tests: its callers, its rows, and scenarios as rows of a table.
 
-`app` is `create_app` on a fresh instance with the shipped policies, for each module and on each database. `as_role`
-and `as_user` give callers who are logged in (by a session and a token, so that no password is hashed); `given` and
-`elsewhere` put rows into the default tenant and into another one, past HTTP and past the policy. Authorisation is on
-in every test.
+`app` is `create_app` on a new instance with the shipped policies, for each module and on each database. `as_role` and
+`as_user` return callers who are logged in (by a session and a token, so that no password is hashed). `given` and
+`elsewhere` put rows into the default tenant and into another one, without HTTP and without the policy. Authorisation is
+on in every test.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ _numbers = itertools.count(1)
 
 
 def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | None = None) -> Path:
-    """An instance folder with a key, or a copy of these `keys`, and the shipped policies; its tenants in a migrated
-    database."""
+    """Creates an instance folder with a key, or a copy of `keys`, and the shipped policies.
+
+    Its tenants are in a migrated database.
+    """
     folder.mkdir(parents=True)
     shutil.copytree(SHIPPED, folder / "policies", ignore=lambda _, names: {
         name for name in names if Path(name).suffix not in (".csv", ".conf")})
@@ -76,14 +78,14 @@ def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | No
         for name in tenants:
             if Tenant.by_name(name) is None:
                 Tenant.add(name)
-        # Another instance may have used the database before, with keys of its own.
+        # Another instance with other keys may have used the database before.
         known_keys.adopt(database, Keys.load(folder / "secret.key"))
     database.close_all()
     return folder
 
 
 def make_app(folder: Path, database_url: str, collections: Any = (), **settings: Any) -> Flask:
-    """An app for tests on an instance of `new_instance`: no rate limits, no waiting for the disk, no jobs by itself."""
+    """Makes an app for tests on an instance of `new_instance`: no rate limits, no wait for the disk, no job runner."""
     made = create_app({"instance": folder, "database_url": database_url, "rate_limits": "off",
                        "synchronous": "normal", "run_jobs": "off", **settings}, collections)
     made.test_client_class = HeldClient
@@ -104,13 +106,13 @@ def fresh_registry() -> Iterator[None]:
 
 
 def close(app: Flask) -> None:
-    """Stop what the app runs beside its requests, and let its connections go."""
+    """Stops the background threads of the app, and closes its connections."""
     services: Services = app.extensions["gatepost"]
     services.stop()
 
 
 class Given:
-    """Rows that are there already, in one tenant. Each method makes one; what is not named is made up."""
+    """Rows in one tenant. Each method creates one; values that are not given are invented."""
 
     def __init__(self, app: Flask, tenant: str) -> None:
         services: Services = app.extensions["gatepost"]
@@ -121,16 +123,16 @@ class Given:
             self.tenant_id: str = found.id
 
     def row(self, row: T) -> T:
-        """Store any row."""
+        """Stores any row."""
         return self.database.transact(lambda: Rows(type(row), self.tenant_id).insert(row))
 
     def found(self, model: type[T], id: str) -> T | None:
-        """The row as it is in the database now."""
+        """Returns the row as it is in the database now."""
         with self.database.connected():
             return Rows(model, self.tenant_id).find(id)
 
     def user(self, role: str = "user", *, password: str | None = None, **values: Any) -> User:
-        """`password`: they can log in with it; without one, only with a token of `as_user`."""
+        """A user. With `password` they can log in; without one they need a token of `as_user`."""
         number = next(_numbers)
         kept = passwords.UNUSABLE if password is None else _hashed(password)
         return self.row(User(**{"name": f"{role} {number}", "email": f"{role}{number}@example.org", "role": role,
@@ -163,7 +165,7 @@ class Given:
 
     def order(self, status: str = "pending", *, product: Product | None = None, quantity: int = 1,
               **values: Any) -> Order:
-        """An order of one product; its stock stays as it is."""
+        """An order of one product, whose stock does not change."""
         bought = product or self.product()
         order = self.row(Order(**{"total": bought.price * quantity, "currency": bought.currency,
                                   "status": status} | values))
@@ -176,12 +178,12 @@ class Given:
                                           "body": "Words."} | values))
 
     def service_token(self, owner: User, **values: Any) -> ServiceToken:
-        """A token whose secret no test knows."""
+        """A service token whose secret no test knows."""
         return self.row(ServiceToken(**{"name": "A program", "token_hash": new_id(), "scopes": ["read:articles"],
                                         "owner_id": owner.id} | values))
 
     def share(self, resource: str, row: Record, grantee: str, right: str = "read") -> Share:
-        """`grantee`: `user:<id>`, `group:<name>` or `role:<name>`."""
+        """A share. `grantee` is `user:<id>`, `group:<name>` or `role:<name>`."""
         return self.row(Share(resource=resource, object_id=row.id, grantee=grantee, right=right))
 
     def session(self, user: User) -> Session:
@@ -202,7 +204,7 @@ def _hashed(password: str) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def short_second_opinion() -> Iterator[None]:
-    """Each app asks Casbin one question at its start, and not for a tenth of a second: the tests start many."""
+    """Makes each app ask Casbin one question at its start, not for a tenth of a second: tests start many apps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(oracle, "sampled", lambda policy, seconds: sampled(policy, most=1))
         yield
@@ -210,7 +212,7 @@ def short_second_opinion() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def cheap_passwords() -> Iterator[None]:
-    """Hash passwords in this process with the least memory and work that Argon2 allows: the tests log in often."""
+    """Hashes passwords in this process with the least memory and work of Argon2, because tests log in often."""
     cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_hasher", cheap)
@@ -220,20 +222,20 @@ def cheap_passwords() -> Iterator[None]:
 
 @pytest.fixture
 def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hash passwords with the parameters of the service."""
+    """Hashes passwords with the parameters of the service."""
     monkeypatch.setattr(passwords, "_hasher", SHIPPED_HASHER)
     monkeypatch.setattr(passwords, "_DUMMY", SHIPPED_DUMMY)
 
 
 @pytest.fixture(scope="module")
 def instance_folder(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh instance with the shipped policies and the tenants `default` and `other`."""
+    """A new instance with the shipped policies and the tenants `default` and `other`."""
     return new_instance(tmp_path_factory.mktemp("served") / "instance", database_url, "default", "other")
 
 
 @pytest.fixture(scope="module")
 def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
-    """The app of one module, on each database; its tests share the rows that they make."""
+    """The app of one module, on each database. The tests of the module share its rows."""
     made = make_app(instance_folder, database_url)
     yield made
     close(made)
@@ -241,7 +243,7 @@ def app(instance_folder: Path, database_url: str) -> Iterator[Flask]:
 
 @pytest.fixture
 def after_sunset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last day of everything that is deprecated has passed."""
+    """Sets the date after the sunset of all deprecations."""
     class Later(datetime):
         @classmethod
         def now(cls, tz=None):
@@ -323,7 +325,7 @@ class Scenario:
     code: str | None = None
 
     def play(self, caller: Caller, **names: str) -> TestResponse:
-        """Call and check; `names` fill `{…}` in the path."""
+        """Sends the request and checks the answer; `names` fill `{…}` in the path."""
         answer = caller.call(self.method, self.path.format(**names), self.body, self.headers)
         assert answer.status_code == self.status, answer.get_data(as_text=True)
         if self.code is not None:
@@ -333,5 +335,5 @@ class Scenario:
 
 
 def scenarios(*rows: Scenario) -> pytest.MarkDecorator:
-    """Run a test once for each row, as `scenario`; the names are the tests' ids."""
+    """Runs a test once for each row, as `scenario`; the names are the tests' ids."""
     return pytest.mark.parametrize("scenario", rows, ids=[row.name for row in rows])

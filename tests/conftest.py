@@ -36,10 +36,10 @@ from tests.plugin_apps import serving  # noqa: F401
 from tests.rule_files import under  # noqa: F401
 from tests.trials import here  # noqa: F401
 
-# The search for garbage took a quarter of the time.
+# Garbage collection took a quarter of the time.
 gc.set_threshold(50_000, 10, 40)
 
-# A project of its own; test_plugins.py installs it and runs its tests.
+# A separate project; test_plugins.py installs it and runs its tests.
 collect_ignore = ["sample_plugin"]
 
 
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark as slow each test that only repeats on Postgres what it does on SQLite."""
+    """Marks a test as slow if it only repeats on Postgres what it does on SQLite."""
     for item in items:
         if needs_postgres(item) and item.get_closest_marker("both_databases") is None:
             item.add_marker(pytest.mark.slow)
@@ -68,8 +68,8 @@ def needs_postgres(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the collected tests from every later search for garbage."""
-    # Hypothesis searches for garbage before its first example, which takes seconds once the tests have many objects.
+    """Excludes the collected tests from later garbage collections."""
+    # Hypothesis collects garbage before its first example, which takes seconds when the tests have many objects.
     hypothesis.find(strategies.just(True), bool)
     gc.collect()
     gc.freeze()

@@ -1,5 +1,5 @@
-"""A service below a path, followed from its front door by everything that it hands out: links, forms, scripts, style
-sheets, headers, cookies and the URLs in its JSON."""
+"""A crawl of a service below a path, from its front page: it follows links, forms, scripts, style sheets, headers,
+cookies and the URLs in JSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Send = Callable[[str, str, Mapping[str, str], bytes | None], tuple[int, Sequence
 """Sends a request: method, path and query, headers, body. Its status, headers and body come back."""
 
 ADMIN = "admin@example.org"
-ELSEWHERE = ("https://opensource.org/license/mit",)  # what the service hands out of other hosts
-MOST = 2  # addresses that differ in ids and values alone
+ELSEWHERE = ("https://opensource.org/license/mit",)  # URLs of other hosts in the service's answers
+MOST = 2  # addresses that differ only in ids and values
 # After these, other forms may fail.
 _LAST = ("end", "disable", "delete", "revoke", "unshare", "apply", "revert", "logout")
 _NAMED = ("href", "src", "action", "formaction", "spec-url")
@@ -58,7 +58,7 @@ class Answer:
         return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
     def references(self) -> Iterator[str]:
-        """Every URL and path in it, as it stands there."""
+        """Yields every URL and path in the answer, unchanged."""
         for name, value in self.headers:
             if name.lower() in ("location", "content-location"):
                 yield value
@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass
 class Crawl:
-    """A browser and a program at once. `base` is the URL of the service, with its path; faults are what is wrong."""
+    """A browser and a program in one. `base` is the URL of the service with its path; `faults` are the errors."""
 
     send: Send
     base: str
@@ -85,14 +85,14 @@ class Crawl:
     seen: set[str] = field(default_factory=set)  # the URLs that answered a GET
     forms: dict[tuple[str, str], Form] = field(default_factory=dict)  # by the shape of the address and by the address
     sent: set[str] = field(default_factory=set)  # shapes
-    without: frozenset[str] = frozenset()  # words of paths to which no form is sent
+    without: frozenset[str] = frozenset()  # words of paths whose forms are not sent
     token: str = ""
     _cookies: dict[str, tuple[str, str]] = field(default_factory=dict)  # name → value, path
     _waiting: deque[str] = field(default_factory=deque)
     _often: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def ask(self, method: str, url: str, body: bytes | None = None, **headers: str) -> Answer:
-        """The answer at a URL, or at a path from that of the service on; what it hands out is looked at."""
+        """Requests a URL, or a path below the service's, and collects the references in the answer."""
         url = urljoin(f"{self.base}/", url)
         parts = urlsplit(url)
         cookies = "; ".join(f"{name}={value}" for name, (value, path) in self._cookies.items()
@@ -118,20 +118,20 @@ class Crawl:
         return self.ask(method, path, json.dumps(body).encode(), Content_Type="application/json", **headers)
 
     def send_form(self, form: Form, action: str, **values: str) -> Answer:
-        """Send a form by one of its buttons."""
+        """Sends a form by one of its buttons."""
         parts = urlsplit(self.base)
         return self.ask("POST", action, urlencode({**form.fields, **values}).encode(),
                         Content_Type="application/x-www-form-urlencoded", Origin=f"{parts.scheme}://{parts.netloc}",
                         Referer=f"{self.base}/console")
 
     def page(self, path: str) -> Seen:
-        """A page that is answered."""
+        """Returns an answered page."""
         answer = self.ask("GET", path)
         assert answer.status == 200, (path, answer.status, answer.header("Location"), answer.text)
         return answer.page
 
     def log_in(self, password: str) -> None:
-        """Log in as the administrator: to the console, where no session has to be there, and to the API."""
+        """Logs in as the administrator to the console, which needs no session, and to the API."""
         sent_away = self.ask("GET", "console/audit?resource=article")
         assert sent_away.status == 303, sent_away.text
         [form] = self.page(sent_away.header("Location")).forms
@@ -142,7 +142,7 @@ class Crawl:
         self.token = self.ask_json("POST", "api/login", {"email": ADMIN, "password": password}).json["access_token"]
 
     def follow_all(self) -> None:
-        """Follow every link, and what that leads to; a form without a method is a link."""
+        """Follows every link recursively. A form without a method counts as a link."""
         while self._waiting:
             url = self._waiting.popleft()
             answer = self.ask("GET", url)
@@ -150,8 +150,7 @@ class Crawl:
                 self.faults.append(f"GET {url} answers {answer.status}: {answer.text[:300]}")
 
     def send_all(self) -> None:
-        """Send every form that has been seen as it is drawn, those last that end something, and follow what that
-        leads to."""
+        """Sends every form unchanged, those last that end or delete something, and follows the results."""
         def ends(action: str) -> int:
             return next((place for place, word in enumerate(_LAST, 1) if word in urlsplit(action).path.split("/")), 0)
 
@@ -159,7 +158,7 @@ class Crawl:
             shape, action = min(waiting, key=lambda one: ends(one[1]))
             self.sent.add(shape)
             answer = self.send_form(self.forms[shape, action], action)
-            # What another form has ended is not found, as a page of the console.
+            # An object that another form deleted is a 404, as a page of the console.
             missing = answer.status == 404 and not (ends(action) and answer.kind == "text/html")
             if missing or answer.status in (401, 403, 405, 429) or answer.status >= 500:
                 self.faults.append(f"POST {action} answers {answer.status}: {answer.text[-300:]}")
@@ -189,7 +188,7 @@ class Crawl:
                 self.forms.setdefault((_ID.sub("…", path), url), form)
 
     def _is_page(self, answer: Answer, reference: str) -> bool:
-        """False for what is only named, such as the endpoints of AuthZEN, and for where forms are sent to."""
+        """False for URLs that are only named, such as the endpoints of AuthZEN, and for targets of forms."""
         if answer.kind.endswith(("/json", "+json")):
             return answer.url == f"{self.base}/" or "/docs" in reference
         return answer.kind != "text/html" or all(

@@ -1,4 +1,4 @@
-"""Databases for the tests: SQLite files, and a Postgres server of our own when its programs are there.
+"""Databases for the tests: SQLite files, and a private Postgres server if its programs are installed.
 
 The server listens on a socket in a temporary directory and on a free port of the loopback address, runs as
 the user `postgres` when the tests run as root (initdb refuses root), and ends with the tests. Without its
@@ -35,7 +35,7 @@ STOP_PATIENCE = 3.0  # seconds
 
 _numbers = itertools.count(1)
 
-# Locales of a database on Postgres, for CREATE DATABASE: without any letter beyond ASCII, and with letters of its own.
+# Locales for CREATE DATABASE on Postgres: one without letters beyond ASCII, and one with special letters.
 NO_LETTERS = "LC_COLLATE 'C' LC_CTYPE 'C'"
 TURKISH = "LOCALE_PROVIDER icu ICU_LOCALE 'tr'"
 
@@ -73,21 +73,21 @@ class Server:
         raise RuntimeError("the Postgres server of the tests does not answer")
 
     def stop(self) -> None:
-        """End the server at once, as a power cut would end its connections."""
+        """Stops the server at once. Its connections end as in a power cut."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
             try:
                 self.process.wait(timeout=STOP_PATIENCE)
             except subprocess.TimeoutExpired:
-                # A backend that was silenced while it began may ignore the signal, and Postgres waits for it a minute.
+                # A backend stopped during its start may ignore the signal, and Postgres waits a minute for it.
                 self._signal(_children(self.process.pid), signal.SIGKILL)
                 self.process.wait(timeout=30)
             self.process = None
 
     def kill(self) -> None:
-        """End all its processes by SIGKILL, whatever they are doing."""
+        """Kills all its processes with SIGKILL."""
         if self.process is not None:
-            # One that is stopped first starts no other meanwhile.
+            # A process that is stopped first cannot start others.
             self._signal([self.process.pid], signal.SIGSTOP)
             self._signal([*_children(self.process.pid), self.process.pid], signal.SIGKILL)
             self.process.wait(timeout=30)
@@ -95,10 +95,10 @@ class Server:
 
     @contextlib.contextmanager
     def silent(self) -> Iterator[None]:
-        """The server says nothing any more (SIGSTOP), though its machine still takes connections and what is sent."""
+        """Stops the server with SIGSTOP during the block: the kernel still accepts connections and data."""
         assert self.process is not None
         stopped = self._signal([self.process.pid], signal.SIGSTOP)
-        # Those that were being made meanwhile are made by now.
+        # Processes that were starting have started now.
         stopped += self._signal(_children(self.process.pid), signal.SIGSTOP)
         try:
             yield
@@ -107,7 +107,7 @@ class Server:
 
     @contextlib.contextmanager
     def lost_standby(self) -> Iterator[None]:
-        """A commit waits for a standby that is not there, if `synchronous_commit` is on; all else goes on."""
+        """Makes commits wait for a missing standby, if `synchronous_commit` is on. Everything else continues."""
         self.configure("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try:
             self._until_a_commit_waits()
@@ -117,7 +117,7 @@ class Server:
 
     @contextlib.contextmanager
     def refusing(self, url: str) -> Iterator[None]:
-        """The connections to that database end, and it takes no new ones."""
+        """Ends the connections to that database, and refuses new ones during the block."""
         name = urlsplit(url).path.removeprefix("/")
         self.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         try:
@@ -131,7 +131,7 @@ class Server:
             connection.execute(statement)
 
     def configure(self, change: str) -> None:
-        """Run ALTER SYSTEM, and wait until the server has read it."""
+        """Runs ALTER SYSTEM, and waits until the server has read it."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             before = connection.execute("SELECT pg_conf_load_time()").fetchone()
             connection.execute(change)
@@ -143,7 +143,7 @@ class Server:
         raise RuntimeError("the Postgres server of the tests does not read its configuration")
 
     def _until_a_commit_waits(self) -> None:
-        """Commits wait only once the checkpointer, too, has read the configuration."""
+        """Waits until the checkpointer, too, has read the configuration: only then commits wait."""
         for _ in range(200):
             with psycopg.connect(self.url("postgres"), autocommit=True,
                                  options="-c synchronous_commit=on") as connection:
@@ -155,7 +155,7 @@ class Server:
                 canceller.cancel()
                 canceller.join()
                 if noticed:
-                    # A commit that waits and is cancelled warns that the standby may not have it.
+                    # A cancelled wait of a commit warns that the standby may not have it.
                     return
         raise RuntimeError("no commit waits for the standby that is not there")
 
@@ -184,7 +184,7 @@ class Server:
 
 @contextlib.contextmanager
 def turn_held(database: Path) -> Iterator[None]:
-    """Another process has its turn to write to the SQLite database in that file, and does not end it."""
+    """Holds the write lock of the SQLite database in that file, in another process."""
     descriptor = os.open(f"{database}.writer-lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
@@ -198,7 +198,7 @@ def _children(process: int) -> list[int]:
 
 
 def free_port() -> int:
-    """A port of the loopback address on which no program listens now."""
+    """Returns a port of the loopback address on which no program listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -214,7 +214,7 @@ def find_programs() -> Path | None:
 
 
 def missing(reason: str) -> None:
-    """Skip, or fail where nothing may be skipped."""
+    """Skips the test, or fails if nothing may be skipped."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     print(f"\n*** NOT TESTED ON POSTGRES: {reason} ***", file=sys.__stderr__)
@@ -253,7 +253,7 @@ def postgres_server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[Server]:
-    """A server for one module alone, which silences it or takes its standby away; `gatepost` in it is migrated."""
+    """A server for one module, which may stop it or remove its standby. Its database `gatepost` is migrated."""
     with running_server() as server:
         server.execute("CREATE DATABASE gatepost")
         prepare(server.url("gatepost"))
@@ -277,14 +277,14 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepare(url: str) -> None:
-    """Apply all migrations to the empty database at `url`."""
+    """Applies all migrations to the empty database at `url`."""
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=60)
     migrate.upgrade(database)
     database.close_all()
 
 
 def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool = True, locale: str = "") -> str:
-    """The URL of a new database, migrated or empty. `locale`: what CREATE DATABASE says of it; then it is empty."""
+    """Returns the URL of a new database, migrated or empty; with a `locale` for CREATE DATABASE it is empty."""
     if dialect == "sqlite":
         factory = request.getfixturevalue("tmp_path_factory")
         path = factory.mktemp("database") / "gatepost.db"
@@ -300,7 +300,7 @@ def new_database(dialect: str, request: pytest.FixtureRequest, *, migrated: bool
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """The URL of a fresh, migrated database for each test module, on each dialect."""
+    """The URL of a new, migrated database for each test module, on each dialect."""
     return new_database(request.param, request)
 
 
@@ -325,7 +325,7 @@ class _Undo(Exception):
 
 @contextlib.contextmanager
 def undone(database: Database) -> Iterator[None]:
-    """The block runs in one transaction, which is rolled back."""
+    """Runs the block in one transaction, which is rolled back."""
     with contextlib.suppress(_Undo), database.connected(), database.writing(), database.atomic():
         yield
         raise _Undo

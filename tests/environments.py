@@ -1,4 +1,4 @@
-"""A fresh environment of Python that borrows the libraries of the one which runs the tests: no network is needed."""
+"""A new Python environment that uses the libraries of the one that runs the tests, without the network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def borrowing(folder: Path) -> Path:
-    """The Python of a new environment in the folder; what is installed there is installed nowhere else."""
+    """Returns the Python of a new environment in the folder. Packages installed there are installed nowhere else."""
     venv.create(folder, symlinks=True, with_pip=False)
     paths = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))

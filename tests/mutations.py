@@ -24,7 +24,7 @@ from tests.running import ROOT
 
 @dataclass(frozen=True)
 class Mutation:
-    """A mistake: `after` replaces `before`, which occurs once in the file."""
+    """A mistake. `after` replaces `before`, which occurs once in the file."""
 
     name: str
     file: str
@@ -32,7 +32,7 @@ class Mutation:
     after: str
 
     def make(self, root: Path) -> None:
-        """Make the mistake in the sources below `root`. Raises ValueError where `before` does not occur once."""
+        """Makes the mistake in the sources below `root`. Raises ValueError if `before` does not occur once."""
         path = root / self.file
         text = path.read_text(encoding="utf-8")
         if text.count(self.before) != 1:
@@ -106,7 +106,7 @@ MUTATIONS = (
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """A copy of the sources, with the environment of this checkout."""
+    """Returns a copy of the sources, with the environment of this checkout."""
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "gatepost"
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(

@@ -1,4 +1,4 @@
-"""Plugins that are installed while a test runs: for commands in its process, and for apps on each database."""
+"""Plugins that a test installs: for commands in its process, and for apps on each database."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def installed(site: Path, *packages: str) -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def serving(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Flask]]:
-    """`serving(notes="p, …")`: an app on a new instance that has these rules besides, and the migrations of plugins."""
+    """`serving(notes="p, …")` returns an app on a new instance with these rules and the migrations of plugins."""
     apps = []
 
     def serve(**policies: str) -> Flask:

@@ -1,4 +1,4 @@
-"""The rooms of the project and their one-way doors, and what breaks the rule: each rule is a function of a tree.
+"""The rooms of the project and their one-way imports: each rule is a function that finds violations in a tree.
 
 A house is a folder of rooms with an order: a room imports only rooms of an earlier step, and never one of its own step.
 Every import counts, also for type checkers and inside functions.
@@ -32,10 +32,10 @@ HOUSES: Mapping[str, Steps] = {
 }
 FACE = ("gatepost", "gatepost/testing")
 INNER = ("gatepost/http", "gatepost/servers", "gatepost/jobs", "gatepost/rules", "gatepost/health", "gatepost/instance",
-         "gatepost/collections", "models", "policies")  # what the face is made of
-TERMINAL = {"gatepost/servers": ("gatepost/commands",)}  # rooms that of their house only these import
+         "gatepost/collections", "models", "policies")  # modules behind the public interface
+TERMINAL = {"gatepost/servers": ("gatepost/commands",)}  # rooms that only these of their house import
 BLUEPRINTS = "blueprints"
-# Which blueprint imports another, and why; what it imports is named in `needs` or `extends`, or cannot be left out.
+# Imports between blueprints, with the reason. The target is in `needs` or `extends`, or cannot be left out.
 BETWEEN: Mapping[tuple[str, str], str] = {
     ("access_review", "console"): "its pages",
     ("access_review", "policy"): "circumstances of a question, and its form on the console",
@@ -53,7 +53,7 @@ NO_ROOMS = ("models/migrations",)  # one file a migration
 
 @dataclass(frozen=True)
 class Import:
-    """One module imports another, both by their paths without the suffix: `models/base`."""
+    """An import of one module by another, both as paths without the suffix: `models/base`."""
 
     source: str
     target: str
@@ -64,7 +64,7 @@ class Import:
 
 
 def modules(root: Path, tops: Iterable[str]) -> dict[str, Path]:
-    """The modules below these folders and files of a project; a package is called like its folder."""
+    """Returns the modules below these folders and files of a project. A package has the name of its folder."""
     found = {}
     for top in tops:
         for file in [root / f"{top}.py", *(root / top).rglob("*.py")]:
@@ -75,7 +75,7 @@ def modules(root: Path, tops: Iterable[str]) -> dict[str, Path]:
 
 
 def imports(found: Mapping[str, Path]) -> list[Import]:
-    """Every import of one of these modules by another of them."""
+    """Returns every import between these modules."""
     return [Import(source, target, line) for source, file in found.items()
             for target, line in _targets(source, file, found) if target != source]
 
@@ -106,7 +106,7 @@ def room(house: str, steps: Steps, module: str) -> str | None:
 
 
 def wrong_doors(found: Iterable[Import], houses: Mapping[str, Steps]) -> list[str]:
-    """Imports of a room by one that is below it or beside it."""
+    """Returns the imports of a room by a room below or beside it."""
     wrong = []
     for house, steps in houses.items():
         height = {name: number for number, step in enumerate(steps) for name in step}
@@ -118,14 +118,14 @@ def wrong_doors(found: Iterable[Import], houses: Mapping[str, Steps]) -> list[st
 
 
 def entered(found: Iterable[Import], terminal: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Imports of a terminal room by another room of its house, but for those that may."""
+    """Returns the imports of a terminal room by other rooms of its house, except permitted ones."""
     return [str(one) for closed, may in terminal.items() for one in found
             if one.target.startswith(f"{closed}/") and not one.source.startswith((f"{closed}/", *may))
             and one.source.startswith(f"{closed.rpartition('/')[0]}/")]
 
 
 def circles(found: Iterable[Import]) -> list[list[str]]:
-    """Modules that import each other, directly or by way of others: Tarjan's strongly connected components."""
+    """Returns the modules that import each other, directly or indirectly: Tarjan's strongly connected components."""
     graph: dict[str, set[str]] = {}
     for one in found:
         graph.setdefault(one.source, set()).add(one.target)
@@ -156,19 +156,19 @@ def circles(found: Iterable[Import]) -> list[list[str]]:
 
 
 def rooms(root: Path, houses: Mapping[str, Steps]) -> list[str]:
-    """Every folder of modules that lies in a house, but for those that are no rooms."""
+    """Returns every folder of modules in a house, except folders that are not rooms."""
     found = {str(file.parent.relative_to(root)) for house in houses for file in (root / house).glob("*/*.py")}
     return sorted(found - set(NO_ROOMS))
 
 
 def without_order(root: Path, houses: Mapping[str, Steps]) -> list[str]:
-    """Rooms that their house's order does not name."""
+    """Returns the rooms that their house's order does not name."""
     named = {f"{house}/{name}" for house, steps in houses.items() for step in steps for name in step}
     return [each for each in rooms(root, houses) if each not in named]
 
 
 def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
-    """Rooms whose `__init__.py` is not one docstring and nothing else, but for the faces."""
+    """Returns the rooms, except public interfaces, whose `__init__.py` is not exactly one docstring."""
     found = []
     for each in rooms(root, houses):
         if each in FACE:
@@ -181,7 +181,7 @@ def undescribed(root: Path, houses: Mapping[str, Steps]) -> list[str]:
 
 
 def of_blueprints(found: Iterable[Import]) -> list[str]:
-    """Imports of a blueprint by the framework, or by what is below it."""
+    """Returns the imports of a blueprint by the framework, or by modules below it."""
     return [str(one) for one in found if _blueprint(one.source) is None
             and (one.target == BLUEPRINTS or one.target.startswith(f"{BLUEPRINTS}/"))]
 
@@ -193,7 +193,7 @@ def between(found: Iterable[Import]) -> set[tuple[str, str]]:
 
 
 def beside_extensions(found: Iterable[Import], extensions: Mapping[tuple[str, str], str]) -> list[str]:
-    """Imports of a blueprint that another one extends, by a module of that one which is not below its extension."""
+    """Returns the imports of an extended blueprint by modules of the other one outside of its extension."""
     wrong = []
     for one in found:
         pair = _blueprint(one.source), _blueprint(one.target)
@@ -204,13 +204,13 @@ def beside_extensions(found: Iterable[Import], extensions: Mapping[tuple[str, st
 
 
 def _blueprint(module: str) -> str | None:
-    """The blueprint to which a module belongs; None: to none."""
+    """Returns the blueprint of a module; None if it is in none."""
     house, _, inner = module.partition("/")
     return inner.partition("/")[0] or None if house == BLUEPRINTS else None
 
 
 def through_the_face(found: Iterable[Import]) -> list[str]:
-    """Imports of the face by what it is made of, and of a collection by the face."""
+    """Returns the imports of the public interface by its own modules, and of a collection by the interface."""
     inner = tuple(f"{house}/" for house in INNER)
     return [str(one) for one in found
             if (one.target in FACE and one.source.startswith(inner))

@@ -1,4 +1,4 @@
-"""A second app on the rows and keys of the first, under rules that a test writes."""
+"""A second app on the rows and keys of the first, with rules of a test."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ Under = Callable[..., Flask]
 
 
 def edit(policies: Path, conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> None:
-    """Add branches to the matcher, and lines to files; `only` takes the files' own lines out first. The shipped
-    invariants go: they are about the shipped rules."""
+    """Adds branches to the matcher, and lines to files; `only` removes the files' own lines first.
+
+    Removes the shipped invariants, which are for the shipped rules.
+    """
     (policies / "invariants.csv").unlink(missing_ok=True)
     model = policies / "model.conf"
     always = "    p.when == 'always' || \\\n"
@@ -28,7 +30,7 @@ def edit(policies: Path, conditions: str = "", lines: Mapping[str, str] | None =
 
 @pytest.fixture(scope="module")
 def under(instance_folder: Path, database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Under]:
-    """`under(conditions, lines)`: an app under edited rules that takes the tokens of the module's `app`."""
+    """`under(conditions, lines)` returns an app with edited rules that accepts the tokens of the module's `app`."""
     made: list[Flask] = []
 
     def start(conditions: str = "", lines: Mapping[str, str] | None = None, only: bool = False) -> Flask:

@@ -1,4 +1,4 @@
-"""Gatepost as an operator runs it: commands, and an instance that answers in this process or in one of its own."""
+"""Gatepost as an operator runs it: commands, and an instance that answers in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _copies = itertools.count(1)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    """Wait until `holds()` is true. Fails when it has not become so for so long that it never will."""
+    """Waits until `holds()` is true. Fails after a time after which it will never be."""
     deadline = monotonic() + 60
     while not holds():
         assert monotonic() < deadline, "it did not happen"
@@ -51,7 +51,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def just_started() -> Commands:
-    """The command line of a process that has just started: it has not looked up yet which plugins there are."""
+    """Returns the command line as in a new process, which has not looked up its plugins yet."""
     return Commands("gatepost", commands=cli.commands, context_settings=cli.context_settings)
 
 
@@ -66,7 +66,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance folder, and what the environment of its processes says."""
+    """An instance folder, and the environment of its processes."""
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -87,9 +87,9 @@ class Instance:
             database.close_all()
 
     def run(self, *arguments: str, input: str | None = None, app: Flask | None = None) -> Done:
-        """Run `gatepost` with these arguments, in this process: a start costs more than most commands.
+        """Runs `gatepost` with these arguments in this process, because a start costs more than most commands.
 
-        `app`: a command that makes an app takes this one, which other commands have used, too.
+        `app`: a command that would make an app uses this one, which it shares with other commands.
         """
         environ = self.environ()
         others = {name: None for name in os.environ if name not in environ}
@@ -98,16 +98,16 @@ class Instance:
         return Done(result.exit_code, result.stdout, result.stderr)
 
     def made(self) -> Instance:
-        """The same, after `gatepost init` without demo data and with the administrator's `PASSWORD`.
+        """Runs `gatepost init` without demo data and with the administrator's `PASSWORD`, and returns the instance.
 
-        On SQLite it is a copy of an instance that this process made once, with the same keys and ids.
+        On SQLite it is a copy of an instance that this process created once, with the same keys and ids.
         """
         if "GATEPOST_DATABASE_URL" in self.environment or self.folder.exists():
             return self.initialised()
         return _template(tuple(self.environment.items()), tuple(sys.path)).copied(self.folder)
 
     def copied(self, folder: Path) -> Instance:
-        """A copy in another folder, on a database of its own. Nothing may use this one meanwhile."""
+        """Returns a copy in another folder, with its own database. Nothing may use this instance during the copy."""
         shutil.copytree(self.folder, folder)
         environment = dict(self.environment)
         url = environment.get("GATEPOST_DATABASE_URL")
@@ -124,7 +124,7 @@ class Instance:
         return Instance(folder, environment)
 
     def initialised(self) -> Instance:
-        """The same, made by the command itself: with keys and ids that no other instance has."""
+        """Runs the command itself, so that no other instance has the same keys and ids. Returns the instance."""
         done = self.run("init", "--no-demo", "--admin-email", "admin@example.org", "--admin-password-file", "-",
                         input=PASSWORD)
         assert done.returncode == 0, done.stderr
@@ -138,7 +138,7 @@ class Instance:
 
     @contextmanager
     def answering(self) -> Iterator[Answering]:
-        """The same service in this process, without a server: a request is a call. Stopped at the end."""
+        """Yields a service in this process without a server: a request is a call. It is stopped at the end."""
         app = self.app()
         services: Services = app.extensions["gatepost"]
         services.ensure_running()
@@ -149,7 +149,7 @@ class Instance:
 
     @contextmanager
     def served(self, *arguments: str, python: Path = Path(sys.executable)) -> Iterator[Served]:
-        """A server on a free port of the loopback address, stopped at the end."""
+        """Yields a server on a free port of the loopback address. It is stopped at the end."""
         command = [python, *GATEPOST[1:], "serve", "--port", "0", *arguments]
         process = subprocess.Popen(command, env=self.environ(), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -166,7 +166,7 @@ class Instance:
 
 @cache
 def _template(environment: tuple[tuple[str, str], ...], path: tuple[str, ...]) -> Instance:
-    """An instance on SQLite, made in this environment and with the plugins on this path, for copies."""
+    """Returns an instance on SQLite for copies, created in this environment with the plugins on this path."""
     folder = Path(tempfile.mkdtemp(prefix="gatepost-instance-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Instance(folder / "instance", dict(environment)).initialised()
@@ -177,13 +177,13 @@ class Service:
 
     def call(self, method: str, path: str, body: Any = None, token: str | None = None,
              headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
-        """Status and JSON of one request; `body` goes as JSON."""
+        """Sends a request with `body` as JSON. Returns status and JSON."""
         status, answer, _ = self.exchange(method, path, body, token, headers)
         return status, json.loads(answer or b"null")
 
     def exchange(self, method: str, path: str, body: Any = None, token: str | None = None,
                  headers: Mapping[str, str] | None = None) -> tuple[int, bytes, Mapping[str, str]]:
-        """Status, body and headers of the answer."""
+        """Sends a request. Returns status, body and headers."""
         headers = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -194,7 +194,7 @@ class Service:
         raise NotImplementedError
 
     def log_in(self, email: str = "admin@example.org", password: str = PASSWORD) -> str:
-        """An access token."""
+        """Logs in, and returns an access token."""
         status, answer = self.call("POST", "/api/login", {"email": email, "password": password})
         assert status == 200, answer
         return answer["access_token"]
@@ -202,7 +202,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Answering(Service):
-    """One that answers in this process."""
+    """A service that answers in this process."""
 
     app: Flask
 
@@ -215,7 +215,7 @@ class Answering(Service):
 
 @dataclass(frozen=True)
 class Served(Service):
-    """One that is served by a process of its own."""
+    """A service in a separate process."""
 
     url: str
     process: subprocess.Popen[str]

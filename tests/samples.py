@@ -1,4 +1,4 @@
-"""Chooses which of many alike cases `make test` tries; `make test-slow` tries the others."""
+"""Samples of many similar cases: `make test` runs some, `make test-slow` the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def parts(values: Iterable[Any], every: int) -> list[Any]:
-    """Two parameters of a test: each value whose number `every` divides, and, marked slow, all others."""
+    """Returns two parameters of a test: the values whose number `every` divides, and, marked slow, all others."""
     listed = list(values)
     others = [value for number, value in enumerate(listed) if number % every]
     return [pytest.param(listed[::every], id=f"one in {every}"),
@@ -17,12 +17,12 @@ def parts(values: Iterable[Any], every: int) -> list[Any]:
 
 
 def sampled(values: Iterable[Any], every: int) -> list[Any]:
-    """A parameter for each value; of those whose number `every` does not divide, marked slow."""
+    """Returns a parameter for each value, marked slow if `every` does not divide its number."""
     return [value if number % every == 0 else pytest.param(value, marks=pytest.mark.slow)
             for number, value in enumerate(values)]
 
 
 def sampled_rows(rows: Iterable[tuple[Any, ...]], every: int) -> list[Any]:
-    """The same for parameters that are several values each."""
+    """Returns the same for parameters of several values."""
     return [row if number % every == 0 else pytest.param(*row, marks=pytest.mark.slow)
             for number, row in enumerate(rows)]

@@ -1,8 +1,8 @@
 """The certification scenario of AuthZEN 1.0, with its fixture as a plugin.
 
-A harness names alice, bob, record-1 and record-2; here they have the ids of the instance's own rows. Facts are
-Gatepost's: what the scenario sends as properties of a subject or a resource is what is stored. Action properties have
-no meaning, so decision rules 7 and 8 (a soft delete) are left out.
+The scenario's alice, bob, record-1 and record-2 have the ids of the instance's own rows here. Gatepost uses stored
+facts: the properties of subjects and resources in the scenario equal the stored values. Action properties have no
+meaning, so decision rules 7 and 8 (a soft delete) are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BASE = "https://pdp.example.com"
 
 
 class Harness:
-    """Sends what the scenario says, with the ids of this instance in the place of its names."""
+    """Sends the requests of the scenario, with the ids of this instance instead of its names."""
 
     def __init__(self, caller: Caller, names: dict[str, str]) -> None:
         self.caller, self._ids = caller, names

@@ -1,4 +1,4 @@
-"""The page benchmark still runs, reads what it says it reads, and draws a picture that a browser can read."""
+"""The page benchmark: it runs, reads the right pages, and draws a valid picture."""
 
 import json
 from xml.etree import ElementTree

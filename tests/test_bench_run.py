@@ -1,4 +1,4 @@
-"""`make bench` measures what it says: under a long policy the same rows, and the picture shows every rate."""
+"""`make bench`: the same rows under a long policy, and a picture with every rate."""
 
 import shutil
 from xml.etree import ElementTree

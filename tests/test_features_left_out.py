@@ -1,4 +1,4 @@
-"""Shipped features that an instance leaves out (setting `without`): nothing of them is there, and the rest goes on."""
+"""Shipped features that an instance leaves out (setting `without`): they are absent, and the rest works."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLLECTIONS = ["articles", "categories", "comments", "orders", "products", "user
 
 
 def with_dependents(name: str) -> tuple[str, ...]:
-    """A feature and all that need it."""
+    """Returns a feature and all features that need it."""
     found = {name}
     while more := {one.name for one in features().values() if found.intersection(one.needs)} - found:
         found |= more
@@ -51,7 +51,7 @@ OFTEN = (("access_review", "authzen"), EVERYTHING)  # the others are slow
 
 
 def permissions_without(case: tuple[str, ...]) -> set[str]:
-    """The permissions that nothing asks for any more."""
+    """Returns the permissions that no endpoint needs any more."""
     return set(discover().vocabulary.by_permission) - set(discover(without=case).vocabulary.by_permission)
 
 
@@ -88,7 +88,7 @@ def test_the_shipped_rules_about_it_are_no_findings(case):
 
 @pytest.fixture(scope="module")
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """An app without some features; its parameter is their names."""
+    """An app without the features of its parameter."""
     url = new_database("sqlite", request)
     folder = new_instance(tmp_path_factory.mktemp("features") / "instance", url, "default")
     made = make_app(folder, url, without=request.param)
@@ -153,7 +153,7 @@ def test_every_link_of_the_console_leads_to_a_page(app: Flask):
 
 @pytest.fixture(autouse=True)
 def fresh_registry() -> Iterator[None]:
-    """Commands remember what is installed as long as their process lives."""
+    """Clears the registry, because commands cache the installed plugins for the life of their process."""
     policy_files.registry.cache_clear()
     yield
     policy_files.registry.cache_clear()
@@ -232,7 +232,7 @@ def test_its_modules_are_not_imported(tmp_path):
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def shared(request: pytest.FixtureRequest, tmp_path) -> Iterator[Any]:
-    """`start(*without)`: apps on one database, with a draft of Ann's that is shared with Bob."""
+    """`start(*without)` starts apps on one database, with a draft of Ann that is shared with Bob."""
     url, apps = new_database(request.param, request), []
     folder = new_instance(tmp_path / "instance", url, "default")
 
@@ -303,13 +303,13 @@ def test_a_deleted_user_takes_the_shares_of_nobody_else_along(shared):
 
 
 def shipped(**more: str) -> dict[str, bytes]:
-    """The shipped files, some with a line more."""
+    """Returns the shipped files, some with an additional line."""
     files = {file.name: file.read_bytes() for file in SHIPPED.iterdir() if file.suffix in (".csv", ".conf")}
     return files | {f"{name}.csv": with_line(files[f"{name}.csv"], line) for name, line in more.items()}
 
 
 def with_line(content: bytes, line: str) -> bytes:
-    """A policy file with a line more, before its end."""
+    """Returns a policy file with an additional line before its end."""
     return content.rstrip().removesuffix(b"# end") + f"{line}\n# end\n".encode()
 
 

@@ -1,4 +1,4 @@
-"""A file that stands in front of one of Gatepost's modules on Python's path stops the start, and is named."""
+"""A foreign module that shadows one of Gatepost's on Python's path: it stops the start, and the error names it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from gatepost_start import NAMES, foreign
 from tests.running import ROOT
 
-# Ways to start, each with the name that it imports itself: of that one, no line of Gatepost's runs first.
+# Ways to start, each with the module that it imports itself, before any code of Gatepost runs.
 SLOW = pytest.mark.slow
-COMMAND = ("-c", "from gatepost_start.command import cli; cli(['--version'])")  # what the script of a wheel says
+COMMAND = ("-c", "from gatepost_start.command import cli; cli(['--version'])")  # the script of a wheel
 STARTS = {
     "command": (COMMAND, None),
     "python -m gatepost": (("-m", "gatepost", "--version"), "gatepost"),
@@ -25,14 +25,14 @@ STARTS = {
 
 
 def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with a folder in front of Gatepost on its path."""
+    """Runs Python with a folder before Gatepost on its path."""
     environ = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environ, text=True, capture_output=True,
                           timeout=60, check=False)
 
 
 def decoy(folder: Path, name: str, kind: str) -> Path:
-    """A module, a package, or a folder of other things that has one of Gatepost's names."""
+    """A module, package or other folder with one of Gatepost's names."""
     made = folder / (f"{name}.py" if kind == "module" else name)
     if kind == "module":
         made.write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
@@ -93,7 +93,7 @@ def test_a_foreign_module_is_found_under_each_name(name, kind, tmp_path, monkeyp
 
 
 def test_a_folder_that_is_imported_in_place_of_a_package_is_named(tmp_path, monkeypatch):
-    # As where Gatepost is installed by a finder that Python asks last.
+    # As if Gatepost were installed by a finder that Python uses last.
     made = decoy(tmp_path, "policies", "folder")
     look_only_in(tmp_path, monkeypatch)
     assert foreign(ROOT) == made

@@ -1,4 +1,4 @@
-"""The rules of the rooms: which imports which, that a file says what it is for, which files read the environment."""
+"""The rules of the rooms: permitted imports, docstrings of files, and files that may read the environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.running import ROOT
 
 ROOMS = ("blueprints", "gatepost", "gatepost_start", "models", "policies", "settings", "system")
 FILES = sorted([*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))])
-# What each room may import of the project; `settings` is data, and everything outward may have it.
+# The permitted imports of each room; `settings` is data, which all outer rooms may import.
 ALLOWED = {
     "app": {"app", "blueprints", "gatepost", "gatepost_start", "policies", "models", "settings", "system"},
     "settings": {"settings", "system"},
@@ -30,7 +30,7 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The top-level name of everything that a file imports, wherever in the file it does."""
+    """Returns the top-level name of every import of a file, at any place in the file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -91,7 +91,7 @@ def test_every_file_says_what_it_is_for():
 
 
 def test_annotations_are_evaluated_in_no_file():
-    # In settings/declared.py alone they are: the fields of `DECLARED` have the types of the settings.
+    # Except in settings/declared.py: the fields of `DECLARED` have the types of the settings.
     assert names(path for path in FILES if path != ROOT / "settings" / "declared.py"
                  and has_annotations(path) != postpones_annotations(path)) == []
 

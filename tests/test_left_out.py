@@ -1,4 +1,4 @@
-"""Shipped collections that an instance leaves out (setting `without`): nothing of them is served, the rest goes on."""
+"""Shipped collections that an instance leaves out (setting `without`): they are not served, and the rest works."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 
 @pytest.fixture(autouse=True)
 def fresh_registry() -> Iterator[None]:
-    """Commands remember what is installed as long as their process lives."""
+    """Clears the registry, because commands cache the installed plugins for the life of their process."""
     from gatepost.commands import policy_files
 
     policy_files.registry.cache_clear()
@@ -169,7 +169,7 @@ def test_a_command_says_that_there_is_none(without):
     assert refused.returncode == 1 and "There is no export of comments. Choose from: articles" in refused.stderr
 
 
-# Each collection that can be left out, with those that refer to it.
+# Each optional collection, with the collections that refer to it.
 WITH_REFERRERS = [
     ("comments",), ("contact",), ("orders",), ("pages",), ("articles", "comments"), ("orders", "products"),
     ("articles", "categories", "comments", "orders", "products"), OPTIONAL]
@@ -179,7 +179,7 @@ WITH_REFERRERS = [
     pytest.param(names, id="-".join(names), marks=() if names in (("comments",), OPTIONAL) else pytest.mark.slow)
     for names in WITH_REFERRERS])
 def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """One with the rows of the demo that leaves out some collections."""
+    """An instance with the rows of the demo and without some collections."""
     made = Instance(tmp_path_factory.mktemp("some") / "instance", {"GATEPOST_WITHOUT": " ".join(request.param)})
     done = made.run("init", "--admin-email", "admin@example.org", "--admin-password-file", "-", input=PASSWORD)
     assert done.returncode == 0, done.stderr
@@ -193,7 +193,7 @@ def left_out(instance: Instance) -> list[str]:
 
 
 def naming(instance: Instance) -> re.Pattern[str]:
-    """Permissions, scopes, paths and files of the collections that an instance leaves out."""
+    """Returns permissions, scopes, paths and files of the left-out collections."""
     every = discover().collections
     return re.compile("|".join(
         rf"(?<![\w.]){every[name].resource}\.[a-z*]|:{name}\b|/{name}\b|(?<![\w/]){name}\.[a-z]"

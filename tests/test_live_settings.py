@@ -30,7 +30,7 @@ def base(tmp_path: Path) -> Settings:
 
 
 def following(found: Settings, *followers: Callable[[Settings], object]) -> LiveSettings:
-    """Settings whose sources say `found` from now on."""
+    """Returns live settings whose sources give `found` from now on."""
     live = LiveSettings(Settings.load(found.instance, environ={}), lambda: found)
     live.followers.extend(followers)
     return live
@@ -138,10 +138,10 @@ def test_a_process_that_is_forked_before_another_has_read_reads_by_itself(base):
     assert live.current.page_size == 20
 
 
-# Who uses a live setting asks for it each time.
+# Code that uses a live setting reads it each time.
 
 FOLLOWED = {"log_level", "owner_rows"}  # kept, and renewed by a follower
-KEPT = [  # a module in which objects are made that last, and functions in which a value is no longer than a call
+KEPT = [  # a module that creates lasting objects, and its functions that keep a value only during a call
     ("app.py", set()), ("gatepost/assembly.py", {"_follow"}), ("gatepost/commands/server.py", {"serve"})]
 
 
@@ -166,7 +166,7 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def says(app: Flask) -> Iterator[Callable[[str], None]]:
-    """Write settings.toml and reload; at the end it says nothing again."""
+    """Writes settings.toml and reloads. Empties it at the end."""
     services: Services = app.extensions["gatepost"]
     file = services.settings.instance / "settings.toml"
 
@@ -279,7 +279,7 @@ def test_what_a_write_needs_and_what_a_user_may_own(app, says):
     says("require_if_match = true\nowner_rows = 1")
     path = f"/api/articles/{made.get_json()['id']}"
     assert author.patch(path, {"title": "U"}).status_code == 428
-    # A count of a minute before is used up first: the first of these may still fit.
+    # The count of the previous minute is used first, so the first of these may still fit.
     refused = [create(number) for number in (2, 3)][-1]
     assert (refused.status_code, refused.get_json()["code"]) == (409, "conflict")
     says("")

@@ -41,7 +41,7 @@ WORD_IS_UNKNOWN = "`for_all` is no condition yet; add this line to the matcher o
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """A folder with the sample plugin, as pip would have installed it."""
+    """A folder with the sample plugin, as if installed by pip."""
     folder = tmp_path_factory.mktemp("site")
     write_sample(folder)
     return folder
@@ -118,7 +118,7 @@ def test_an_explanation_names_the_line_and_what_the_function_read(app, written):
 
 
 def test_an_explanation_does_not_tell_what_a_function_read_in_a_guarded_field(app, written, notes, monkeypatch):
-    """`department` of a note is shown to its owner alone; a developer may ask about lines."""
+    """Only the owner of a note sees its `department`. A developer may ask about rules."""
     watcher = app.extensions["gatepost"].policy
     policy = watcher.current
     asks_department = replace(notes.begins, reads=(("obj", "department"),))
@@ -137,7 +137,7 @@ def test_a_half_that_raises_is_an_internal_error_that_shows_nothing(app, written
     reader = log_in(app, "user")
     watcher = app.extensions["gatepost"].policy
     policy = watcher.current
-    loaded: list[bool] = []  # what fails about made-up values is refused before
+    loaded: list[bool] = []  # a function that fails for invented values is refused before
     broken = replace(
         notes.begins, holds=lambda text, start: 1 // 0 if loaded else False,
         where=lambda text, start: 1 // 0 if loaded else notes.begins.where(text, start))
@@ -180,7 +180,7 @@ def test_whatever_a_function_reads_of_the_request_its_halves_can_be_tested(notes
 
 
 @pytest.mark.parametrize(("function", "literals", "wrong"), [
-    # LIKE knows no case in SQLite, a missing text is no empty one, and an OR of its own.
+    # LIKE ignores case in SQLite, a missing text is not an empty one, and the condition has an OR.
     (Function("a", (("obj", "text"),), (str,), lambda text, start: (text or "").startswith(start),
               lambda text, start: text.startswith(start)), ("For",), "'for'"),
     (Function("b", (("obj", "text"),), (), lambda text: not text, lambda text: text == ""), (), "None"),
@@ -202,7 +202,7 @@ def test_the_contract_of_a_function_finds_what_differs(notes, tmp_path, function
     assert wrong is None or any(wrong in said for said in found)
 
 
-# Through the commands, as an administrator meets it.
+# By the commands of an administrator.
 
 
 @pytest.fixture

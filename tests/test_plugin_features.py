@@ -1,4 +1,4 @@
-"""A plugin that is a feature: a background task, a check of health, an endpoint, and a page of the console."""
+"""A plugin with a feature: a background task, a health check, an endpoint, and a console page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLE = Path(__file__).parent / "sample_rates"
 
 @pytest.fixture
 def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Flask]]:
-    """Starts apps with the plugin, installed as pip would install it."""
+    """Starts apps with the plugin, as if installed by pip."""
     site = tmp_path / "site"
     shutil.copytree(SAMPLE, site / "sample_rates", ignore=shutil.ignore_patterns("__pycache__"))
     written = site / "sample_rates-1.0.dist-info"

@@ -1,5 +1,5 @@
-"""A plugin that has one of each: a route with rules, jobs by the clock and after a commit, settings, commands and a
-condition; installed, served by each server on each database, and taken out again."""
+"""A plugin with every kind of part: a route with rules, jobs by the clock and after a commit, settings, commands and a
+condition. It is installed, served by each server on each database, and removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVERS = {"waitress": (), "granian": ("--workers", "2")}
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder into which pip has installed the plugin."""
+    """The folder with the plugin installed by pip."""
     source, target = tmp_path_factory.mktemp("source") / "plugin", tmp_path_factory.mktemp("installed")
     shutil.copytree(PLUGIN, source, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
@@ -33,7 +33,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Seen:
-    """Commands on an instance, in this process, which sees the plugin or does not."""
+    """Commands on an instance in this process, with or without the plugin."""
 
     def __init__(self, instance: Instance, target: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
         self.instance, self._target, self._monkeypatch = instance, target, monkeypatch
@@ -41,7 +41,7 @@ class Seen:
     def run(self, *arguments: str, input: str | None = None) -> Done:
         for name in [name for name in sys.modules if name.partition(".")[0] == "sample_parcels"]:
             del sys.modules[name]
-        # What a process looks up once.
+        # The cache of a process.
         vars(cli).pop("_of_plugins", None)
         policy_files.registry.cache_clear()
         with self._monkeypatch.context() as patched:
@@ -60,7 +60,7 @@ class Seen:
 
 
 def ordered(server: Served, admin: str) -> str:
-    """The id of an order that has left."""
+    """The id of a shipped order."""
     status, product = server.call("POST", "/api/products", {
         "name": "Tea", "sku": "TEA-1", "price": 500, "currency": "EUR", "stock": 10}, admin)
     assert status == 201, product
@@ -99,7 +99,7 @@ def test_each_part_works_and_the_instance_goes_on_without_it(target, tmp_path, r
                                            for role in ("admin", "support", "user", "moderator"))
         # The route, by its rules.
         assert [service.call("GET", "/api/parcel-load", token=token)[0] for token in (support, user)] == [200, 403]
-        # The reaction to an order that leaves.
+        # The reaction to a shipped order.
         order = ordered(service, admin)
         wait_until(lambda: service.call("GET", "/api/parcels", token=support)[1]["items"])
         parcel, = service.call("GET", "/api/parcels", token=support)[1]["items"]
@@ -109,7 +109,7 @@ def test_each_part_works_and_the_instance_goes_on_without_it(target, tmp_path, r
         seen = [row["id"] for row in service.call("GET", "/api/parcels", token=moderator)[1]["items"]]
         assert seen == [heavy]
         assert [service.call("GET", f"/api/parcels/{id}", token=moderator)[0] for id in (heavy, light)] == [200, 404]
-        # The job of the clock: at once for a tick that has begun, and after that each minute.
+        # The job of the clock: at once for the current minute, and then each minute.
         wait_until(lambda: "hand_over" in plugged.printed("jobs", "list", "--state", "done"))
         assert "sample_parcels" not in plugged.printed("jobs", "list", "--state", "failed")
         # The settings: one is live, in each process.
@@ -128,14 +128,14 @@ def test_each_part_works_and_the_instance_goes_on_without_it(target, tmp_path, r
         trail = service.call("GET", "/api/audit?resource=parcel&action=tidy", token=admin)[1]["items"]
         assert [row["principal"] for row in trail] == ["operator"]
 
-    # What an operator gave to the plugin is taken back by hand: a sentence names each.
+    # The operator removes the plugin's lines and settings by hand: a sentence names each.
     refused = without.run("serve", "--port", "0")
     assert refused.returncode == 1 and "parcels (" in refused.stderr and "there is no such setting" in refused.stderr
     (folder / "settings.toml").unlink()
     checked = without.run("policy", "check")
     assert "heavier" in checked.stdout + checked.stderr
     (rules / "model.conf").write_text(model)
-    # A line that is left over is a warning, also where its word is gone with the branch.
+    # A remaining rule gets a warning, also if its condition was removed with the branch.
     checked = without.run("policy", "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert ("heavy.csv:2: warning: `parcel.view`: the plugin that had it, sample_parcels, is not installed; this line "
@@ -144,7 +144,7 @@ def test_each_part_works_and_the_instance_goes_on_without_it(target, tmp_path, r
         moderator = service.log_in("moderator@example.org")
         assert service.call("GET", "/api/parcels", token=moderator)[0] == 404
         assert service.call("GET", "/api/articles", token=moderator)[0] == 200
-    # It finds its rows again; the line needs the branch again.
+    # The plugin finds its rows again. The rule needs the branch again.
     (rules / "model.conf").write_text(model.replace(always, always + branch))
     with instance.served(*SERVERS[server]) as service:
         moderator = service.log_in("moderator@example.org")

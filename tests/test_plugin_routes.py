@@ -223,7 +223,7 @@ def here():
 
 @pytest.mark.parametrize("mount", ["", "/gate"])
 def test_a_path_without_its_last_slash_leads_to_the_one_with_it(plugin, serving, mount):
-    """Below the path of `public_url`, and with the query; Werkzeug alone would name a host that there is not."""
+    """The target is below the path of `public_url`, and keeps the query. Werkzeug alone would name a wrong host."""
     plugin(SLASHED, ":bp")
     app = serving()
     app.mount = mount

@@ -1,4 +1,4 @@
-"""Settings that plugins declare: where they come from, what is wrong with them, and who may ask for them."""
+"""Settings of plugins: their sources, their errors, and the code that may read them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTES: Plugins = {"notes": {one.name: one for one in (LIMIT, STYLE, KEY)}}
 
 @dataclass
 class Asked:
-    """Has settings, as the services of an app have."""
+    """An object with settings, like the services of an app."""
 
     settings: Settings
 
@@ -155,7 +155,7 @@ def test_a_live_one_is_taken_over_and_another_needs_a_restart(tmp_path, caplog):
     assert live.trouble is not None and LIMIT.of(Asked(live.current)) == 9
 
 
-# Where settings are found: beside each thing that a plugin may consist of.
+# Places of settings: beside each kind of part of a plugin.
 
 HEAD = """
 import peewee as pw
@@ -211,7 +211,7 @@ Install = Callable[..., ModuleType]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Install]:
-    """Writes a package as pip would install it: its modules by name, and what its entry point names."""
+    """Writes a package as pip would install it: its modules by name, and its entry point."""
     package = f"things_of_test_{abs(hash(request.node.name))}"
 
     def make(point: str, **modules: str) -> ModuleType:

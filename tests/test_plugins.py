@@ -1,4 +1,4 @@
-"""A plugin adds a collection by being installed; one that is broken stops the start and is named."""
+"""An installed plugin adds a collection. A broken one stops the start, and the error names it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_RULES = "# no role may do anything yet\n# end\n"
 
 @pytest.fixture
 def sample(tmp_path) -> Iterator[Path]:
-    """The folder of the sample plugin's package, which this process finds as pip would have installed it."""
+    """The folder of the sample plugin's package, which this process finds as if pip had installed it."""
     folder = write_sample(tmp_path / "sample")
     with installed(tmp_path / "sample", "sample_notes"):
         yield folder
@@ -112,12 +112,12 @@ def test_rules_that_a_plugin_left_behind_are_named_with_the_way_out(instance, tm
     assert "notes.csv: no installed collection has these rules; if a plugin that had them" in without.stderr
 
 
-# Plugins that this process sees: a package of a name of its own, and what pip writes when it installs one.
+# Plugins of this process: a package with its own name, and the files that pip writes.
 
 
 @pytest.fixture
 def plugin(tmp_path, monkeypatch, request):
-    """Makes a plugin out of the sample one: `edit` maps a file's name to its new text, None removes it."""
+    """Makes a plugin from the sample one: `edit` maps a file's name to its new text; None removes the file."""
     package = f"notes_of_test_{abs(hash(request.node.name))}"
 
     def make(edit=None, entry=None) -> Path:
@@ -144,7 +144,7 @@ def plugin(tmp_path, monkeypatch, request):
 
 
 def source(**replaced: str) -> str:
-    """The sample plugin's module with some of its words replaced."""
+    """Returns the sample plugin's module with some words replaced."""
     text = (PLUGIN / "sample_notes" / "notes.py").read_text(encoding="utf-8")
     for old, new in replaced.items():
         assert f'"{old}"' in text
@@ -184,7 +184,7 @@ def test_a_plugin_that_cannot_be_used_is_named_with_the_reason(plugin, edit, ent
 
 
 def break_migrations(sample: Path) -> Path:
-    """Add a migration whose statement is wrong."""
+    """Adds a migration with a wrong statement."""
     file = sample / "migrations" / "0002_more.py"
     file.write_text("from gatepost import ddl\n\n\ndef up(migrator, db):\n    ddl.run(db, 'ALTER TABEL notes')\n")
     return file
@@ -308,7 +308,7 @@ def test_a_clash_of_several_columns_blames_what_the_client_has_sent(plugin, serv
     assert first["text"] == "One"
 
 
-# What the guide shows beside the sample plugin's files.
+# Other parts of the guide, beside the sample plugin's files.
 
 
 def test_the_guide_s_own_test_passes(plugin, serving):
@@ -372,7 +372,7 @@ def test_a_search_without_an_index_by_tenant_stops_the_start_until_a_migration_m
 
 
 def migrated(url: str) -> None:
-    """Apply the migrations of what is installed."""
+    """Applies the migrations of all installed plugins."""
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=10)
     upgrade(database, discover().migrations)
     database.close_all()

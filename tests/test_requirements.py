@@ -1,4 +1,4 @@
-"""The pinned libraries are those that `setup.cfg` allows, each with its hashes, and say nothing of one machine."""
+"""The pinned libraries: allowed by `setup.cfg`, with hashes, and independent of the machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_every_pin_has_hashes_and_nothing_else_is_said():
 
 
 def test_a_pin_names_the_extras_that_a_library_asks_for():
-    """Else pip takes a newer release for them as soon as there is one, and refuses it for its lack of hashes."""
+    """Otherwise pip chooses a newer release for an extra when there is one, and refuses it for missing hashes."""
     text = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
     lines = [Requirement(line) for package in pins("test.txt") for line in requires(package)]
     asked = {f"{canonicalize_name(wanted.name)}[{','.join(sorted(wanted.extras))}]" for wanted in lines

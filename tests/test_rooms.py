@@ -1,4 +1,4 @@
-"""The rooms of the project: one-way doors, no circle, and what each room must have. `rooms` says the rules."""
+"""The rooms of the project: one-way imports, no cycle, and required files. `rooms` has the rules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ SMALL = {"house": (("low",), ("left", "right"), ("high",)), "house/high": ((".",
 
 @pytest.fixture
 def tree(tmp_path):
-    """Writes modules by their path without the suffix; gives the folder."""
+    """Writes modules by their path without the suffix. Returns the folder."""
     def write(sources: Mapping[str, str]) -> Path:
         for name, source in sources.items():
             file = tmp_path / f"{name}.py"

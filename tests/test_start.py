@@ -1,4 +1,4 @@
-"""Imports of a start: the face, the command line and an app leave out what they may not need."""
+"""Imports at a start: the public interface, the command line and an app skip modules that they may not need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOREIGN = {"apispec", "casbin", "flask_smorest", "granian", "idna", "limits", "p
 
 
 def modules_after(code: str) -> set[str]:
-    """The top-level modules that a new process has imported after this code."""
+    """Returns the top-level modules that a new process has imported after this code."""
     done = subprocess.run([sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], cwd=ROOT, text=True,
                           capture_output=True, check=True)
     return {name.partition(".")[0] for name in done.stdout.split()}

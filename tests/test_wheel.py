@@ -1,4 +1,4 @@
-"""The built wheel: complete, and not disturbed by what lies in the folder where it is started."""
+"""The built wheel: complete, and independent of the folder where it is started."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCES = ("app.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Built from a copy of the sources, so that leftovers in the checkout cannot get into it."""
+    """The wheel, built from a copy of the sources, without other files of the checkout."""
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     rooms = [ROOT / room for room in PACKAGES]
     subprocess.run(["cp", "-r", *rooms, *(ROOT / name for name in SOURCES), copy], check=True)
@@ -40,7 +40,7 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory) -> Path:
-    """The `gatepost` script of a fresh environment that borrows this one's libraries, but not this checkout."""
+    """The `gatepost` script of a new environment with this one's libraries, but without this checkout."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     venv.create(folder, symlinks=True, with_pip=False)
     paths = {"base": str(folder), "platbase": str(folder)}
@@ -48,7 +48,7 @@ def installed(wheel: Path, tmp_path_factory) -> Path:
     command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "--quiet", "--no-deps"]
     done = subprocess.run([*command, "--no-index", wheel], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    # A plain path is appended after the wheel's own files, and its own .pth files are not followed.
+    # A plain path comes after the wheel's own files, and its .pth files are not used.
     (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return folder / "bin" / "gatepost"
 
@@ -111,7 +111,7 @@ def test_a_new_plugin_is_strictly_typed_by_what_the_wheel_says(installed, tmp_pa
 
 
 def test_the_readme_installs_it_with_pip_and_makes_an_instance(wheel, tmp_path):
-    # Its libraries are those of this environment, which a plain path appends; with PIP_NO_DEPS pip fetches none.
+    # A plain path adds this environment's libraries; with PIP_NO_DEPS pip downloads none.
     venv.create(tmp_path / "venv", symlinks=True, with_pip=True)
     paths = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
     packages = Path(sysconfig.get_path("purelib", "posix_prefix", paths))

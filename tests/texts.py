@@ -1,6 +1,6 @@
-"""The texts of errors, as they stand in the code, and the files that translate them.
+"""The texts of errors in the code, and the files with their translations.
 
-`make messages` runs this module: it brings every translation up to date with the code and leaves new texts empty.
+`make messages` runs this module: it updates every translation from the code and leaves new texts empty.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from babel.messages.pofile import read_po, write_po
 from tests.running import ROOT
 
 FILES = sorted((ROOT / "gatepost" / "translations").glob("*.po"))
-# Which argument is a text: the detail of an error, or a text that becomes one.
+# The position of the argument that is a text: the detail of an error, or a text that becomes one.
 KEYWORDS = {"Problem": (2,), "WrongPassword": (2,), "Fault": (2,), "Conflict": (1,), "ValidationError": (1,),
             "Message": (1,),
             "_": (1,), "rich": (1,), "several": (1, 2), "plural": (1, 2), "InvalidState": (1,), "OutOfStock": (1,)}
 SOURCES = [("**.py", "python"), ("console/**.html", "jinja2"), ("**/pages/**.html", "jinja2")]
-OUTSIDE = ("commands", "testing")  # what operators and developers read stays English
+OUTSIDE = ("commands", "testing")  # texts for operators and developers stay English
 
 
 def in_the_code() -> Catalog:
-    """Every text, with the file in which it stands."""
+    """Returns every text with its file."""
     found = Catalog(project="Gatepost")
     for room in ("blueprints", "gatepost", "models", "policies"):
         for file, _, text, _, _ in extract_from_dir(ROOT / room, SOURCES, keywords=KEYWORDS):
@@ -33,13 +33,13 @@ def in_the_code() -> Catalog:
 
 
 def translated(file: Path) -> Catalog:
-    """A translation as it is kept."""
+    """Returns a stored translation."""
     with file.open("rb") as source:
         return read_po(source, locale=file.stem.replace("-", "_"))
 
 
 def update(file: Path) -> None:
-    """Bring one translation up to date."""
+    """Updates one translation."""
     kept = translated(file)
     kept.update(in_the_code(), no_fuzzy_matching=True, update_creation_date=False)
     with file.open("wb") as target:

@@ -1,4 +1,4 @@
-"""Trials of rules that are worked out in the process of the test."""
+"""Trials of rules that run in the process of the test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blueprints.policy_changes import child, trial
 
 
 def worked_out(question: trial.Question) -> child.Trial:
-    """The answer that another process would give, which takes two seconds to start."""
+    """Returns the answer of another process, without its start of two seconds."""
     found = child.Trial()
     trial.answer(question, lambda part, told: found.incomplete.update([told]) if part == trial.INCOMPLETE
                  else found.parts.update({part: told}))
@@ -20,14 +20,14 @@ def worked_out(question: trial.Question) -> child.Trial:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials are worked out in this process."""
+    """Runs trials in this process."""
     monkeypatch.setattr(endpoints, "tried", worked_out)
     monkeypatch.setattr(endpoints, "judged", worked_out)
 
 
 @pytest.fixture(scope="module")
 def all_here() -> Iterator[None]:
-    """The same for all tests of a module."""
+    """Runs trials in this process, for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(endpoints, "tried", worked_out)
         patch.setattr(endpoints, "judged", worked_out)

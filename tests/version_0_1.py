@@ -17,7 +17,7 @@ EVERYWHERE, ON_SQLITE, ON_POSTGRES = re.findall(r"```\n(.*?)```", _COMMANDS[1], 
 
 
 def files_of_0_1(folder: Path) -> None:
-    """Put rules and keys into an empty folder, as they were."""
+    """Puts the old rules and keys into an empty folder."""
     shutil.copytree(MADE / "policies", folder / "policies")
     shutil.copyfile(MADE / "secret.key", folder / "secret.key")
     (folder / "secret.key").chmod(0o600)
@@ -25,14 +25,14 @@ def files_of_0_1(folder: Path) -> None:
 
 
 def sqlite_of_0_1(folder: Path) -> Instance:
-    """Make the instance in an empty folder, on SQLite."""
+    """Creates the instance in an empty folder, on SQLite."""
     files_of_0_1(folder)
     (folder / "gatepost.db").write_bytes(gzip.decompress((MADE / "gatepost.db.gz").read_bytes()))
     return Instance(folder)
 
 
 def go_back(instance: Instance, commands: str, **environment: str) -> None:
-    """Run the documented commands on a migrated instance. Rules and keys are what they were then."""
+    """Runs the documented commands on a migrated instance. Afterwards it has the old rules and keys."""
     backup, = (instance.folder / "backups").glob("before-migration-*.tar.gz")
     script = (EVERYWHERE + commands).replace("before-migration-TIME.tar.gz", backup.name)
     done = subprocess.run(["bash", "-euc", script], cwd=instance.folder, env={**instance.environ(), **environment},

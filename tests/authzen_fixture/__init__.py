@@ -1,4 +1,4 @@
-"""A plugin that serves the fixture of AuthZEN's certification scenario: records that are read, written and deleted."""
+"""A plugin for the fixture of AuthZEN's certification scenario: records to read, write and delete."""
 
 from .records import Records, intown
 

@@ -1,4 +1,4 @@
-"""Both OpenAPI documents as files, taken from a service as an operator starts it, and one service on each server."""
+"""Both OpenAPI documents as files, taken from a running service, and a service on each server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def service(instance: Instance, request: pytest.FixtureRequest) -> Iterator[Serv
 
 @pytest.fixture(scope="session")
 def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a service below a path, which a proxy takes off."""
+    """The URL of a service below a path, which a proxy removes."""
     folder = tmp_path_factory.mktemp("below")
     settings = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_PUBLIC_URL": "http://api.example.org/gate"}
     with (Instance(folder / "instance", settings).made().served() as service,
@@ -48,7 +48,7 @@ def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def documents(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The files of `/api/openapi.json` and `/api/openapi-3.0.json`, by their names."""
+    """Name → file of `/api/openapi.json` and `/api/openapi-3.0.json`."""
     folder = tmp_path_factory.mktemp("documents")
     with instance.served() as served:
         for name in DOCUMENTS:
@@ -59,7 +59,7 @@ def documents(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture(scope="session")
 def extended(_tools: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The document of an instance with a plugin, which brings the collection `letters`."""
+    """The document of an instance with a plugin that adds the collection `letters`."""
     path = tmp_path_factory.mktemp("extended") / "openapi.json"
     path.write_bytes(document(discover([Letters]), "3.1.0"))
     return path

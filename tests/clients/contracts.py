@@ -28,7 +28,7 @@ from tests.running import PASSWORD, ROOT, Instance, Served
 
 HERE = ROOT / "tests" / "clients"
 CALLERS = ("guest", "user", "admin")
-# It ends the caller's session: those after it would all be refused. So a session of its own asks it.
+# It ends the caller's session, so that later requests would be refused. So it gets a session of its own.
 ENDING = "session_log_out"
 SETTINGS = {"GATEPOST_RATE_LIMITS": "off", "GATEPOST_ACCESS_TOKEN_MINUTES": "1440"}
 _SECTION = re.compile(r"^_{4,} (.+?) _{4,}$", re.MULTILINE)
@@ -41,10 +41,10 @@ _STATUS = re.compile(r"^\[(\d{3})\] ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that schemathesis found: `check` is its code, such as ST105; `status` 0, where nothing was answered.
+    """A finding of schemathesis. `check` is its code, such as ST105; `status` is 0 if there was no answer.
 
-    `codes` are those of the errors in the answer, or of the problem where it lists none. They are `fields` where all
-    that a row lacks was not asked for by `fields`; `("",)` where the answer has no code.
+    `codes` are those of the errors in the answer, or of the problem if it lists none. They are `fields` if a row lacks
+    only fields that the parameter `fields` left out, and `("",)` if the answer has no code.
     """
 
     caller: str
@@ -60,7 +60,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Accepted:
-    """Findings that are no faults, and why. `operations` and `callers` are patterns."""
+    """Findings that are not faults, and the reason. `operations` and `callers` are patterns."""
 
     check: str
     status: int
@@ -76,7 +76,7 @@ class Accepted:
 
 
 def accepted(path: Path = HERE / "accepted.toml") -> list[Accepted]:
-    """The entries of the list. Raises `KeyError` for one without a reason or another of its fields."""
+    """Returns the entries of the list. Raises `KeyError` for one without a reason or another field."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("accepted", [])
     return [Accepted(entry["check"], entry["status"], entry["code"], tuple(entry["operations"]),
                      tuple(entry.get("callers", ["*"])), entry["reason"]) for entry in entries]
@@ -121,7 +121,7 @@ def findings(run: Run, served: Served, caller: str, headers: Mapping[str, str], 
 
 
 def parsed(caller: str, output: str) -> Iterator[Finding]:
-    """The findings in what schemathesis prints."""
+    """Returns the findings in the output of schemathesis."""
     sections = _SECTION.split(output)
     for operation, text in zip(sections[1::2], sections[2::2], strict=True):
         for case in _CASE.split(text)[1:]:
@@ -139,7 +139,7 @@ def parsed(caller: str, output: str) -> Iterator[Finding]:
 
 
 def compare(found: Iterable[Finding], entries: Iterable[Accepted]) -> tuple[list[Finding], list[Accepted]]:
-    """The findings with a code that no entry covers, and the entries that cover nothing."""
+    """Returns the findings with a code that no entry covers, and the entries that cover no finding."""
     found, entries = list(found), list(entries)
     return ([finding for finding in found
              if not all(any(entry.covers(finding, code) for entry in entries) for code in finding.codes)],
@@ -166,7 +166,7 @@ def campaign(run: Run, folder: Path, *, callers: Iterable[str] = CALLERS, worker
 
 
 def _newcomer(served: Served, maker: str, role: str) -> str:
-    """The access token of a user who is made by the token of `maker`."""
+    """Creates a user with the token of `maker`, and returns the user's access token."""
     email = f"{role}-{uuid4()}@example.org"
     status, made = served.call("POST", "/api/users", {"name": role, "email": email, "role": role, "password": PASSWORD},
                                maker)

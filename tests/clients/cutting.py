@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback address that cuts connections, at points of requests and answers that a seed chooses."""
+"""A TCP proxy on the loopback address that cuts connections at random points of requests and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 # Bytes after which a connection is cut, on average: a page of a list is a few thousand, a request a few hundred.
 REQUEST_BYTES, ANSWER_BYTES = 3000, 6000
-_AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: what was sent and not yet read is lost, too
+_AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: sent but unread data is lost, too
 
 
 class CuttingProxy:
@@ -84,7 +84,7 @@ class _Pair:
 
 @contextmanager
 def cutting_proxy(upstream: str, seed: int) -> Iterator[CuttingProxy]:
-    """A proxy before the service at `upstream`, which cuts nothing until `cutting` is true."""
+    """A proxy in front of the service at `upstream`. It cuts nothing until `cutting` is true."""
     proxy = CuttingProxy(upstream, seed)
     thread = Thread(target=proxy.run)
     thread.start()

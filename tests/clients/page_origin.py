@@ -1,4 +1,4 @@
-"""One origin for a page and the service: what a reverse proxy in front of both makes of them."""
+"""One origin for a page and the service, as behind a reverse proxy."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Origin:
 
 @contextmanager
 def one_origin(files: Path, service: str, path: str = "") -> Iterator[Origin]:
-    """A server on the loopback address: `/api` is the service's, below a path that is taken off, and everything else a
-    file of the folder."""
+    """A server on the loopback address. `/api` goes to the service, without its path prefix; all else is a file of the
+    folder."""
     told: SimpleQueue[str] = SimpleQueue()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The story of README.md, told by clients/python; `mypy --strict` reads it, too."""
+"""The story of README.md, with clients/python; `mypy --strict` checks it, too."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def a_program_has_a_token(admin: Gatepost, url: str, name: str) -> None:
 
 
 def tell(admin: Gatepost, url: str, name: str) -> None:
-    """The story, by an administrator who has logged in; `name` is what its rows begin with."""
+    """Runs the story as a logged-in administrator. The names of its rows begin with `name`."""
     with Gatepost(url) as guest:
         a_guest_is_refused(guest)
         an_article_is_published(admin, guest, name)

@@ -1,4 +1,4 @@
-"""Tells schemathesis how rows go into files: it loads this module by SCHEMATHESIS_HOOKS."""
+"""Serializers of rows as files for schemathesis, which loads this module by SCHEMATHESIS_HOOKS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import schemathesis
 
 @schemathesis.serializer("application/x-ndjson", "text/csv")
 def as_file(ctx: Any, value: Any) -> bytes:
-    """Text as it is, so that most files are none; every other value as JSON, a line for each of a list."""
+    """Returns text unchanged, which is rarely a valid file; other values as JSON, a list with a line for each entry."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

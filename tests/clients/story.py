@@ -1,4 +1,4 @@
-"""The story of README.md, told by a client that openapi-python-client makes of the OpenAPI document."""
+"""The story of README.md, with a client that openapi-python-client generates from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gatepost_client.models import (
 from gatepost_client.types import UNSET
 
 URL, NAME = os.environ["BASE_URL"], os.environ["NAME"]
-# The generator has every operation that takes a token called by a client with one: this one sends none.
+# The generator calls every operation that accepts a token with one. This client sends none.
 GUEST = AuthenticatedClient(base_url=URL, token="", prefix="", auth_header_name="X-Nobody")
 
 

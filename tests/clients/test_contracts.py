@@ -1,4 +1,4 @@
-"""A sample of `make contracts`, and how its findings are read."""
+"""A sample of `make contracts`, and the parsing of its findings."""
 
 from __future__ import annotations
 

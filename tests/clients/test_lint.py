@@ -1,4 +1,4 @@
-"""The default rules of redocly and spectral find nothing in either document, and none of them is switched off."""
+"""The default rules of redocly and spectral, all enabled, find nothing in either document."""
 
 from __future__ import annotations
 

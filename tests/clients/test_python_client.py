@@ -1,4 +1,4 @@
-"""clients/python on both servers, also where connections are cut: no effect twice, no row skipped or given twice."""
+"""clients/python on both servers, also with cut connections: no effect twice, and no row skipped or repeated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def proxy(busy, request) -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def unlucky(proxy) -> Iterator[Gatepost]:
-    """A client whose connections are cut from its login on; it tries longer than others, so that no test is unlucky."""
+    """A client whose connections are cut after its login. It makes more attempts than others, so that no test fails."""
     with Gatepost(proxy.url, attempts=15) as client:
         client.login("admin@example.org", PASSWORD)
         proxy.cutting = True
@@ -80,7 +80,7 @@ def aged(client: Gatepost, *, due: bool, ended: bool) -> None:
 
 
 def expired(instance: Instance, client: Gatepost) -> None:
-    """The client's access token as the service has signed it, but over; the client's own clock does not know."""
+    """Replaces the client's access token by an expired one, of which the client's clock does not know."""
     access = client._session._tokens.access
     kid, secret = Keys.load(instance.folder / "secret.key").ring("access token")[0]
     claims = {**jwt.decode(access, options={"verify_signature": False}), "exp": int(time.time()) - 60}
@@ -159,7 +159,7 @@ def test_no_row_is_skipped_or_given_twice_while_others_come(busy, proxy, unlucky
     for number in range(60):
         add(number)
     before = {row["id"] for row in admin.categories.list(limit=100) if row["slug"].startswith(word)}
-    # Not for ever: a list that grows faster than it is read has no end.
+    # Only for a while: a list that grows faster than it is read has no end.
     thread = Thread(target=lambda: [add(number) for number in range(60, 160)])
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""clients/python as its users take it: the README, the types, the wheel."""
+"""clients/python as a package: the README, the types, the wheel."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_its_wheel_has_the_package_and_its_types_alone(tmp_path):
 
 
 def _copy(folder: Path) -> Path:
-    """The sources alone: setuptools leaves traces beside what it builds."""
+    """Copies only the sources, because setuptools leaves files beside its build."""
     (folder / "gatepost_client").mkdir(parents=True)
     for file in [*CLIENT.iterdir(), *(CLIENT / "gatepost_client").iterdir()]:
         if file.is_file():

@@ -86,7 +86,7 @@ def program(scripted) -> Iterator[Gatepost]:
 
 @pytest.fixture
 def slept(monkeypatch) -> list[float]:
-    """The pauses that were made, in seconds; none of them is waited for."""
+    """The pauses in seconds, which the test does not wait for."""
     pauses: list[float] = []
     monkeypatch.setattr(retries, "sleep", pauses.append)
     return pauses

@@ -1,4 +1,4 @@
-"""Clients that others' generators make of the document tell the story of README.md without a cast, on both servers."""
+"""Clients from foreign generators run the story of README.md without a cast, on both servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.clients.tools import NODE_MODULES, node, python
 from tests.running import PASSWORD, ROOT, Served
 
 HERE = ROOT / "tests" / "clients"
-# What would hide that a type is not what the story needs.
+# Constructs that would hide a wrong type.
 CASTS = {
     "story.ts": re.compile(r"\bas\b(?!:)|\bany\b|\w!(?!=)|<\w+>\w|@ts-|\bunknown\b|eslint"),
     "story.py": re.compile(r"\bcast\b|\bAny\b|type: ?ignore|\bgetattr\b|# ?mypy"),
@@ -23,7 +23,7 @@ CASTS = {
 
 @pytest.fixture(scope="module", params=["openapi.json", "openapi-3.0.json"])
 def typescript(documents, request, tmp_path_factory) -> Path:
-    """A folder with the story, and the types that are made of the document."""
+    """A folder with the story, and the types generated from the document."""
     folder = tmp_path_factory.mktemp("typescript")
     for name in ("story.ts", "tsconfig.json"):
         shutil.copy(HERE / name, folder)
@@ -37,7 +37,7 @@ def typescript(documents, request, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module", params=["openapi.json", "openapi-3.0.json"])
 def package(documents, request, tmp_path_factory) -> Path:
-    """A folder with the story, and the package `gatepost_client` that is made of the document."""
+    """A folder with the story, and the package `gatepost_client` generated from the document."""
     folder = tmp_path_factory.mktemp("python")
     shutil.copy(HERE / "story.py", folder)
     done = python("-m", "openapi_python_client", "generate", "--config", HERE / "python.yaml", "--meta", "none",
@@ -65,7 +65,7 @@ def test_the_story_in_typescript_is_told(typescript, service):
 
 
 def test_the_story_in_python_has_the_types_that_it_needs(package):
-    # What mypy says of the generated code itself is about the generator.
+    # Findings of mypy in the generated code itself are faults of the generator.
     done = python("-m", "mypy", "--strict", "--follow-imports=silent", "--config-file", os.devnull, "--no-incremental",
                   "story.py", cwd=package)
     assert done.returncode == 0, done.stdout

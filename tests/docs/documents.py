@@ -1,4 +1,4 @@
-"""Markdown as a reader uses it: its commands are typed, its links are followed."""
+"""Markdown as a reader uses it: functions to type its commands and follow its links."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _END = "--- end of block {} ---"
 
 
 def named(path: Path) -> str:
-    """The path of a document in the repository, for the ids of tests."""
+    """Returns the path of a document in the repository, for the ids of tests."""
     return str(path.relative_to(ROOT))
 
 
 def prose(text: str) -> str:
-    """The document without its fenced blocks."""
+    """Returns the document without its fenced blocks."""
     return _FENCED.sub("", text)
 
 
 def blocks(text: str) -> list[tuple[str, str | None]]:
-    """(commands, what they print or None) of every `sh` block, in order; a `text` block after it is what it prints."""
+    """Returns (commands, output or None) of every `sh` block in order. A `text` block after it is its output."""
     found = _FENCED.findall(text)
     following = [*found, ("", "")][1:]
     return [(commands, after if kind_after == "text" else None)

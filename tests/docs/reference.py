@@ -1,11 +1,11 @@
-"""Keeps docs/reference.md true: its tables are made from the lists that the code itself goes by.
+"""Keeps docs/reference.md true: its tables are generated from the lists that the code itself uses.
 
-A row's first cells come from the code. Where a table explains, its last cell is written by hand in the document, and
-kept. After a new setting, command, error code, permission or header, run
+The first cells of a row come from the code. The last cell of a table with explanations is written by hand in the
+document, and kept. After a new setting, command, error code, permission or header, run
 
     python -m tests.docs.reference --write
 
-and fill the last cell of each new row, where it is empty.
+and fill the empty last cell of each new row.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _CELL = re.compile(r"(?<!\\)\|")
 class Table:
     """The table below the heading `title`.
 
-    rows       the first cell, which names the row → the further cells that come from the code
-    explained  whether a last cell explains each row, and is written by hand
+    rows       the first cell, which names the row → the other cells that come from the code
+    explained  True if a last cell, written by hand, explains each row
     """
 
     title: str
@@ -35,7 +35,7 @@ class Table:
     explained: bool = False
 
     def lines(self, remarks: Mapping[str, str]) -> list[str]:
-        """The table in Markdown; `remarks` are the cells that were written by hand, by the name of their row."""
+        """Returns the table in Markdown; `remarks` are the cells written by hand, by the name of their row."""
         rows = [(name, *cells, *((remarks.get(name, ""),) if self.explained else ()))
                 for name, cells in self.rows.items()]
         return [_line(self.columns), "|" + "---|" * len(self.columns), *map(_line, rows)]
@@ -53,14 +53,14 @@ def section(text: str, title: str) -> str:
 
 
 def written(text: str, title: str) -> dict[str, list[str]]:
-    """The rows of the document's table below a heading: the first cell → all further ones."""
+    """Returns the rows of the document's table below a heading: the first cell → all others."""
     lines = [line for line in section(text, title).splitlines() if line.startswith("| ")]
     rows = [[cell.strip().replace("\\|", "|") for cell in _CELL.split(line)[1:-1]] for line in lines[1:]]
     return {name: cells for name, *cells in rows}
 
 
 def rewritten(text: str, tables: Iterable[Table]) -> str:
-    """The document with every table as it should be; what is written by hand stays."""
+    """Returns the document with every table updated. Text written by hand stays."""
     for table in tables:
         before = section(text, table.title)
         remarks = {name: cells[-1] for name, cells in written(text, table.title).items() if cells}

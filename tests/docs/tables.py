@@ -1,4 +1,4 @@
-"""The tables of docs/reference.md, each from the list that the code itself goes by."""
+"""The tables of docs/reference.md, each from the list that the code itself uses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.running import ROOT, SERVICE
 
 HEADER = re.compile(
     r"[A-Z][A-Za-z]*(?:-[A-Z][A-Za-z0-9]*)+|Accept|Allow|Deprecation|ETag|Link|Location|RateLimit|Sunset|Vary")
-# In the code where a request's header is read: as WSGI calls it, or as it is written.
+# Reads of a request's header in the code, by its WSGI name or its own name.
 _READ = (re.compile(r'"HTTP_([A-Z_]+)"'), re.compile(r'request\.headers\.get\("([\w-]+)"'),
          re.compile(r'"([\w-]+)" (?:not )?in (?:call\.)?request\.headers'), re.compile(r'"(X_FORWARDED_FOR)"'))
 
@@ -39,7 +39,7 @@ def registry() -> Registry:
 
 @cache
 def policy() -> Policy:
-    """The shipped rules, read with the words of the shipped collections."""
+    """The shipped rules, with the vocabulary of the shipped collections."""
     return load(SHIPPED, registry().vocabulary)
 
 
@@ -76,7 +76,7 @@ def _settings() -> Table:
 
 
 def commands(group: click.Group = cli, path: str = "gatepost") -> Iterator[tuple[str, click.Command]]:
-    """Every command that does something, with its whole name."""
+    """Yields every command that does something, with its full name."""
     for name, deferred in commands_of(group).items():
         command = loaded(deferred)
         if isinstance(command, click.Group):
@@ -101,7 +101,7 @@ def _option(option: click.Option, context: click.Context) -> str:
     return names if option.is_flag else f"{names} {option.make_metavar(context)}"
 
 
-# What the policy and the collections say
+# Tables of the policy and the collections
 
 def _errors() -> Table:
     rows = {_code(code): (str(status),) for code, (status, _) in CATALOGUE.items()}
@@ -181,7 +181,7 @@ def _scopes() -> Table:
 
 @cache
 def headers() -> tuple[frozenset[str], frozenset[str]]:
-    """The headers that the code reads of requests, and the others that it names: those of answers."""
+    """Returns the request headers that the code reads, and all others that it names, which are of answers."""
     read, named = set(REQUEST_HEADERS.split(", ")), set()
     for file in (ROOT / "app.py", *SERVICE):
         text = file.read_text(encoding="utf-8")
@@ -220,7 +220,7 @@ def _parameters() -> Table:
 
 
 def _asked() -> Iterator[tuple[str, Any]]:
-    """Every query parameter but the filters, with the endpoints that take it."""
+    """Returns every query parameter except filters, with its endpoints."""
     for group, _, endpoints in registry().endpoints():
         filters = {parameter(name, operator) for name, operators in _filters(group) for operator in operators}
         for endpoint in (one for one in endpoints if one.documented):

@@ -1,4 +1,4 @@
-"""The documents, held to the code: commands run, links lead somewhere, and what is named is there."""
+"""The documents, compared with the code: commands run, links work, and named things exist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDEST = 120
 
 
 def faults(find: Callable[[Path, str], list[Any]]) -> dict[str, list[Any]]:
-    """Faults that `find(path, text)` returns, by document."""
+    """Returns the faults of `find(path, text)` by document."""
     return {named(path): found for path, text in TEXTS.items() if (found := find(path, text))}
 
 
@@ -50,7 +50,7 @@ def test_every_link_leads_to_a_file_and_a_heading():
 
 
 def test_every_document_reads_well_as_plain_text():
-    # A row of a table cannot be broken.
+    # A row of a table cannot be wrapped.
     assert faults(lambda path, text: [number for number, line in enumerate(text.splitlines(), 1)
                                       if len(line) > WIDEST and not line.startswith("|")]) == {}
 
@@ -74,7 +74,7 @@ def test_every_make_target_that_is_named_exists():
 def test_every_setting_that_is_named_exists():
     def unknown(path: Path, text: str) -> list[str]:
         names = {name.lower().partition("__")[0] for name in re.findall(r"GATEPOST_([A-Z_]+[A-Z])", text)}
-        # Beside ours, those of the plugin that the guide makes.
+        # Ours, and those of the guide's plugin.
         return sorted({name for name in names if not name.startswith("notes_")} - set(DECLARED))
 
     assert faults(unknown) == {}

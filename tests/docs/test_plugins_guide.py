@@ -34,7 +34,7 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```$\n\n^```text\n(.*?)^```$", re.MULTILIN
 FILES = dict(FILE.findall(GUIDE))
 TYPED = COMMANDS.findall(GUIDE)
 BEGUN = "gatepost plugin new"  # the block that is typed in an empty folder
-SERVING = "URL="  # the block with which a second terminal begins, beside the service
+SERVING = "URL="  # the first block of a second terminal, beside the service
 EXAMPLES = [(page, code) for page, text in PAGES.items()
             for code in re.findall(r"^```python\n(.*?)^```$", FILE.sub("", text), re.MULTILINE | re.DOTALL)]
 

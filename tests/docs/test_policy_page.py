@@ -1,4 +1,4 @@
-"""The page on rules: an administrator reads it to its end, and old links lead to its subjects."""
+"""The page on rules: it is short, and old links lead to its subjects."""
 
 from __future__ import annotations
 

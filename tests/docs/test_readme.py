@@ -1,4 +1,4 @@
-"""Every command of the README is run as it stands, and what it is said to print is what it prints."""
+"""Every command of the README runs unchanged, and prints the shown output."""
 
 from __future__ import annotations
 

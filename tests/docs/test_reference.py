@@ -1,4 +1,4 @@
-"""docs/reference.md names everything that there is, and nothing else: each table is held to a list of the code."""
+"""docs/reference.md is complete and correct: each table is compared with a list of the code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITE = "run: python -m tests.docs.reference --write"
 
 
 def by_title(find: Callable[[Table, dict[str, list[str]]], Any]) -> dict[str, Any]:
-    """Faults that `find(table, rows of the document)` returns, by the title of the table."""
+    """Returns the faults of `find(table, rows of the document)` by the title of the table."""
     return {table.title: found for table in TABLES if (found := find(table, written(TEXT, table.title)))}
 
 

@@ -1,4 +1,4 @@
-"""The page for operators: one of them reads it to its end, and old links lead to its subjects."""
+"""The page for operators: it is short, and old links lead to its subjects."""
 
 from __future__ import annotations
 

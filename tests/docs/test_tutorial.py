@@ -1,4 +1,4 @@
-"""The tutorial, done as a reader does it: its files are written, its changes made, its commands typed, in its order."""
+"""The tutorial, followed like a reader: its files are written, its changes made, its commands typed, in order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Block:
 
 
 def steps() -> Iterator[Block]:
-    """Every block of the tutorial but those of what is printed, in order."""
+    """Yields every block of the tutorial in order, except those of output."""
     file, end = "", 0
     for this, following in pairwise([*_BLOCK.finditer(TUTORIAL), None]):
         assert this is not None
@@ -75,7 +75,7 @@ class Reader:
 
 
 def changed(text: str, diff: str) -> str:
-    """The text after a change; what it is made to must be there once."""
+    """Returns the text after a change. The changed part must occur once."""
     lines = [line.ljust(1) for line in diff.splitlines()]
     assert all(line[0] in " +-" for line in lines), diff
     before, after = ("\n".join(line[1:] for line in lines if line[0] != sign) for sign in "+-")

@@ -1,8 +1,8 @@
-"""The commands of a document, typed into one shell beside a served instance, and the answers that it shows held to it.
+"""The commands of a document, typed into one shell beside a served instance, and compared with the shown answers.
 
-A block of commands (```sh) may be followed by what it answers: ```json for a body, ```http for the output of `curl -i`
-(the status line, some of the headers, a blank line, the body), ```text for lines. `…` stands for what is left out: in a
-text for any characters, among members or entries for any further ones, in place of a body for any body.
+A block of commands (```sh) may be followed by its answer: ```json for a body, ```http for the output of `curl -i` (the
+status line, some of the headers, a blank line, the body), ```text for lines. `…` stands for omitted parts: in a text
+for any characters, among members or entries for any others, in place of a body for any body.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = "--- end of block {} ---"
 
 @dataclass(frozen=True)
 class Typed:
-    """Commands that stand together, and the block behind them: its kind (json, http, text) and its text."""
+    """A block of commands, and the block after it: its kind (json, http, text) and its text."""
 
     commands: str
     kind: str = ""
@@ -29,14 +29,14 @@ class Typed:
 
 
 def blocks(document: str) -> list[Typed]:
-    """Every block of commands, in order."""
+    """Returns every block of commands in order."""
     found = [*_BLOCK.findall(document), ("", "")]
     return [Typed(text, *(after if after[0] in ("json", "http", "text") else ("", "")))
             for (kind, text), after in pairwise(found) if kind == "sh"]
 
 
 def script(typed: list[Typed]) -> str:
-    """All of them for one shell, which stops at the first that fails."""
+    """Returns a script of all blocks for one shell, which stops at the first failure."""
     return "set -euo pipefail\n" + "".join(f"{one.commands}\necho; echo '{_END.format(number)}'\n"
                                            for number, one in enumerate(typed))
 
@@ -83,7 +83,7 @@ def _is_like(pattern: str, text: str) -> bool:
 
 
 def _pattern(shown: str) -> Any:
-    """JSON in which a bare … is the text "…", as a value, an entry, or a member of that name."""
+    """Returns JSON in which a bare … becomes the text "…", as a value, an entry, or a member of that name."""
     made, inside, before = [], [""], ""
     for token in _TOKEN.findall(shown):
         if token in "{[":

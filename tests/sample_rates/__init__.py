@@ -1,4 +1,4 @@
-"""A plugin without rows: exchange rates that a background task fetches, a check of health, a page of the console."""
+"""A plugin without rows: exchange rates from a background task, a health check, and a console page."""
 
 from __future__ import annotations
 

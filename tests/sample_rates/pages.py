@@ -1,4 +1,4 @@
-"""The page of the console: it asks the endpoint of the plugin in the caller's name."""
+"""The console page: it calls the plugin's endpoint for the caller."""
 
 from __future__ import annotations
 

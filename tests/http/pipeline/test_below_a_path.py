@@ -1,4 +1,4 @@
-"""With a path in `public_url`, all links of the service are below this path. A proxy removes the path."""
+"""A path in `public_url`: all links of the service are below this path, which a proxy removes."""
 
 from __future__ import annotations
 

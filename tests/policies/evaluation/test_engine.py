@@ -230,7 +230,7 @@ def test_the_policy_tells_its_rules_roles_and_conditions_with_their_places(shipp
 
 
 class Row(pw.Model):
-    """Only the columns that conditions name."""
+    """A row with only the columns that conditions name."""
 
     id = pw.TextField(primary_key=True)
     owner_id = pw.TextField(null=True)

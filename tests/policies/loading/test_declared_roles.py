@@ -1,4 +1,4 @@
-"""Only roles.csv declares roles. A used but undeclared name is an error that says what to write."""
+"""Roles are declared in roles.csv. A used but undeclared name is an error that says what to write."""
 
 from __future__ import annotations
 
