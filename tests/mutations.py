@@ -106,7 +106,7 @@ MUTATIONS = (
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """Returns a copy of the sources, with the environment of this checkout."""
+    """Yields a copy of the sources, with the environment of this checkout."""
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "gatepost"
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(

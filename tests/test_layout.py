@@ -30,7 +30,7 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Returns the top-level name of every import of a file, at any place in the file."""
+    """Yields the top-level name of every import of a file, at any place in the file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

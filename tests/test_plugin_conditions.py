@@ -118,7 +118,7 @@ def test_an_explanation_names_the_line_and_what_the_function_read(app, written):
 
 
 def test_an_explanation_does_not_tell_what_a_function_read_in_a_guarded_field(app, written, notes, monkeypatch):
-    """Only the owner of a note sees its `department`. A developer may ask about rules."""
+    """A note shows its `department` only to its owner. A developer may ask about rules."""
     watcher = app.extensions["gatepost"].policy
     policy = watcher.current
     asks_department = replace(notes.begins, reads=(("obj", "department"),))

@@ -121,7 +121,7 @@ def findings(run: Run, served: Served, caller: str, headers: Mapping[str, str], 
 
 
 def parsed(caller: str, output: str) -> Iterator[Finding]:
-    """Returns the findings in the output of schemathesis."""
+    """Yields the findings in the output of schemathesis."""
     sections = _SECTION.split(output)
     for operation, text in zip(sections[1::2], sections[2::2], strict=True):
         for case in _CASE.split(text)[1:]:

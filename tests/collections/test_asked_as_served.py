@@ -41,7 +41,7 @@ EVALUATION, SUBJECTS = "/access/v1/evaluation", "/access/v1/search/subject"
 
 
 def requests(row, grantee: str) -> list[tuple[str, str, str, dict[str, object], bool]]:
-    """Yields (permission, method, path, body, True if it is about the row)."""
+    """Returns (permission, method, path, body, True if it is about the row)."""
     one = f"/api/articles/{row.id}"
     share = {"json": {"grantee": grantee, "right": "read"}}
     line = f'{{"id": "{row.id}", "title": "Changed"}}\n'

@@ -37,7 +37,7 @@ def told(answer):
 
 
 def asked(row, world, callers):
-    """Yields (name, caller) of the permitted callers, and of one refused caller: a refusal has no effect to repeat."""
+    """Returns (name, caller) of the permitted callers, and of one refused caller: a refusal has no effect to repeat."""
     refused = [name for name, status in row.expected.items() if status >= 300][:1]
     granted = [name for name in world.callers if row.expected.get(name, 200) < 300]
     return [(name, world.callers[name])

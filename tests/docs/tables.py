@@ -220,7 +220,7 @@ def _parameters() -> Table:
 
 
 def _asked() -> Iterator[tuple[str, Any]]:
-    """Returns every query parameter except filters, with its endpoints."""
+    """Yields every query parameter except filters, with its endpoints."""
     for group, _, endpoints in registry().endpoints():
         filters = {parameter(name, operator) for name, operators in _filters(group) for operator in operators}
         for endpoint in (one for one in endpoints if one.documented):

@@ -23,12 +23,12 @@ STANDARD = re.compile(r"RFC \d+,?$|SP 800-\w+,?$|Trace Context,?$")
 
 
 def documents(text: str) -> set[str]:
-    """Yields the Markdown files that a text names, except those in URLs, which are elsewhere."""
+    """Returns the Markdown files that a text names, except those in URLs, which are elsewhere."""
     return set(DOCUMENT.findall(re.sub(r"https?://\S+", "", text)))
 
 
 def sections(text: str) -> list[str]:
-    """Yields the sections that a text names, except those of standards."""
+    """Returns the sections that a text names, except those of standards."""
     words = re.sub(r'["#*\s]+', " ", text)
     return [found[0] for found in SECTION.finditer(words) if not STANDARD.search(found[1])]
 

@@ -134,7 +134,7 @@ def served(app: Flask) -> list[Endpoint]:
 
 
 def pattern(app: Flask, path: str, method: str) -> tuple[str, ...]:
-    """Yields the path of the endpoint at an address, if there is one."""
+    """Returns the path of the endpoint at an address; an empty tuple if there is none."""
     try:
         name, _ = app.url_map.bind("localhost").match(path, method)
     except (RequestRedirect, NotFound):

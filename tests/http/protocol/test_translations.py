@@ -82,7 +82,7 @@ def test_bringing_a_translation_up_to_date_twice_changes_nothing(file, tmp_path)
 
 @cache
 def literals() -> list[tuple[str, ast.AST]]:
-    """Yields every literal in the position of a text, with its place."""
+    """Returns every literal in the position of a text, with its place."""
     found = []
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -192,7 +192,7 @@ def _check(fault: Fault, place: Place, clients: Clients, row: Row) -> None:
 
 
 def _lost(fault: Fault, place: Place, clients: Clients) -> list[str]:
-    """Yields lost acknowledged writes, and other losses of the database."""
+    """Returns lost acknowledged writes, and other losses of the database."""
     url = place.instance.environment.get("GATEPOST_DATABASE_URL", f"sqlite:///{place.database}")
     database = open_database(url, pool_size=1, synchronous="normal", statement_timeout=30)
     try:

@@ -35,7 +35,7 @@ def characters() -> Iterator[str]:
 
 @cache
 def pairs() -> list[tuple[str, str]]:
-    """Yields each cased character of a word with each of its other forms."""
+    """Returns each cased character of a word with each of its other forms."""
     return [(one, other) for one in characters() if unicodedata.category(one)[0] in "LMN" and split(one)
             for other in sorted({one.lower(), one.upper(), one.title(), one.casefold()} - {one})]
 

@@ -89,7 +89,7 @@ TENANT_TABLES = [table for table in tables() if issubclass(table, Record)]
 
 
 def starts(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, ast.Call]]:
-    """Yields each call that starts a query on one of `names`, with the path of the function around it."""
+    """Returns each call that starts a query on one of `names`, with the path of the function around it."""
     def walk(node: ast.AST, path: tuple[str, ...]) -> Iterator[tuple[str, ast.Call]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             path = (*path, node.name)

@@ -170,7 +170,7 @@ def callers(policy: Policy) -> Iterator[Principal]:
 
 @cache
 def facts(permission: str, caller: Principal) -> list[tuple[Mapping[str, Any] | None, FixedEnvironment, bool]]:
-    """Yields all objects and environments that the shipped conditions can distinguish."""
+    """Returns all objects and environments that the shipped conditions can distinguish."""
     columns = VOCABULARY.by_permission[permission].columns
     choices: dict[str, list[Any]] = {name: [None] for name in columns}
     if "status" in columns:

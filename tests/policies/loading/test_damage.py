@@ -60,7 +60,7 @@ def test_a_file_cut_anywhere_is_refused_or_the_same(name: str, bytes_apart: int)
 
 
 def damaged_lines(line: str) -> list[str]:
-    """Yields a line of a CSV file with a column removed, added or misspelt, with quotes, or with a comment."""
+    """Returns the line of a CSV file with a column removed, added or misspelt, with quotes, or with a comment."""
     columns = [column.strip() for column in line.split(",")]
     found = [", ".join(columns[:n] + columns[n + 1 :]) for n in range(len(columns))]
     found += [", ".join([*columns[:n], "x", *columns[n:]]) for n in range(len(columns) + 1)]

@@ -219,7 +219,7 @@ def _rows(twin: Twin, clock: Clock, number: int) -> dict[str, Record]:
 
 
 def secrets_of(twin: Twin) -> list[Secret]:
-    """Yields a secret for every field that is hidden from the callers, with a row that has the field."""
+    """Returns a secret for every field that is hidden from the callers, with a row that has the field."""
     eve = twin.rows["eve"].id
     people: dict[str, tuple[Any, Any]] = {
         "email": ("eve@example.org", "eva@example.org"), "department": ("sales", "harbour"),

@@ -46,7 +46,7 @@ class Try:
 
 
 def tries(twin: Twin, secret: Secret) -> list[Try]:
-    """Yields every try that could reveal this secret, the same for both instances."""
+    """Returns every try that could reveal this secret, the same for both instances."""
     collections: Mapping[str, Collection] = twin.app.extensions["gatepost"].registry.collections
     found = list(_elsewhere(twin))
     found += _explained(twin, secret)
