@@ -226,7 +226,7 @@ def _require_settled(call: Call) -> None:
 def _require_good(call: Call, found: Trial) -> None:
     """400 with a fault for each error of the files."""
     if FINDINGS in found.incomplete:
-        raise Problem.of([Fault("invalid_field", "The files cannot be judged in reasonable time.", pointer="/files")],
+        raise Problem.of([Fault("invalid_field", "Checking the files takes too long.", pointer="/files")],
                          "invalid_body")
     errors = withheld(call, told(call, found.errors))
     faults = [Fault("invalid_field", Message("An error in {file}: {message}", file=one["file"],

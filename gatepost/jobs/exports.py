@@ -79,7 +79,7 @@ def file_endpoint(collection: Writable) -> Endpoint:
 def _file(call: Call) -> Response:
     job = call.facts
     if job["owner_id"] != call.principal.id:
-        raise Problem("forbidden", "Only who asked for an export gets its file.")
+        raise Problem("forbidden", "Only the user who started this export can download it.")
     if job["state"] != DONE or job["expires_at"] is None:
         raise not_found()
     found = call.services.collections.get(job["kind"].partition(".")[0])
@@ -90,7 +90,7 @@ def _file(call: Call) -> Response:
     if not call.access.may_ever(permission):
         raise call.access.refusal(permission)
     if rights(call, listing) != job["payload"].get("rights"):
-        raise Problem("forbidden", "What you may export has changed since. Ask for a new export.")
+        raise Problem("forbidden", "Your rights have changed since this export. Start a new one.")
     made = job["result"]
     headers = {"Content-Disposition": exporting.disposition(found.name, made["media_type"])}
     return long_answers.answer(

@@ -76,7 +76,7 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
 
     def ask(call: Call) -> None:
         if call.principal.id is None:
-            raise Problem("unauthenticated", "Only a user can have this done later. Log in first.")
+            raise Problem("unauthenticated", "Only a user who is logged in can run this as a job.")
         call.prepared = Asked()
         prepare(call)
 

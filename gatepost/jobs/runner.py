@@ -177,7 +177,7 @@ def problem_of(error: Exception | SystemExit) -> Problem:
         return error
     if isinstance(error, Unavailable | TimedOut | Contended):
         return Problem("unavailable", "The database cannot be reached right now.")
-    return translate(error) if isinstance(error, RowError) else Problem("internal_error", "Tell the operator its id.")
+    return translate(error) if isinstance(error, RowError) else Problem("internal_error", "Report the id of the job to the operator.")
 
 
 def document(problem: Problem) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def confirm_email(call: Call, id: str, body: Values) -> None:
 def refuse_elsewhere(body: Values) -> None:
     """Raises `Problem` where the caller's password comes with what is not the caller's own account."""
     if body.get(FIELD) is not None:
-        fault = Fault("invalid_field", "Your own password is asked for only with your own account.",
+        fault = Fault("invalid_field", "Only a change of your own account takes current_password.",
                       pointer=f"/{FIELD}")
         raise Problem.of([fault], "invalid_body")
 

@@ -24,12 +24,12 @@ class Answer(NamedTuple):
 
 ANSWERS: Mapping[int, Answer] = {
     400: Answer("BadRequest", "The request is not valid."),
-    401: Answer("Unauthorized", "Credentials are needed, or are not valid."),
+    401: Answer("Unauthorized", "Credentials are missing or not valid."),
     403: Answer("Forbidden", "The policy does not allow this."),
     404: Answer("NotFound", "There is no such object, or it may not be seen."),
     409: Answer("Conflict", "The state does not allow this."),
     410: Answer("Gone", "It is no longer there."),
-    412: Answer("PreconditionFailed", "The object has changed since."),
+    412: Answer("PreconditionFailed", "The object has changed."),
     422: Answer("UnprocessableContent", "The Idempotency-Key was used for another body."),
     428: Answer("PreconditionRequired", "If-Match is required."),
 }

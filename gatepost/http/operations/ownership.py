@@ -119,5 +119,5 @@ class Ownership:
 
 
 def _too_many(most: int) -> Problem:
-    detail = Message("You own {number} of these, and may own no more.", number=most)
+    detail = Message("You own {number} of these, which is the limit.", number=most)
     return Problem.of([Fault("conflict", detail, pointer="/owner_id", meta={"max": most})], "conflict")

@@ -133,7 +133,7 @@ def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
     if (damage := services().database.suspect()) is not None:
         return translate(damage)
     log.exception("unhandled error", exc_info=error)
-    return Problem("internal_error", "Tell the operator the request id.")
+    return Problem("internal_error", "Report the request id to the operator.")
 
 
 def _blamed(columns: Collection[str], sent: Collection[str]) -> Collection[str]:

@@ -87,7 +87,7 @@ def received(call: Call) -> Iterator[BinaryIO]:
     refuse_coded(call.request)
     if CUT_UNSEEN in call.request.environ:
         # Its lines say nothing of where the file ends, as the last bracket of a JSON document does.
-        fault = Fault("invalid_header", "Say how long the file is: this server cannot tell whether it came whole.",
+        fault = Fault("invalid_header", "Send Content-Length: this server cannot tell whether the file is complete.",
                       header="Content-Length")
         raise Problem.of([fault], "invalid_header")
     with _room(call):

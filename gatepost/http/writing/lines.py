@@ -167,7 +167,7 @@ class LineWriter:
         if states and loaded not in states and loaded not in self._collection.values_of(name):
             raise ValidationError(Message("There is no such {field}.", field=name))
         if name == "tenant_id" and loaded != self._call.tenant_id:
-            raise ValidationError("Rows stay in their tenant.")
+            raise ValidationError("A row cannot move to another tenant.")
         return loaded
 
 
