@@ -49,7 +49,7 @@ ON_PAGE = [
     "A read-only auditor",
     "Break glass",
     "A partner, by token and network",
-    "A field for managers alone",
+    "A field for managers",
     "Only active users",
     "Lists of states and languages",
     "Only on a desktop",
