@@ -52,7 +52,7 @@ class Collection(Writable):
     computed      fields outside of the schema, answered only if the query parameter `fields` asks for them
     managed       fields that only callers with `<resource>.manage` may set
     create_only   fields that are set at creation and never change
-    null_at_create  columns that are filled after `<resource>.create` is evaluated; rules about it cannot read them
+    null_at_create  columns filled after `<resource>.create` is evaluated; rules about `create` cannot read them
     import_keys   unique fields by which an import finds an existing row
     most_owned    the number of rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`
     on_erase      what an erasure does with the rows of a user: `delete`, `anonymise` or `hand_over`
