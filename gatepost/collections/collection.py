@@ -41,20 +41,20 @@ class Collection(Writable):
     schema        the fields of its rows, in answers and bodies
     sort          sort orders that clients may use; each needs an index
     default_sort  the sort order of a list, unless the client names one
-    born          the column with the time of creation, for `snapshot=true`
+    born          the column with the time of creation; lists with `snapshot=true` leave out newer rows
     until         the expiry column: an expired row is treated as deleted; None: rows do not expire
-    gone          the column with the time of revocation: then the row is treated as deleted; None: no such column
+    gone          the revocation column: a row with a time in it is treated as deleted; None: no such column
     filters       field → the operators of its filters
-    search        columns that `q` searches, the same as in `searched` of the table
+    search        columns searched by the query parameter `q`; must equal `searched` of the model
     expand        names of references that clients may expand to whole objects
-    guarded       field → the permission that shows it; `department` of an owned row needs `<resource>.view_private`
+    guarded       field → permission needed to see it; `department` of an `Owned` row is guarded without an entry here
     judged        columns that rules may read although no answer shows them
-    computed      fields outside of the schema, answered only if `fields` names them
+    computed      fields outside of the schema, answered only if the query parameter `fields` asks for them
     managed       fields that only callers with `<resource>.manage` may set
     create_only   fields that are set at creation and never change
-    null_at_create  columns that are still empty when `<resource>.create` is evaluated; rules about it cannot read them
+    null_at_create  columns filled after `<resource>.create` is evaluated; rules about `create` cannot read them
     import_keys   unique fields by which an import finds an existing row
-    most_owned    most rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`
+    most_owned    the number of rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`
     on_erase      what an erasure does with the rows of a user: `delete`, `anonymise` or `hand_over`
     anonymised    column → its value in an anonymised row
     imports       True if rows can be imported
@@ -128,7 +128,7 @@ class Collection(Writable):
     # Handlers
 
     def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
-        """Returns the row with the fields of the query, otherwise with `names`, otherwise with all."""
+        """Returns the row with the fields in the query parameter `fields`; without it, `names`; without both, all."""
         asked, expand = self._item_query.read(call.query)
         names = asked if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]

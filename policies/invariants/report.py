@@ -129,7 +129,7 @@ class _Report:
         if cause is None:
             return self._own(first, f"{self._reason(given)}{self._advice(first)}{example}")
         named = f"{self._places} (`{self._lines[0]}`)"
-        verb = "promises otherwise" if self._kind == ALWAYS else "rules that out"
+        verb = "promises otherwise" if self._kind == ALWAYS else "forbids this"
         way = ", by way of " + ", ".join(f"{link.file}:{link.line}" for link in ways[first]) if ways[first] else ""
         message = f"with this line {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
         person = first.subject.key or single_person(cause.sub if isinstance(cause, Rule) else cause.name)

@@ -135,7 +135,7 @@ def test_an_upgrade_lists_lines_that_break_an_invariant(instance: Path) -> None:
     assert policy_files.outdated_lines(database) == []
     add_line(instance / "users.csv", "p, editor, user.create, always, allow")
     [finding] = policy_files.outdated_lines(database)
-    assert finding.file == "users.csv" and "rules that out" in finding.message
+    assert finding.file == "users.csv" and "forbids this" in finding.message
 
 
 def test_an_upgrade_lists_both_kinds_of_lines_at_once(run: Run, instance: Path) -> None:
@@ -147,7 +147,7 @@ def test_an_upgrade_lists_both_kinds_of_lines_at_once(run: Run, instance: Path) 
     add_line(instance / "articles.csv", "p, editor, article.view, duty, deny")
     found = policy_files.outdated_lines(cast(Any, None))
     assert [finding.file for finding in found] == ["model.conf", "users.csv"], "the deny alone breaks the promise"
-    assert run("check").stdout.count("rules that out") == 1
+    assert run("check").stdout.count("forbids this") == 1
 
 
 def test_what_breaks_an_invariant_is_closed_where_it_was_in_force_and_is_an_error_in_an_edit(
@@ -156,7 +156,7 @@ def test_what_breaks_an_invariant_is_closed_where_it_was_in_force_and_is_an_erro
     (instance / "invariants.csv").write_text("never, editor, user.create\n# end\n")
     add_line(instance / "users.csv", "p, editor, user.create, always, allow")
     edited = run(*asked)
-    assert edited.exit_code == 2 and "rules that out" in edited.output
+    assert edited.exit_code == 2 and "forbids this" in edited.output
     keep(instance.parent / LAST_GOOD, Folder(instance, VOCABULARY).unjudged())
     served = run(*asked)
     assert json.loads(served.stdout)["verdict"] == "refused" and "no longer accepted" in served.stderr
@@ -521,7 +521,7 @@ def test_invariants_that_the_rules_break_are_not_adopted(run: Run, instance: Pat
 def test_new_lines_that_break_an_invariant_are_not_adopted(run: Run, behind: Path) -> None:
     (behind / "invariants.csv").write_text("never, user, order.cancel\n# end\n")
     result = run("adopt", "--new", "--yes")
-    assert result.exit_code == 2 and "invariants.csv:1 (`never, user, order.cancel`) rules that out" in result.stderr
+    assert result.exit_code == 2 and "invariants.csv:1 (`never, user, order.cancel`) forbids this" in result.stderr
     assert "order.cancel" not in (behind / "orders.csv").read_text()
 
 

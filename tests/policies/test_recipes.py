@@ -49,7 +49,7 @@ ON_PAGE = [
     "A read-only auditor",
     "Break glass",
     "A partner, by token and network",
-    "A field for managers alone",
+    "A field for managers",
     "Only active users",
     "Lists of states and languages",
     "Only on a desktop",
@@ -283,7 +283,7 @@ WARNINGS: dict[str, Edit] = {
 }
 # The same about the shipped invariants, which would refuse most of the edits above.
 INVARIANT_ERRORS: dict[str, Edit] = {
-    "rules that out": _append("contact.csv", "p, guest, contact.view, always, allow"),
+    "forbids this": _append("contact.csv", "p, guest, contact.view, always, allow"),
     "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
     "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
     "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),

@@ -59,7 +59,7 @@ class Writable(Readable):
         self.rows(call).insert(row)
 
     def confirm(self, call: Call, id: str, body: Values) -> None:
-        """Checks what a sensitive change of the row `id` needs, before its transaction. Checks nothing by default."""
+        """Checks an extra proof, such as the current password, before the transaction. Checks nothing by default."""
 
     def prepare(self, call: Call) -> None:
         """Fetches or computes what a write needs, and sets `call.prepared`. Does nothing by default.
@@ -95,10 +95,10 @@ class Writable(Readable):
         return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
-        """Refuses what no rule may allow for `call.row`. Refuses nothing by default."""
+        """Refuses what must stay forbidden for `call.row` whatever the rules say. Refuses nothing by default."""
 
     def rules_in_code(self, call: Call, verb: str, row: Any | None) -> Iterator[RuleInCode]:
-        """Yields the rules in code for `verb` on `row`, in the order of their evaluation. `row` None: for any row.
+        """Yields the rules in code for `verb` on `row` in their order; if `row` is None, those for any row.
 
         `explain` tells them beside the policy's lines; `call` has the caller and their access alone.
         """

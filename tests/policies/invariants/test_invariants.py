@@ -100,7 +100,7 @@ def test_a_finding_names_both_lines_and_an_example() -> None:
     assert refused("atmost, user, article.update, own_draft\natmost, user, article.update, shared_draft",
                    "p, user, article.update, own, allow") == [
         "own.csv:1: with this line user may article.update; invariants.csv:1, 2 (`atmost, user, article.update, "
-        "own_draft`) rules that out; for example: owner_id is the caller's id, status is approved"]
+        "own_draft`) forbids this; for example: owner_id is the caller's id, status is approved"]
 
 
 def test_a_finding_says_through_which_roles_a_rule_is_inherited() -> None:

@@ -234,7 +234,7 @@ def test_a_start_closes_what_breaks_an_invariant_by_a_newer_proof(tmp_path, monk
         assert Watcher(Folder(made, VOCABULARY), keep=tmp_path).status.error is None
     watcher = Watcher(Folder(made, VOCABULARY), keep=tmp_path)
     assert not may(watcher.current, "support", "article.publish") and may(watcher.current, "editor", "article.publish")
-    assert watcher.status.outdated and "rules that out" in str(watcher.trouble)
+    assert watcher.status.outdated and "forbids this" in str(watcher.trouble)
     assert watcher.reload().outdated and watcher.settle(), "a change of these rules may be applied"
     replace(made / "articles.csv", "p, support, article.publish, always, allow\n", "")
     assert watcher.reload().error is None
@@ -247,5 +247,5 @@ def test_no_start_takes_over_an_edit_that_breaks_an_invariant(tmp_path):
     add_line(made / "articles.csv", "p, guest, article.delete, always, allow")
     watcher = Watcher(Folder(made, VOCABULARY), keep=tmp_path)
     assert not watcher.status.outdated and not watcher.current.closed
-    with pytest.raises(PolicyError, match="rules that out"):
+    with pytest.raises(PolicyError, match="forbids this"):
         Watcher(Folder(made, VOCABULARY))
