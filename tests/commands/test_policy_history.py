@@ -236,7 +236,7 @@ def test_a_folder_that_cannot_be_written_leaves_everything_as_it_was(instance, t
     before, number = {file.name: file.read_bytes() for file in policies.iterdir()}, len(log(instance))
     kept = (instance.folder / "policy.last-good.json").read_bytes()
 
-    def full(place, *_):
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(change, "fresh_file", full)
