@@ -1,1 +1,1 @@
-"""Threads and files: what Gatepost asks of the operating system. Imports nothing of Gatepost."""
+"""Threads and files of the operating system. Imports nothing of Gatepost."""

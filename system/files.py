@@ -58,13 +58,13 @@ def write(place: Path, content: bytes, mode: int = 0o600, like: os.stat_result |
 @contextmanager
 def fresh_file(place: Path, mode: int = 0o600, like: os.stat_result | None = None, *, owner: Path | None = None,
                path: Path | None = None) -> Iterator[FreshFile]:
-    """A temporary file beside `place`, removed at the end of the block unless the block puts it in its place.
+    """Temporary file beside `place`, removed at the end of the block unless the block puts it in its place.
 
     mode   its permissions, less the umask
     like   a file whose owner and permissions it gets instead
     owner  a file whose owner it gets if root runs this
-    path   its name, which the caller alone uses: a file of this name was left by a killed process. None: a random
-           name, locked as in `locked_file`
+    path   its name, which only the caller uses: a file of this name was left by a killed process. None: a random name,
+           locked as in `locked_file`
 
     Raises OSError.
     """
@@ -98,14 +98,15 @@ def link(path: Path, place: Path) -> None:
 
 
 def locked_file(folder: Path, prefix: str, mode: int = 0o600, owner: Path | None = None) -> tuple[Path, BinaryIO]:
-    """A new file with a random name, locked (flock) until it is closed: a killed process leaves a file without a lock.
+    """Returns a new file with a random name, locked (flock) until it is closed. A killed process leaves a file without
+    a lock.
 
     Raises OSError.
     """
     while True:
         path = folder / f"{prefix}{token_hex(8)}"
         file = new_file(path, owner, mode)
-        with suppress(OSError):  # a file system without locks: no process takes this file for a left one
+        with suppress(OSError):  # a file system without locks: then no process removes this file as abandoned
             fcntl.flock(file, fcntl.LOCK_EX)
         # Another process may have removed it before it was locked.
         if path.exists():
@@ -114,7 +115,7 @@ def locked_file(folder: Path, prefix: str, mode: int = 0o600, owner: Path | None
 
 
 def new_file(path: str | Path, owner: Path | None = None, mode: int = 0o600) -> BinaryIO:
-    """A new file, open for writing. If root runs this, it belongs to the owner of the file `owner`.
+    """Returns a new file, open for writing. If root runs this, it belongs to the owner of the file `owner`.
 
     Raises FileExistsError, also for a link, and OSError.
     """
@@ -126,7 +127,7 @@ def new_file(path: str | Path, owner: Path | None = None, mode: int = 0o600) -> 
 
 
 def identity(path: str | Path) -> Identity | None:
-    """The file that has this name now; None if there is none. Raises OSError."""
+    """Returns the identity of the file that has this name now; None if there is none. Raises OSError."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -140,7 +141,7 @@ def sync(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that has no such thing
+        if error.errno != errno.EINVAL:  # a file system that cannot sync folders
             raise
     finally:
         os.close(descriptor)

@@ -34,7 +34,7 @@ class Worker:
         self._run, self._interval = run, interval
         self._wakes = self._completed = 0
         self._process = 0
-        # Each thread has its own queue, so that one which a stop left behind still ends. True: run, None: end.
+        # Each thread has its own queue, so that a thread which outlives `stop` still ends. True: run, None: end.
         self._calls: SimpleQueue[bool | None] = SimpleQueue()
         self._thread: Thread | None = None
 
@@ -88,7 +88,7 @@ class Worker:
                 self._completed = wakes
 
     def _next(self, calls: SimpleQueue[bool | None]) -> bool | None:
-        """True after a wake, False after the interval, None at the end."""
+        """Returns True after a wake, False after the interval, None at the end."""
         try:
             call = calls.get(timeout=self._interval)
             while call and not calls.empty():

@@ -1,5 +1,5 @@
 """Connections, transactions, deadlines and errors, alike on both databases.
 
-Here belongs what knows no table. `sqlite` and `postgres` hold what differs, and do not import each other; `connect`
-chooses between them. Imports no other room.
+Code here knows no table. `sqlite` and `postgres` hold the differences, and do not import each other; `connect` chooses
+between them. Imports no other room.
 """

@@ -1,26 +1,27 @@
-"""Which database a URL means: the one place that knows both dialects."""
+"""Opens the database that a URL names. No other module knows both dialects."""
 
 from __future__ import annotations
 
 from models.engine.database import Database
 
-POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it is told "unavailable"
+POOL_WAIT = 2.0  # seconds that a caller waits for a free connection before it gets `Unavailable`
 
 
 def open_database(url: str, *, pool_size: int = 16, synchronous: str = "full", group_commit: bool = True,
                   statement_timeout: float = 10.0, pool_wait: float = POOL_WAIT,
                   waiting: int | None = None, reads_copies: bool = False,
                   ignored: frozenset[str] = frozenset()) -> Database:
-    """The database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`.
+    """Returns the database at `url`: `sqlite:///relative.db`, `sqlite:////absolute.db` or `postgresql://…`. Connects to
+    nothing yet.
 
-    SQLite's are `synchronous` (`full` or `normal`) and `group_commit` (whether writers may share a transaction),
-    Postgres' are `pool_size` (connections) and `pool_wait`. `statement_timeout` and `pool_wait` are seconds. `waiting`:
-    how many threads may wait at a time for their turn to write (SQLite) or for a connection (Postgres), beyond a
-    moment; None: all. `reads_copies`: a SQLite file that cannot be written to is opened for reading. `ignored`: tables
-    whose rows count for nothing where it is decided who may do what.
-    Raises ValueError for a URL or an option of another kind. Nothing is connected yet.
+    Options for SQLite: `synchronous` (`full` or `normal`) and `group_commit` (writers may share a transaction). Options
+    for Postgres: `pool_size` (connections) and `pool_wait`. `statement_timeout` and `pool_wait` are seconds. `waiting`:
+    how many threads may wait longer than a moment for their turn to write (SQLite) or for a connection (Postgres);
+    None: no limit. `reads_copies`: a SQLite file that cannot be written to is opened for reading. `ignored`: tables
+    whose rows never count in a decision about access.
+    Raises ValueError for an unknown URL or an invalid option.
     """
-    # Only the driver that is asked for is imported: an instance on SQLite needs no libpq, and the reverse.
+    # Imports only the driver that the URL needs: an instance on SQLite needs no libpq, and one on Postgres no apsw.
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
         from models.engine.sqlite.database import SqliteDatabase

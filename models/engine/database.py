@@ -52,10 +52,10 @@ class _Current(pw.DatabaseProxy):
 
 
 class Pool(Protocol):
-    """Where a database has its connections from."""
+    """Source of a database's connections."""
 
     def take(self) -> Any:
-        """A connection. Raises `Unavailable`, and what the driver raises when there is none to be had."""
+        """Returns a connection. Raises `Unavailable`, and what the driver raises when it can give none."""
 
     def give_back(self, conn: Any) -> None: ...
 
@@ -63,38 +63,38 @@ class Pool(Protocol):
 
 
 class Database(pw.Database):
-    """What both dialects share. Made by `open_database`, never directly."""
+    """Base class of both dialects. Call `open_database` to make one."""
 
     dialect: str
     read_only = False  # whether this is a copy (SQLite) that cannot be written to, opened for reading
     proof: str  # a statement that cannot succeed without the server or the file
     sealer: Sealer | None = None  # while migrations run
-    # Is told how many rows of a table a long migration has done, and of how many.
+    # Called by a long migration with the number of rows that are done, and the number of all rows of the table.
     report: Callable[[int, int], object] | None = None
-    ignored: frozenset[str] = frozenset()  # tables whose rows count for nothing where it is decided who may do what
-    beside: Database | None = None  # a database of its own for files of exports
+    ignored: frozenset[str] = frozenset()  # tables whose rows never count in a decision about access
+    beside: Database | None = None  # a separate database for files of exports
     _state: Any  # peewee's note of this thread's connection
     _pool: Pool
     _damage: Damaged | None = None
     _noted = _looked = float("-inf")
 
-    if TYPE_CHECKING:  # peewee has them, but its type stubs do not say how they are called
+    if TYPE_CHECKING:  # peewee has these methods, and its type stubs do not declare their parameters
         def __init__(self, database: str, **options: Any) -> None: ...
         def execute_sql(self, sql: str, params: Parameters = ()) -> Any: ...
         def cursor(self, named_cursor: Any = None) -> Any: ...
         def rows_affected(self, cursor: Any) -> int: ...
 
     def connected(self) -> Entering[Self]:
-        """Make this the current database and hold one of its connections; re-entrant.
+        """Makes this the current database and holds one of its connections; re-entrant.
 
-        Raises `Unavailable` when there is no connection to be had.
+        Raises `Unavailable` when there is no free connection.
         """
         return Entering(self)
 
     def entered(self) -> Entering[Self]:
-        """Make this the current database without holding a connection: for a caller that waits for one.
+        """Makes this the current database without a connection, for a caller that waits for one.
 
-        Errors of the driver are translated as in `connected`.
+        Translates errors of the driver as `connected` does.
         """
         return Entering(self, connects=False)
 
@@ -113,13 +113,13 @@ class Database(pw.Database):
         return True
 
     def transact(self, work: Callable[[], T], *, grouped: bool = False) -> T:
-        """Run `work()` in one write transaction and return its result; inside another, join it.
+        """Runs `work()` in one write transaction and returns its result. Joins a transaction that is open already.
 
-        `work` must be repeatable: after a serialisation failure or a deadlock it is run once more.
-        `grouped`: it is short, and may share a transaction with what other threads write at the same time, where
-        that saves time (`models.engine.sqlite.group_commit`), unless the operator has ruled that out.
-        On SQLite, a caller that holds no connection holds none while it waits for its turn, either.
-        Raises what `work` raises (everything it did undone), `Unavailable`, `TimedOut`.
+        `work` must be repeatable: after a serialisation failure or a deadlock it runs once more.
+        `grouped`: `work` is short, and may share a transaction with writes of other threads where that saves time
+        (`models.engine.sqlite.group_commit`). The operator can switch this off. On SQLite, a caller without a
+        connection holds none while it waits for its turn either.
+        Raises what `work` raises after undoing all that it did, `Unavailable`, `TimedOut`.
         """
         if self.in_transaction():
             return work()
@@ -127,14 +127,14 @@ class Database(pw.Database):
             return self._transact(work, grouped)
         except Contended:
             logger.info("transaction repeated after a serialisation failure")
-            # The transaction that won must finish first, or both meet again.
+            # The transaction that won must finish first. Otherwise both meet again.
             sleep(uniform(0.02, 0.1))
             return self._transact(work, grouped)
 
     def attempt(self, work: Callable[[], T]) -> T:
-        """Run `work()` within a transaction so that, if it raises, only what it did itself is undone.
+        """Runs `work()` inside a transaction. If it raises, only its own changes are undone.
 
-        Without this a failed statement leaves nothing else to do on Postgres but to give up the transaction.
+        Without this, Postgres aborts the whole transaction after a failed statement.
         """
         with self.savepoint():
             return work()
@@ -144,138 +144,142 @@ class Database(pw.Database):
             return work()
 
     def create(self) -> None:
-        """Make the empty database where that is ours to do (a file); otherwise it must be there."""
+        """Makes the empty database where Gatepost does that (a file). A Postgres database must exist already."""
 
     @property
     def files(self) -> Database:
-        """The database that holds files of exports: on SQLite another one, which no backup has. A transaction of this
-        one may be made in a transaction of that one, never the other way round."""
+        """Database for files of exports. On SQLite it is a separate file that no backup contains.
+
+        Open a transaction of this database inside one of that database, never the reverse.
+        """
         return self if self.beside is None else self.beside
 
     def with_files(self) -> tuple[Database, ...]:
-        """This database, and that of files where it is another one and is there."""
+        """Returns this database, and the one for files if it is separate and exists."""
         files = self.files
         return (self,) if files is self or not files.exists() else (self, files)
 
     def exists(self) -> bool:
-        """Whether it is there; that of files is made when the first is stored."""
+        """True if the database exists. The one for files is made when the first file is stored."""
         return True
 
     def make(self, *statements: str) -> None:
-        """Make it with these statements, unless it is there, where that is done when it is first needed. Raises
+        """Makes a missing database with these statements, if it is one that is made at its first use. Raises
         `Unavailable`."""
 
     def writing(self) -> AbstractContextManager[Any]:
-        """Hold what a writer must hold before its transaction begins: a connection; on SQLite its turn, too."""
+        """Holds what a writer needs before its transaction begins: a connection, and on SQLite also its turn."""
         return self.connected()
 
     def migrating(self) -> AbstractContextManager[Any]:
-        """Hold what a migration must hold: no other process migrates, and statements may take their time."""
+        """Keeps other processes from migrating, and lifts the time limit of statements."""
         raise NotImplementedError
 
     def close_all(self) -> None:
-        """Let go of every connection that is idle, and of this thread's; on Postgres of those in use, too; on SQLite
-        wait for the copy of the log that is being made."""
+        """Closes every idle connection and this thread's. Postgres also closes those in use. SQLite waits for a running
+        checkpoint of the log."""
         raise NotImplementedError
 
     def copied(self, target: str) -> AbstractContextManager[Database]:
-        """Write a consistent copy to the new file `target` while other connections read and write. In the block, the
-        database that it gives, which is the current one there, holds what the copy holds.
+        """Writes a consistent copy to the new file `target` while other connections read and write.
 
-        Raises `Unavailable`, `Damaged`, FileExistsError.
+        Gives a database with the content of the copy, and makes it the current one in the block. Raises `Unavailable`,
+        `Damaged`, FileExistsError.
         """
         raise NotImplementedError
 
     def scratch(self, copy: str) -> AbstractContextManager[Database]:
-        """A database of its own that holds what the file `copy` holds (`copied`), until the block ends: on Postgres
-        beside this one, on SQLite that file itself.
+        """Gives a separate database with the content of the file `copy` (see `copied`), until the block ends. On
+        Postgres it is beside this one, on SQLite it is that file itself.
 
         Raises `Unavailable`.
         """
         raise NotImplementedError
 
     def take_over(self, staged: Database, aside: Path, *, keep: bool = False) -> None:
-        """Put what a `scratch` database holds in the place of what this one holds, all or nothing.
+        """Replaces the content of this database by that of a `scratch` database, all or nothing.
 
-        Files that cannot be read any more are moved into the folder `aside`; with `keep`, copied there in any case
-        (SQLite). Nothing of this database may be in use by the caller. Raises `InUse`, `Unavailable`.
+        On SQLite, moves unreadable files into the folder `aside`; with `keep`, always copies them there. The caller
+        must not use this database meanwhile. Raises `InUse`, `Unavailable`.
         """
         raise NotImplementedError
 
     def confirm(self) -> None:
-        """Wait until what can be read now is as safe as a commit that was answered; outside of a transaction.
+        """Waits until all readable rows are as safe as a commit that was answered. Call it outside of a transaction.
 
-        On Postgres rows can be read that no standby has (a wait that was cancelled). Raises `Unavailable`.
+        On Postgres, rows can be readable that no standby has (after a cancelled wait). Raises `Unavailable`.
         """
 
     def observe(self, observer: Observer) -> None:
-        """Tell `observer` from now on what takes long."""
+        """Reports slow operations to `observer` from now on."""
         raise NotImplementedError
 
     def spare(self) -> int:
-        """Bytes that `compact` would give back; 0 where the server knows. The database is connected."""
+        """Returns the number of bytes that `compact` would free; 0 where the server manages that. The database is
+        connected."""
         return 0
 
     def compact(self) -> None:
-        """Give back what rows that are gone have left. On SQLite writers wait meanwhile, and readers do not."""
+        """Frees the space of deleted rows. On SQLite writers wait meanwhile, and readers do not."""
         raise NotImplementedError
 
     def rewrite(self, tables: Sequence[str]) -> None:
-        """Leave nothing of rows that are gone in the files of these tables; writers, on Postgres also readers, wait.
-        Raises `InUse` where others still see such rows, `TimedOut`: it can be repeated."""
+        """Removes deleted rows from the files of these tables. Writers wait, and on Postgres also readers.
+
+        Raises `InUse` where other transactions still see such rows, and `TimedOut`. A repeated call is safe.
+        """
         self.compact()
 
     def analyze(self) -> None:
-        """Let the query planner know how many rows there are and how they are spread; after many came at once.
+        """Updates the statistics of the query planner. Call it after many rows were stored at once.
 
-        Without that it may walk a million rows in order for a caller who sees five of them. On SQLite nothing happens
-        where other writers keep the database busy.
+        Otherwise the planner may walk a million rows in order for a caller who sees five of them. On SQLite it does
+        nothing while other writers keep the database busy.
         """
         raise NotImplementedError
 
     def refresh_statistics(self) -> bool:
-        """Do as `analyze` does, for those tables alone that have grown or shrunk tenfold since the last time.
+        """Updates statistics like `analyze`, only for tables that have grown or shrunk tenfold since the last time.
 
-        Whether there were any and all of them were done; not where other writers keep the database busy.
+        Returns True if there were such tables and all are done; False also while other writers keep the database busy.
         """
         raise NotImplementedError
 
     def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
-        """Run one read and return all its rows; the dialect's own placeholders. For prepared statements."""
+        """Runs one read and returns all its rows. For prepared statements, with the placeholders of the dialect."""
         raise NotImplementedError
 
     def recall(self, sql: str, params: Parameters) -> list[tuple[Any, ...]]:
-        """Like `query`, for the few rows that every request asks for: read again only when something was committed.
+        """Runs a `query` for the few rows that every request needs. Reads them again only after a commit.
 
-        A caller that holds a connection sees what was committed meanwhile after a transaction of its own, or on the
-        next connection that it takes.
+        A caller that holds a connection sees a new commit after its own transaction, or on its next connection.
         """
         return self.query(sql, params)
 
     def write(self, sql: str, params: Parameters = ()) -> int:
-        """Run one INSERT, UPDATE or DELETE; the number of its rows. For prepared statements."""
+        """Runs one INSERT, UPDATE or DELETE and returns the number of its rows. For prepared statements."""
         raise NotImplementedError
 
     def ping(self) -> None:
-        """Prove that the database answers. Raises `Unavailable` or `TimedOut`."""
+        """Checks that the database answers. Raises `Unavailable` or `TimedOut`."""
         with self.connected():
             self.query(self.proof)
 
     @property
     def damage(self) -> Damaged | None:
-        """What was found damaged within the last `REMEMBERED` seconds."""
+        """Damage that was noted within the last `REMEMBERED` seconds."""
         return self._damage if monotonic() - self._noted < REMEMBERED else None
 
     def note(self, damage: Damaged) -> None:
-        """Remember that a read found damage, and log it unless that is known."""
+        """Remembers damage that a read met, and logs it unless it is remembered already."""
         if self.damage is None:
             logger.error("%s", damage)
         self._damage, self._noted = damage, monotonic()
 
     def suspect(self) -> Damaged | None:
-        """Look whether stored values are what their columns can hold, after an error that nothing else explains.
+        """Checks whether stored values fit their columns, after an error without another explanation.
 
-        At most once in `REMEMBERED` seconds; in between, what is known.
+        Runs at most once in `REMEMBERED` seconds; in between it returns the last result.
         """
         if monotonic() - self._looked >= REMEMBERED:
             self._looked = monotonic()
@@ -284,32 +288,34 @@ class Database(pw.Database):
         return self.damage
 
     def examine(self, seconds: float = 1.0) -> Damaged | None:
-        """The first damage that is found in so many seconds; SQLite alone is asked, Postgres looks by itself."""
+        """Returns the first damage met within that many seconds. Only SQLite does this; Postgres checks by itself."""
         return None
 
     def watch(self) -> None:
-        """Notice, once a second, what was done to the files of the database, and save what can be; SQLite alone."""
+        """Checks once a second whether the database's files were moved or deleted, and saves what it can. SQLite only.
+        """
 
     def fault(self) -> str | None:
-        """Why the database must not be used as it lies there, and what to do about it; SQLite alone is asked."""
+        """Returns why the database must not be used in its present state, and what to do about it. SQLite only."""
         return None
 
     def loss(self) -> str | None:
-        """What the database has lost and the operator has not yet seen to, and what to do; SQLite alone is asked."""
+        """Describes data that the database has lost, with what to do, until the operator has dealt with it. SQLite
+        only."""
         return None
 
     def locale_fault(self) -> str | None:
-        """What filters with `contains` miss because of the locale of the database, and what to do about it; Postgres
-        alone has one. The database is connected."""
+        """Describes which rows a filter with `contains` misses because of the database's locale, with what to do.
+        Postgres only. The database is connected."""
         return None
 
     def moved(self) -> str | None:
-        """Where the rows were moved to (`models.moving`), None where they were not; SQLite alone is asked, connected.
-        """
+        """Returns the place that the rows were moved to (`models.moving`), or None. SQLite only. The database is
+        connected."""
         return None
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
-        """What this driver error means to us, or None when it means nothing (a bug, not ours to hide)."""
+        """Translates a driver error into a `RowError`. Returns None for others: they are bugs and must stay visible."""
         raise NotImplementedError
 
     def _execute_cursor(self, sql: str, params: Any, **options: Any) -> Any:
@@ -319,19 +325,19 @@ class Database(pw.Database):
             self.fail(error, sql)
 
     def fail(self, error: Exception, sql: str) -> NoReturn:
-        """Raise what an error of the driver means to us; when it means nothing, the error."""
+        """Raises the translation of a driver error, or the error itself if it has none."""
         problem = self.translate(error, sql)
         if problem is None:
             raise error
         raise problem from error
 
 
-# A proxy of the current database, so it has the type of one.
+# A proxy of the current database has the type of a database.
 current: Database = _Current()  # type: ignore[assignment]
 
 
 def driver_error(error: BaseException) -> BaseException:
-    """The driver's own exception, when peewee wrapped it in one of its own."""
+    """Returns the driver's own exception where peewee wrapped it, else the error itself."""
     if isinstance(error, pw.PeeweeException):
         return getattr(error, "orig", None) or error
     return error

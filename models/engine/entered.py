@@ -1,4 +1,4 @@
-"""Which database the running thread or task has entered, and the context manager that enters one."""
+"""Database that the running thread or task has entered, and the context manager that enters one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from models.engine.errors import Damaged, RowError, Unavailable
 
 
 class Enterable(Protocol):
-    """What entering needs of a database."""
+    """Methods of a database that entering needs."""
 
     def is_closed(self) -> bool:
-        """Whether this thread holds no connection of it."""
+        """True if this thread holds no connection of the database."""
 
     def connect(self) -> bool: ...
 
@@ -29,9 +29,9 @@ entered_database: ContextVar[Any] = ContextVar("gatepost_database", default=None
 
 
 class Entering(Generic[D]):
-    """`with database.connected():`, written out because every request enters it.
+    """Context manager of `with database.connected():`. It is a class because every request enters it.
 
-    connects  whether to hold a connection, too, unless this thread holds one already
+    connects  True to hold a connection, too, unless this thread holds one already
     """
 
     __slots__ = ("connects", "database", "opened", "previous")
@@ -56,13 +56,12 @@ class Entering(Generic[D]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        # Not a Token: a streamed answer may be closed in another context than it was opened in.
+        # A streamed answer may be closed in another context than the one that opened it, so this is no Token.
         entered_database.set(self.previous)
         if self.opened:
             self.database.close()
         if error is not None:
-            # Rows are read lazily, and COMMIT is no statement of peewee's: both may fail after
-            # `_execute_cursor`.
+            # Rows are read lazily, and peewee does not execute COMMIT: both may fail after `_execute_cursor`.
             problem = self.database.translate(error)
             if isinstance(found := problem or error, Damaged):
                 self.database.note(found)

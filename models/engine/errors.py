@@ -1,4 +1,4 @@
-"""What can go wrong with rows, in the same words on both databases."""
+"""Errors of rows, alike on both databases."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable
 
 
 class RowError(Exception):
-    """Base of everything that this package raises on purpose."""
+    """Base of all errors that this package raises on purpose."""
 
 
 class Unavailable(RowError):
-    """The database cannot serve now: pool exhausted, server or file gone, another writer too slow."""
+    """The database cannot serve now: no free connection, server or file missing, another writer too slow."""
 
 
 class Damaged(Unavailable):
-    """What is stored is not what was written: pages that contradict each other, text that is not UTF-8."""
+    """Damage in stored data: pages that contradict each other, text that is not UTF-8."""
 
     def __init__(self, found: str) -> None:
         super().__init__(f"the database is damaged: {found}; restore a backup")
 
 
 class ForeignLog(Unavailable):
-    """A database file (SQLite) beside the write-ahead log of another. `name`: of the file."""
+    """A SQLite file lies beside the write-ahead log of another file. `name`: of the file."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -43,11 +43,11 @@ class Busy(Unavailable):
 
 
 class InUse(Unavailable):
-    """Others use the database, and what was asked for needs it alone."""
+    """The operation needs the database alone, and others use it."""
 
 
 class Moved(Unavailable):
-    """A SQLite database whose rows were moved to another one. `place`: host, port and name of that one."""
+    """The rows of this SQLite database were moved to another database. `place`: host, port and name of that one."""
 
     BEGINNING = "this instance was moved to "
 
@@ -58,7 +58,7 @@ class Moved(Unavailable):
 
 
 class Overloaded(Unavailable):
-    """As many threads as may wait for the database are waiting already. `retry_after`: seconds, at least 1."""
+    """The limit of threads that wait for the database is reached. `retry_after`: seconds, at least 1."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__("as many as may wait for the database are waiting already")
@@ -66,7 +66,7 @@ class Overloaded(Unavailable):
 
 
 class Contended(Unavailable):
-    """Another transaction got in the way (SQLSTATE 40001, 40P01); the same work may succeed when repeated."""
+    """A conflict with another transaction (SQLSTATE 40001, 40P01). A retry of the same work may succeed."""
 
 
 class TimedOut(RowError):
@@ -74,7 +74,7 @@ class TimedOut(RowError):
 
 
 class AlreadyExists(RowError):
-    """A unique clash. `columns` names what must be unique, without `tenant_id`."""
+    """A violation of a unique constraint. `columns` names its columns, without `tenant_id`."""
 
     def __init__(self, columns: tuple[str, ...] = ()) -> None:
         super().__init__(", ".join(columns))
@@ -82,15 +82,15 @@ class AlreadyExists(RowError):
 
 
 class StillReferenced(RowError):
-    """The row cannot go: others refer to it."""
+    """The row cannot be deleted: other rows refer to it."""
 
 
 class InvalidReference(RowError):
-    """The row names another that is not there (or belongs to another tenant)."""
+    """The row refers to another one that does not exist, or belongs to another tenant."""
 
 
 class Erased(RowError):
-    """Nothing is stored in the name of a person who is erased, or is being erased."""
+    """A user who is erased, or is being erased. Nothing more is stored in that user's name."""
 
 
 class Outdated(RowError):
@@ -98,7 +98,7 @@ class Outdated(RowError):
 
 
 class InvalidState(RowError):
-    """What is stored does not allow this; the message says why, to the client.
+    """The stored data does not allow this. The message says why, and is shown to the client.
 
     `fields` are the values that stand in the way, as paths into the row: `items/0`.
     """
@@ -110,15 +110,15 @@ class InvalidState(RowError):
 
 
 class OutOfStock(InvalidState):
-    """There is less in stock than was asked for."""
+    """Less is in stock than was ordered."""
 
 
 class InvalidValue(RowError):
-    """A value that cannot be stored: beyond 64 bit, a lone surrogate, of another type, a negative stock."""
+    """A value that cannot be stored: beyond 64 bits, a lone surrogate, a wrong type, a negative stock."""
 
 
 class NotTaken(InvalidValue):
-    """One of many rows cannot be stored. `number`: which of them, from 1; None where that is not known."""
+    """One of many rows cannot be stored. `number`: of that row, from 1; None if the database does not say."""
 
     def __init__(self, message: str, number: int | None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Who is told how long threads wait for the database, and how its log is copied: metrics, where there are any."""
+"""Interface for measurements: how long threads wait for the database, and how long checkpoints of its log take."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Observer(Protocol):
-    """Is told of what takes long, by the threads that meet it. None of this may raise or wait."""
+    """Receives measurements from the threads that make them. Its methods must neither raise nor wait."""
 
     def waited(self, seconds: float) -> None:
-        """A thread had to wait: for its turn to write (SQLite), for a connection (Postgres)."""
+        """Records that a thread waited: for its turn to write (SQLite) or for a connection (Postgres)."""
 
     def refused(self) -> None:
-        """A thread was refused: there were too many, or its time was over."""
+        """Records that a thread was refused: too many were waiting, or its deadline passed."""
 
     def copied(self, seconds: float, *, held_back: bool) -> None:
-        """SQLite's log was copied into its file; `held_back`: a long read still needs much of it."""
+        """Records a checkpoint of SQLite's log; `held_back`: a long read still needs much of the log."""
 
 
 class Unobserved:
-    """Tells nobody."""
+    """Ignores all measurements."""
 
     def waited(self, seconds: float) -> None:
         pass

@@ -1,7 +1,7 @@
-"""SQL text that is built once, with values that are bound on every run.
+"""SQL text that is built once, and values that are bound on every run.
 
-peewee takes several times as long to build a query as the database takes to run it. So a function that builds one
-writes a `Bind` wherever a value of the request belongs, and `cache_sql` keeps its result.
+peewee takes several times as long to build a query as the database takes to run it. So a function that builds a query
+writes a `Bind` in place of each value of the request, and `cache_sql` keeps its result.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ class _Placeholder:
 
 
 class Bind(pw.Value):
-    """A placeholder for the value called `name`, wherever a value may stand in a peewee expression.
+    """Placeholder for the value called `name`, usable wherever a peewee expression takes a value.
 
-    The bound value reaches the driver as it is, without the field's conversion: it must be what the column
-    stores. A list of unknown length has no placeholder; write `column.in_([Bind("a"), Bind("b")])`.
-    `contains` and `startswith` do not escape a bound value; escape it before it is bound.
+    The bound value reaches the driver without the field's conversion: it must be in the form that the column stores. A
+    list of unknown length has no placeholder; write `column.in_([Bind("a"), Bind("b")])`. `contains` and `startswith`
+    do not escape a bound value; escape it before you bind it.
     """
 
     def __init__(self, name: str) -> None:
-        # converter=False: a field would otherwise convert the placeholder itself, TextField to its str().
+        # converter=False: otherwise a field converts the placeholder itself, and TextField takes its str().
         super().__init__(_Placeholder(name), converter=False, unpack=False)
 
 
 def placeholders(values: Collection[str]) -> dict[str, str]:
-    """Name of a Bind → value: `values` in order, the last one repeated up to a power of two.
+    """Returns a mapping from names of Binds to `values`, sorted, with the last one repeated up to a power of two.
 
     So few statements serve any number of values.
     """
@@ -50,12 +50,12 @@ def placeholders(values: Collection[str]) -> dict[str, str]:
 
 
 def binds(count: int) -> list[Bind]:
-    """A Bind for each value that `placeholders` names."""
+    """Returns a Bind for each value that `placeholders` names."""
     return [Bind(f"value {number}") for number in range(count)]
 
 
 class Prepared:
-    """One statement: its text in a database's dialect, and where each value goes.
+    """One statement: its text in a database's dialect, and the position of each value.
 
     names  of the Binds
     """
@@ -64,34 +64,35 @@ class Prepared:
 
     def __init__(self, text: str, parameters: list[Any]) -> None:
         self.text = text
-        # By name, or by place where peewee bound the value itself.
+        # A key is the name of a Bind, or the position of a value that peewee bound itself.
         keys = [one.name if isinstance(one, _Placeholder) else place for place, one in enumerate(parameters)]
         self._constants = {place: parameters[place] for place in keys if isinstance(place, int)}
         self._pick = _picking(keys)
         self.names = frozenset(key for key in keys if isinstance(key, str))
 
     def bound(self, values: Mapping[str, object]) -> tuple[object, ...]:
-        """The parameters in the order of the text. Raises KeyError for a Bind without a value."""
+        """Returns the parameters in the order of the text. Raises KeyError for a Bind without a value."""
         return self._pick({**self._constants, **values} if self._constants else values)
 
     def run(self, database: Database, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        """All rows as plain tuples. Raises what `bound` and `Database.query` raise.
+        """Returns all rows as plain tuples. Raises what `bound` and `Database.query` raise.
 
         Values without a Bind are ignored, so that one mapping serves every statement of a request.
         """
         return database.query(self.text, self.bound(values))
 
     def recall(self, database: Database, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        """`run`, for the few rows that every request asks for (`Database.recall`)."""
+        """Runs the statement through `Database.recall`, for the few rows that every request needs."""
         return database.recall(self.text, self.bound(values))
 
     def write(self, database: Database, values: Mapping[str, object]) -> int:
-        """Run an INSERT, UPDATE or DELETE; the number of its rows. Raises what `bound` and `Database.write` raise."""
+        """Runs an INSERT, UPDATE or DELETE and returns the number of its rows. Raises what `bound` and `Database.write`
+        raise."""
         return database.write(self.text, self.bound(values))
 
 
 def _picking(keys: list[Any]) -> Callable[[Any], tuple[object, ...]]:
-    """A function that takes these values out of a mapping."""
+    """Returns a function that takes the values of these keys from a mapping."""
     match keys:
         case []:
             return lambda values: ()
@@ -101,19 +102,19 @@ def _picking(keys: list[Any]) -> Callable[[Any], tuple[object, ...]]:
 
 
 def prepare(database: Database, query: pw.Query, prefix: str = "") -> Prepared:
-    """Build the text of `query` in the dialect of `database`; no connection is needed. `prefix`: such as EXPLAIN."""
+    """Builds the text of `query` in the dialect of `database`, without a connection. `prefix`: such as EXPLAIN."""
     text, parameters = database.get_sql_context().sql(query).query()  # type: ignore[no-untyped-call]
     return Prepared(prefix + text, parameters)
 
 
 def cache_sql(build: Callable[Concatenate[Database, P], T]) -> Callable[Concatenate[Database, P], T]:
-    """Keep what `build` returns for each dialect and each combination of its other arguments.
+    """Caches the result of `build` for each dialect and each combination of its other arguments.
 
-    `build` reads nothing but these, so the key holds all that its SQL depends on. The arguments are positional and
-    hashable. They hold no value of a request, for which there is `Bind`. An exception is not kept.
+    `build` reads nothing else, so the key holds all that its SQL depends on. The arguments are positional and hashable.
+    They hold no value of a request: those are `Bind`s. An exception is not cached.
 
-    All functions share one cache. Threads may fill it at once: two may build the same SQL, and one result stays. A
-    full cache is emptied, so that a client who varies requests without end costs time, and never memory.
+    All functions share one cache. Two threads may build the same SQL at once; one result stays. A full cache is
+    emptied. So a client who varies requests without end costs time, but no memory.
     """
     @wraps(build)
     def cached(database: Database, *arguments: Any) -> T:

@@ -1,4 +1,4 @@
-"""What makes the heads of the audit trail's seals, and proves them: the keys are not known here."""
+"""Functions that sign and verify the seals of the audit log. The keys are not known here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class Sealer(NamedTuple):
-    """`sign` turns bytes into a head; `prove` says whether a head is of these bytes.
+    """Turns bytes into a head (`sign`), and says whether a head belongs to these bytes (`prove`).
 
-    lenient  whether a migration goes on though a seal cannot be proved
+    lenient  True if a migration continues after a seal that cannot be verified
     """
 
     sign: Callable[[bytes], str]

@@ -1,9 +1,9 @@
-"""Waiting for the database: one deadline for all that a caller waits for in turn, and a bounded number of waiters.
+"""Waiting for the database: one deadline for a caller's whole wait, and a bounded number of waiters.
 
-What keeps one caller waiting (another process that holds the lock, a silent server) keeps all callers waiting, and soon
-every thread of a server, also for requests that need no turn to write. So at most half of the threads (`Places`) wait
-for longer than a moment. Other callers are refused with `Overloaded`: at once where all places have been taken for
-longer than a moment, and after a moment where they were taken just now, by a burst.
+One cause (another process that holds the lock, a silent server) keeps all callers waiting. Soon every thread of a
+server would wait, and none would be free for requests that only read. So at most half of the threads (`Places`) wait
+longer than a moment. Other callers are refused with `Overloaded`: at once where all places have been taken for longer
+than a moment, and after a moment where a burst has just taken them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _uncounted: ContextVar[bool] = ContextVar("gatepost_uncounted", default=False)
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """For a background thread, which answers no request: it takes no place and needs none."""
+    """Exempts a background thread, which answers no request, from the limit of waiters."""
     before = _uncounted.set(True)
     try:
         yield
@@ -32,14 +32,14 @@ def uncounted() -> Iterator[None]:
 
 
 class Places:
-    """The places at which the threads of one process wait for longer than a moment.
+    """Limit of the threads of one process that wait longer than a moment.
 
-    most     places that there are; None: no bound
+    most     number of places; None: no limit
     moment   seconds for which a thread may wait without a place
     timeout  seconds for which it may wait in all
     late     makes the error of a thread whose deadline has passed
-    moved    when `progress` was last called, by the monotonic clock
-    observer is told of threads that had to wait, and of those that were refused
+    moved    time of the last call of `progress`, by the monotonic clock
+    observer records threads that had to wait, and threads that were refused
     """
 
     def __init__(self, most: int | None, *, moment: float, timeout: float, late: Callable[[], Unavailable]) -> None:
@@ -50,12 +50,14 @@ class Places:
         self._taken: set[Wait] = set()
 
     def progress(self) -> None:
-        """Note that a thread got, or gave back, what the others wait for."""
+        """Notes that a thread got, or gave back, the resource that the others wait for."""
         self.moved = monotonic()
 
     def admit(self) -> None:
-        """Raises `Overloaded` where all places are taken, one of them for longer than a moment, and for as long no
-        thread got or gave back what the others wait for."""
+        """Raises `Overloaded` if all places are taken and nothing has moved for longer than a moment.
+
+        At least one place must have been taken for that long, and no `progress` noted in that time.
+        """
         long_ago = monotonic() - self.moment
         if self.moved < long_ago:
             with self._mutex:
@@ -63,34 +65,35 @@ class Places:
                     self._refuse_if_full()
 
     def acquire(self, wait: Wait) -> None:
-        """Give a place to `wait`, unless it is over. Raises `Overloaded` when none is free."""
+        """Gives a place to `wait`, unless that has ended. Raises `Overloaded` when no place is free."""
         with self._mutex:
             self._refuse_if_full()
-            # In this order: another thread may end the wait meanwhile (`Wait.end`), and must not leave its place taken.
+            # The order matters: another thread may end the wait meanwhile (`Wait.end`), and its place must not stay
+            # taken.
             wait.placed = True
             if not wait.over and not _uncounted.get():
                 self._taken.add(wait)
 
     def release(self, wait: Wait) -> None:
-        """Free the place of `wait`, if it has one."""
+        """Frees the place of `wait`, if it has one."""
         with self._mutex:
             self._taken.discard(wait)
 
     def _refuse_if_full(self) -> None:
         if self.most is not None and len(self._taken) >= self.most and not _uncounted.get():
             self.observer.refused()
-            # The first deadline frees a place, whether that thread got its turn or not.
+            # The earliest deadline frees a place, even if that thread did not get its turn.
             first = min(wait.deadline for wait in self._taken)
             raise Overloaded(max(1, ceil(first - monotonic())))
 
 
 class Wait:
-    """The waiting of one caller, for all that it needs in turn, until one deadline.
+    """One caller's wait for all resources that it needs, with one deadline.
 
-    begun     when it began, by the monotonic clock
-    deadline  when it ends at the latest, by the same clock
-    placed    whether it asked for a place and was not refused
-    over      whether it has ended
+    begun     time of its begin, by the monotonic clock
+    deadline  latest end, by the same clock
+    placed    True if it tried to get a place and was not refused
+    over      True if it has ended
     """
 
     __slots__ = ("_places", "_queued", "begun", "deadline", "over", "placed")
@@ -102,13 +105,13 @@ class Wait:
         self._queued = self.placed = self.over = False
 
     def left(self) -> float:
-        """The seconds until the deadline, 0 when it has passed."""
+        """Returns the seconds until the deadline; 0 when it has passed."""
         return max(0.0, self.deadline - monotonic())
 
     def limit(self) -> float:
-        """The seconds for which to wait before asking this again.
+        """Returns the seconds to wait before the next call of this method.
 
-        Raises `Overloaded`, and what the places call being late once the deadline has passed.
+        Raises `Overloaded`, and the error that `Places.late` makes when the deadline has passed.
         """
         if not self._queued:
             self._places.admit()
@@ -125,20 +128,20 @@ class Wait:
         return self.deadline - now
 
     def acquire_place(self) -> bool:
-        """Acquire a place at once, for what may take longer than a moment; whether there is one."""
+        """Tries to get a place at once, for work that may take longer than a moment. Returns True if it has one."""
         if not self.placed:
             with suppress(Overloaded):
                 self._places.acquire(self)
         return self.placed
 
     def acquire(self, lock: Lock) -> None:
-        """Acquire the lock. Raises what `limit` raises."""
+        """Acquires the lock. Raises what `limit` raises."""
         if not lock.acquire(blocking=False):
             while not lock.acquire(timeout=self.limit()):
                 pass
 
     def end(self) -> None:
-        """Free the place. Any thread may call this, more than once."""
+        """Frees the place. Any thread may call this, more than once."""
         if self._queued and not self.over:
             self._places.observer.waited(monotonic() - self.begun)
         self.over = True

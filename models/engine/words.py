@@ -1,14 +1,14 @@
 """Tokens of a text for the full-text index: its words, folded, each prefixed with its tenant.
 
 A word is a run of letters, combining marks and decimal digits of any script (categories L, M and Nd of Unicode 14, but
-no variation selector): `O'Brien` is two words, `m²` is `m`. Words that differ in case alone, or in how a letter is
-encoded, are one token (`fold`). No database folds or splits by itself, so no locale decides what a search finds.
+no variation selector): `O'Brien` is two words, `m²` is `m`. Words that differ only in case, or in the encoding of a
+letter, are one token (`fold`). No database folds or splits by itself, so no locale decides what a search finds.
 
-Six letters before each word tell tenants apart: one tenant's words are other terms of the index than another's, so that
-a search reads no more where others use its words often. Two tenants have the same letters once in 16 million; a search
-asks for the tenant of each row besides.
+Six letters before each word tell tenants apart. Each tenant's words are separate terms of the index, so a search does
+not slow down where other tenants use its words often. Two tenants have the same letters once in 16 million; so a search
+also compares the tenant of each row.
 
-The indexes hold what these functions gave: after a change here a migration makes all of them anew (`ddl.searchable`).
+The indexes store the results of these functions. After a change here, a migration must rebuild them (`ddl.searchable`).
 """
 
 from __future__ import annotations
@@ -64,44 +64,45 @@ _RARE = (
 )
 
 _WORD = re.compile(f"[^{_PLAIN}]+")
-# A class with characters beyond the first plane is looked through one by one, so it is kept for texts that have them.
+# A character class that reaches beyond the first plane is slow, so only texts with such characters use this one.
 _RARE_SIGN = re.compile(f"[{_RARE}]+")
-# Scripts with marks of their own, marks of others, a sign that decomposes to one, and all beyond the first plane: what
-# takes more than the folding of one letter after the other.
+# Characters that need more than folding one letter after the other: scripts with their own marks, other marks, a sign
+# that decomposes to one, and all characters beyond the first plane.
 _MARKED = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u1cff\u1dc0-\u1dff\u1f80-\u1fff\u20d0-\u20ff\u2adc\u2cef-\u2cf1\u2d7f\u2de0-\u2dff"
     "\u302a-\u302f\u3099\u309a\ua66f-\ua67d\ua69e\ua69f\ua6f0\ua6f1\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7dc\ua800-\uabff"
     "\ufb1e\ufe20-\ufe2f\U00010000-\U0010ffff]")
-# Letters and marks that Unicode 15 to 17 have added, and that fold, decompose or change their order. They stay as they
-# are: a newer version of Python would fold words that are stored otherwise.
+# Letters and marks of Unicode 15 to 17 that fold, decompose or change their order. They stay unchanged: otherwise a
+# newer Python would fold words in another way than the stored ones.
 _LATER_PLAIN = r"\u0897\u1acf-\u1aeb\u1c89\u1c8a\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7dc"
 _LATER_RARE = (
     r"\U000105c0-\U000105ff\U00010d40-\U00010d8f\U00010efa-\U00010eff\U00011380-\U000113ff\U00011f00-\U00011f5f"
     r"\U00016100-\U0001613f\U00016d40-\U00016d7f\U00016ea0-\U00016edf\U0001e030-\U0001e08f\U0001e4d0-\U0001e4ff"
     r"\U0001e5d0-\U0001e5ff\U0001e6c0-\U0001e6ff"
 )
-_IOTA = re.compile("[\u0345\u1f80-\u1fff]")  # below a letter, and letters that have one
+_IOTA = re.compile("[\u0345\u1f80-\u1fff]")  # a mark below a letter, and letters that include it
 _SETTLED = re.compile(f"[^{_LATER_PLAIN}{_LATER_RARE}]+")
-# Python sorts marks in a time that grows with the square of their number. No language has so many on one letter.
+# Python sorts marks in quadratic time. No language puts so many on one letter.
 _MANY_MARKS = re.compile(r"\W{31}")
-# Words of Latin-1, folded. Two letters become others than those of Latin-1: `split` sees to them.
+# Words of Latin-1, folded. Two letters fold to letters outside Latin-1; `split` handles them.
 _SHARP_S, _MICRO = b"\xdf", b"\xb5"
 _LATIN = bytes(ord(" " if _WORD.fullmatch(chr(code)) is None else chr(code).lower()) for code in range(256))
-# Bytes that a tsvector of Postgres can have, and a word in it; places of a word, and the bytes that each of them takes.
+# Limits of a tsvector in Postgres: its bytes, a word's bytes, positions of a word, the last position; bytes per word
+# and position.
 _LARGEST, _LONGEST, _MOST_PLACES, _LAST_PLACE, _PER_WORD, _PER_PLACE = 1_000_000, 2046, 255, 16383, 3, 2
-_SHORT, _SHORT_WORD = 200_000, 500  # characters of a written one, and of a word, that need not be counted
+_SHORT, _SHORT_WORD = 200_000, 500  # characters of a written tsvector, and of a word, below which nothing is counted
 _known_places: list[str] = []
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 @lru_cache(maxsize=1024)  # it runs several times for every write
 def mark(tenant_id: str) -> str:
-    """What stands before each word of a tenant: the last six hexadecimal digits of its id, as letters from a to p."""
+    """Returns the prefix of a tenant's words: the last six hexadecimal digits of its id, as letters from a to p."""
     return tenant_id[-6:].translate(_LETTERS)
 
 
 def fold(text: str) -> str:
-    """Text without differences of case and encoding: the full case folding of Unicode 14, in NFC.
+    """Returns a text without differences of case and encoding: the full case folding of Unicode 14, in NFC.
 
     `ß` folds to `ss`, `ς` to `σ`. `İ` and `ı` fold to `i`, as `I` does, because no text says whether it is Turkish.
     """
@@ -111,7 +112,7 @@ def fold(text: str) -> str:
 
 
 def _fold_marked(text: str) -> str:
-    # Marks of their own may stand in another order than folding leaves them in (Unicode, definition D145).
+    # Folding may leave a script's own marks in another order (Unicode, definition D145).
     if _IOTA.search(text) or not unicodedata.is_normalized("NFC", text):
         text = unicodedata.normalize("NFD", text)
     return _fold_plain(text)
@@ -122,7 +123,7 @@ def _fold_plain(text: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The words of a text, folded."""
+    """Returns the words of a text, folded."""
     try:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
@@ -146,7 +147,7 @@ def _split_any(text: str) -> list[str]:
 
 
 def marked(text: str | None, mark: str) -> str | None:
-    """The words of a text, folded, each behind `mark`, with spaces in between; None for None."""
+    """Returns the words of a text, folded, each prefixed with `mark`, separated by spaces; None for None."""
     if text is None:
         return None
     words = split(text)
@@ -154,15 +155,15 @@ def marked(text: str | None, mark: str) -> str | None:
 
 
 def of_tenant(tenant_id: str, text: str | None) -> str | None:
-    """`marked` for a tenant: on SQLite the function `gatepost_words` of each connection."""
+    """Returns `marked` for a tenant. On SQLite it is the function `gatepost_words` of each connection."""
     return marked(text, mark(tenant_id))
 
 
 def vector(texts: Iterable[str | None], mark: str) -> str:
-    """The words of several texts as Postgres reads a tsvector: each behind `mark`, with its place.
+    """Returns the words of several texts in the form that Postgres reads as a tsvector: prefixed, with their positions.
 
-    No phrase goes on in the next text. Postgres takes no vector of more than a megabyte: of larger ones the first words
-    are kept.
+    A gap between the positions keeps a phrase from continuing in the next text. Postgres accepts a tsvector of at most
+    a megabyte: of a larger one only the first words are kept.
     """
     found = [split(text) if text else [] for text in texts]
     parts, place, longest = [], 0, 0
@@ -176,7 +177,7 @@ def vector(texts: Iterable[str | None], mark: str) -> str:
 
 
 def _places(most: int) -> list[str]:
-    """`:1 `, `:2 ` and so on, what a word in a written tsvector ends with; at least so many."""
+    """Returns at least `most` position suffixes of a written tsvector: `:1 `, `:2 ` and so on."""
     if len(_known_places) < most:
         _known_places.extend(f":{min(number, _LAST_PLACE)} " for number in range(len(_known_places) + 1, most + 1))
     return _known_places

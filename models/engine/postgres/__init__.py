@@ -1,4 +1,4 @@
-"""Postgres through psycopg 3: a pool of connections, and deadlines for a server that is silent.
+"""Postgres through psycopg 3: a pool of connections, and deadlines for a silent server.
 
-Imports `models.engine` but for `connect` and `sqlite`.
+Imports from `models.engine`, except from `connect` and `sqlite`.
 """

@@ -1,6 +1,6 @@
-"""Connections to a Postgres server that never wait for it without end, and a pool that knows when it is silent.
+"""Connections to a Postgres server with a deadline for every wait, and a pool that knows when the server is silent.
 
-A server is silent when it is stopped, when the network loses packets, or when it waits itself for a lost standby. Its
+A server is silent when it is stopped, when the network loses packets, or when it waits for a lost standby. Its
 `statement_timeout` does not help then, nor does TCP: only the client can give up.
 """
 
@@ -20,18 +20,19 @@ from psycopg.pq import TransactionStatus
 from models.engine.errors import Unavailable
 from models.engine.waiting import Places, Wait
 
-LATER = 1.0  # seconds between two tries to reach a server that does not answer
+LATER = 1.0  # seconds between two attempts to reach a server that does not answer
 MOMENT = 1.0  # seconds that any number of threads may wait for a connection, or for news of a silent server
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that is closed when the server is silent for longer than `patience` seconds.
+    """Connection that closes itself when the server is silent for longer than `patience` seconds.
 
-    All that is sent to the server passes `wait`: statements, COMMIT, each piece of a COPY. None waits for ever.
+    Everything sent to the server passes through `wait`: statements, COMMIT, each piece of a COPY. So none waits for
+    ever.
 
-    silent     the server said nothing for too long
-    read_only  the server has refused a write because it takes none
-    leave      has the next connection be tried to another server first, where the URL names several
+    silent     True if the server was silent for too long
+    read_only  True if the server has refused a write because it takes none
+    leave      makes the next connection try another server first, if the URL names several
     """
 
     patience: float | None = None
@@ -60,27 +61,28 @@ class Connection(psycopg.Connection[Any]):
         return answer
 
     def _heed(self, notice: Diagnostic) -> None:
-        # COMMIT succeeds where somebody cancels its wait for a standby; the warning alone says that the standby may not
-        # have it. Its words are translated by the server, the name of the function is not.
+        # COMMIT succeeds even where somebody cancels its wait for a standby. Only a warning says that the standby may
+        # not have the data. The server translates its text, but not the name of the function.
         if notice.source_function == "SyncRepWaitForLSN":
             self._unconfirmed = True
 
     def _end(self) -> None:
         self.leave()
-        # At once, and nothing more may be said on it: a ROLLBACK would wait as long again.
+        # Closes without a word to the server: a ROLLBACK would wait as long again.
         self.pgconn.finish()
 
     def usable(self) -> bool:
-        """Whether it is open, by all that is known here: the server is not asked, which would cost a round trip."""
+        """True if the connection is open as far as this side knows. It does not ask the server: that costs a round
+        trip."""
         if self.closed:
             return False
-        # The server sends nothing on an idle connection but the message that it closes it.
+        # On an idle connection, the server sends only the message that it closes the connection.
         ready = poll()
         ready.register(self.fileno(), POLLIN)
         return not ready.poll(0)
 
     def tidy(self) -> bool:
-        """Give up the transaction in which it was left, if any; whether it can be used again."""
+        """Rolls back an open transaction. Returns True if the connection can be used again."""
         if self.read_only:
             return False
         status = self.pgconn.transaction_status
@@ -94,17 +96,17 @@ class Connection(psycopg.Connection[Any]):
 
 
 def _stay() -> None:
-    """What `leave` does where there is no other server."""
+    """Default of `leave`: there is no other server."""
 
 
 class Pool:
-    """The connections of one process, at most `size`; the one that was used last is used next.
+    """Connections of one process, at most `size`. The connection used last is used next.
 
-    No thread waits while another one connects. Once the server was silent, the idle connections are closed, one
+    No thread waits while another one connects. After the server was silent, the idle connections are closed. Then one
     thread at a time tries to connect, and all others are refused at once.
 
     connect  makes a connection
-    places   where threads wait until another gives one back, and where they connect
+    places   limit of the threads that wait for a free connection, or connect
     """
 
     def __init__(self, connect: Callable[[], Connection], size: int, places: Places) -> None:
@@ -115,12 +117,13 @@ class Pool:
         self._connecting = 0
         self._silent = False
         self._probing = False
-        # Both by the monotonic clock, both while the server is silent.
-        self._try_from = 0.0  # from when one thread may try to connect
-        self._news_by = 0.0  # until when the others wait for what becomes of its try
+        # Both are times of the monotonic clock, and count while the server is silent.
+        self._try_from = 0.0  # earliest time of the next attempt to connect
+        self._news_by = 0.0  # the other threads wait until then for the result of the attempt
 
     def take(self) -> Connection:
-        """A connection that is usable, as far as that is known. Raises what `connect` raises, `Unavailable`."""
+        """Returns a connection that is usable as far as this side knows. Raises what `connect` raises, `Unavailable`.
+        """
         with self._changed:
             if not self._silent and (ready := self._ready()):
                 return ready
@@ -132,13 +135,13 @@ class Pool:
             wait.end()
 
     def give_back(self, conn: Connection) -> None:
-        """Keep it for the next one; close it if it cannot be used again."""
+        """Keeps the connection for the next caller, or closes it if it cannot be used again."""
         tidy = conn.tidy()
         with self._changed:
             if conn.silent:
                 self._fall_silent(pause=0.0)
             if conn.read_only:
-                # Those beside it are to the same server.
+                # The idle connections lead to the same server.
                 self._drop_idle()
             if tidy and conn in self._lent and not self._silent:
                 self._idle.append(conn)
@@ -149,7 +152,7 @@ class Pool:
             self._changed.notify()
 
     def close(self) -> None:
-        """Close all connections, also those that are in use."""
+        """Closes all connections, also those in use."""
         with self._changed:
             for conn in (*self._idle, *self._lent):
                 conn.close()
@@ -167,7 +170,7 @@ class Pool:
         return None
 
     def _wait_for_one(self, wait: Wait) -> Connection | None:
-        """A connection; None where this thread is to make one."""
+        """Returns a free connection, or None if this thread must make one."""
         with self._changed:
             while True:
                 if self._silent:
@@ -179,7 +182,7 @@ class Pool:
                     break
                 else:
                     left = wait.limit()
-                    # A place that was got just now is one at which to connect.
+                    # A thread that has just got a place may connect instead of waiting.
                     if not (wait.placed and self._may_connect()):
                         self._changed.wait(left)
             self._connecting += 1
@@ -189,9 +192,10 @@ class Pool:
         return len(self._lent) + self._connecting < self._size
 
     def _may_try(self) -> bool:
-        """Whether this thread is to try if the server answers again. Otherwise waits a moment for the one that does.
+        """True if this thread is the one that tries to reach the server. Otherwise waits a moment for the thread that
+        does.
 
-        Raises `Unavailable` when the server has not answered it.
+        Raises `Unavailable` when that thread got no answer from the server.
         """
         now = monotonic()
         if not self._probing and now >= self._try_from:
@@ -206,7 +210,7 @@ class Pool:
         try:
             conn = self._connect()
         except BaseException as error:
-            # Before the others are woken: one of them may connect at this place.
+            # Ends before the others wake up: one of them may take this place to connect.
             wait.end()
             with self._changed:
                 self._connecting -= 1

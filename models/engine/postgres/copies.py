@@ -1,6 +1,6 @@
-"""Copies of a whole Postgres database, by the server's own programs: `pg_dump`, `pg_restore` and `psql`.
+"""Copies of a whole Postgres database, made by the server's own programs: `pg_dump`, `pg_restore` and `psql`.
 
-They must be as new as the server. Passwords are handed on in the environment: anybody may read the list of processes.
+They must be as new as the server. Passwords go through the environment: everybody can read the list of processes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from models.engine.errors import Unavailable
 from system.files import new_file
 
-SCRATCH = "gatepost_scratch_"  # how the name of a scratch database begins; then the time of its making, in seconds
-LEFT = 24 * 3600  # seconds after which a scratch database is one that a killed process has left
+SCRATCH = "gatepost_scratch_"  # start of the name of a scratch database; the time of its creation follows, in seconds
+LEFT = 24 * 3600  # seconds after which a scratch database counts as abandoned by a killed process
 _OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c client_min_messages=warning"
 
-# Everything goes that is no extension's own, and no part of something else; also tables that the copy does not have.
+# Drops all objects, also tables that the copy does not have. Keeps those of extensions and parts of other objects.
 _CLEAR = r"""
 DO $$
 DECLARE each record;
@@ -47,7 +47,7 @@ END $$;
 
 
 def dump(url: str, target: str, snapshot: str) -> None:
-    """Write what a snapshot (`pg_export_snapshot`) holds to the new file `target`, readable by its owner alone.
+    """Writes the content of a snapshot (`pg_export_snapshot`) to the new file `target`, readable only by its owner.
 
     Raises `Unavailable`, FileExistsError.
     """
@@ -56,26 +56,26 @@ def dump(url: str, target: str, snapshot: str) -> None:
 
 
 def load(url: str, source: str) -> None:
-    """Fill an empty database with what `dump` wrote. Raises `Unavailable`."""
+    """Fills an empty database from a file of `dump`. Raises `Unavailable`."""
     _run(url, "pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", source)
 
 
 def replace(url: str, staged: str) -> None:
-    """Put the content of the database `staged` in the place of that of another one, in one transaction.
+    """Replaces the content of the database at `url` by that of `staged`, in one transaction.
 
     Raises `Unavailable`; then nothing has changed.
     """
     dumping, environment = _command(staged, "pg_dump", "--no-owner", "--no-privileges")
     loading, other = _command(url, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
-    # Files without a name: what they hold goes with the process.
+    # Files without a name: their content disappears with the process.
     with tempfile.TemporaryFile() as rows, tempfile.TemporaryFile() as said:
         if _started(dumping, env=environment, stdin=subprocess.DEVNULL, stdout=rows, stderr=said).wait() != 0:
             raise Unavailable(f"pg_dump: {_text(said)}")
         rows.seek(0)
         psql = _started(loading, env=other, stdin=subprocess.PIPE, stderr=said)
         assert psql.stdin is not None
-        # COMMIT comes from here, and last: where this process is killed before, psql finds the end of its input, and
-        # the server undoes the transaction.
+        # COMMIT is sent last, by this process. If it is killed before, psql reaches the end of its input, and the
+        # server rolls the transaction back.
         with suppress(BrokenPipeError), psql.stdin as script:
             script.write(f"BEGIN;{_CLEAR}".encode())
             shutil.copyfileobj(rows, script)
@@ -85,19 +85,19 @@ def replace(url: str, staged: str) -> None:
 
 
 def scratch_name(random: str) -> str:
-    """The name of a new scratch database."""
+    """Returns the name of a new scratch database."""
     return f"{SCRATCH}{int(time())}_{random}"
 
 
 def is_left(name: str) -> bool:
-    """Whether a scratch database is so old that no process uses it any more."""
+    """True if a scratch database is so old that no process uses it any more."""
     made = name.removeprefix(SCRATCH).partition("_")[0]
     return made.isdecimal() and time() - int(made) > LEFT
 
 
 def url_of(url: str, name: str) -> str:
-    """The URL of another database on the same server."""
-    # Not `urlsplit`: several hosts are no URL of RFC 3986.
+    """Returns the URL of another database on the same server."""
+    # `urlsplit` cannot read it: a URL with several hosts does not follow RFC 3986.
     front, _, query = url.partition("?")
     scheme, _, rest = front.partition("://")
     kept = "&".join(each for each in query.split("&") if each and not each.startswith("dbname="))
@@ -105,10 +105,10 @@ def url_of(url: str, name: str) -> str:
 
 
 def at(url: str, host: str, port: int) -> str:
-    """The URL of the same database on that one of the servers that `url` names."""
+    """Returns the URL of the same database on one of the servers that `url` names."""
     front, _, query = url.partition("?")
     others = [each for each in query.split("&") if each and each.partition("=")[0] not in ("host", "hostaddr", "port")]
-    # What is said behind the question mark counts, whatever stands before it.
+    # Parameters after the question mark override those before it.
     return front + "?" + "&".join([*others, f"host={quote(host, safe='')}", f"port={port}"])
 
 
@@ -121,7 +121,7 @@ def _run(url: str, program: str, *options: str) -> None:
 
 
 def _command(url: str, program: str, *options: str) -> tuple[list[str], dict[str, str]]:
-    """A command and its environment."""
+    """Returns a command and its environment."""
     given: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
     password = given.pop("password", None)
     environment = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip()}

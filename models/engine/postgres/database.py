@@ -1,4 +1,4 @@
-"""Postgres through psycopg 3: connections in UTC, statements with a time limit, values in the same shape as SQLite."""
+"""Postgres through psycopg 3: connections in UTC, statements with a time limit, values in the same form as SQLite's."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from models.engine.postgres.hosts import Hosts
 from models.engine.waiting import Places
 
 CONNECT_TIMEOUT = 3  # seconds
-GRACE = 1.0  # seconds beyond the server's own time limit, after which it is silent
-MIGRATION_LOCK = 0x67617465  # any constant will do, as long as every process uses the same
-# The detail's words are translated by the server, its "(columns)=(values)" is not.
+GRACE = 1.0  # seconds beyond the server's own time limit, after which the server counts as silent
+MIGRATION_LOCK = 0x67617465  # any constant works, as long as all processes use the same
+# The server translates the words of the detail, but not its "(columns)=(values)".
 _KEY = re.compile(r"\((.+?)\)=\(")
 
 
 class _Text(Loader):
-    """A uuid as its canonical lower-case text, which is what the server sends."""
+    """Loads a uuid as canonical lower-case text, the form that the server sends."""
 
     def load(self, data: Any) -> str:
         return bytes(data).decode("ascii")
 
 
 class _Time(Loader):
-    """A timestamptz as RFC 3339 UTC of fixed width; the server sends `2026-11-21 08:39:30.1+00`."""
+    """Loads a timestamptz as RFC 3339 UTC of fixed width; the server sends `2026-11-21 08:39:30.1+00`."""
 
     def load(self, data: Any) -> str:
         text = bytes(data).decode("ascii")
@@ -66,7 +66,7 @@ def _adapters() -> AdaptersMap:
     return adapters
 
 
-# Whether the locale of the database knows the case of letters, and what it is called.
+# Whether the database's locale folds the case of ASCII and of other letters, and the name of the locale.
 _LOCALE = """
     SELECT 'I' ILIKE 'i', 'Ä' ILIKE 'ä' AND 'Ж' ILIKE 'ж',
            coalesce(to_jsonb(pg_database) ->> 'daticulocale', to_jsonb(pg_database) ->> 'datlocale', datctype)
@@ -76,8 +76,8 @@ _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-LEAVING = 2.0  # seconds for which a closed connection may be seen: its process on the server ends later
-LOCK_WAIT = 10_000  # milliseconds for which `rewrite` waits for those who use a table
+LEAVING = 2.0  # seconds for which a closed connection may still be listed: its process on the server ends later
+LOCK_WAIT = 10_000  # milliseconds for which `rewrite` waits for users of a table
 _OLD_SNAPSHOTS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL
@@ -85,7 +85,7 @@ _OLD_SNAPSHOTS = """
 
 
 class PostgresDatabase(Database, pw.PostgresqlDatabase):
-    """One Postgres database. Made by `open_database`."""
+    """One Postgres database. Call `open_database` to make one."""
 
     dialect = "postgres"
     proof = "SELECT 1"
@@ -97,8 +97,8 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         except psycopg.Error as error:
             raise ValueError(f"the Postgres URL cannot be read: {error}") from None
         self._hosts = Hosts(given)
-        # `_Time` relies on the time zone and the date style, `Connection` on warnings; they must not depend on the
-        # server's settings.
+        # `_Time` relies on the time zone and the date style, and `Connection` on warnings. The server's settings must
+        # not change them.
         options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
         self._patience = statement_timeout + GRACE
@@ -159,7 +159,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         copies.replace(here, staged.database)
 
     def confirm(self) -> None:
-        # A commit waits for the standby only if it has something to write; and then the standby has all before it.
+        # A commit waits for the standby only if it writes something. Then the standby also has everything before it.
         self.query("SELECT pg_logical_emit_message(true, 'gatepost', '')")
 
     def observe(self, observer: Observer) -> None:
@@ -172,13 +172,14 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     def rewrite(self, tables: Sequence[str]) -> None:
         with self.connected(), self._unhurried():
             if self.query(_OLD_SNAPSHOTS)[0][0]:
-                # What they may still see would be copied.
+                # VACUUM FULL would copy the deleted rows that the transaction may still see.
                 raise InUse("a transaction of before is still open")
             self.execute_sql(f"SET lock_timeout = {LOCK_WAIT}")
             try:
                 for table in tables:
                     self.execute_sql(f'VACUUM (FULL, ANALYZE) "{table}"')
-                # It has samples of every column. Only the owner of the database may; others are warned.
+                # pg_statistic has samples of every column. Only the database's owner may vacuum it; others get a
+                # warning.
                 self.execute_sql("VACUUM (FULL) pg_statistic")
             finally:
                 if not self._state.conn.closed:
@@ -189,7 +190,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             self.execute_sql("ANALYZE")
 
     def refresh_statistics(self) -> bool:
-        return False  # the server's own autovacuum does
+        return False  # the server's autovacuum does this
 
     def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
         try:
@@ -219,8 +220,10 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         return f"{info.host}:{info.port}/{info.dbname}"
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Parameters]) -> int:
-        """Store rows in a table by COPY, inside a transaction; how many. Raises `NotTaken` for a row that cannot be
-        stored, and what `rows` raises."""
+        """Stores rows in a table by COPY and returns their number. Needs a transaction.
+
+        Raises `NotTaken` for a row that cannot be stored, and what `rows` raises.
+        """
         statement = SQL("COPY {} ({}) FROM STDIN").format(Identifier(table), SQL(", ").join(map(Identifier, columns)))
         number = 0
         try:
@@ -233,7 +236,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
                 raise NotTaken(str(error), number + 1) from error
             if (error.sqlstate or "")[:2] not in ("22", "23", "54"):  # data, integrity, limits
                 self.fail(error, "COPY")
-            # The words of the context are translated by the server, its numbers are not.
+            # The server translates the words of the context, but not its numbers.
             place = re.search(r"\d+", (error.diag.context or "").removeprefix(f"COPY {table}, "))
             raise NotTaken(error.diag.message_primary or "", int(place.group()) if place else None) from error
         return number
@@ -258,19 +261,19 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             return TimedOut(str(cause))
         if state[:3] == "XX0":  # data_corrupted, index_corrupted
             return Damaged(str(cause))
-        if state == "25006":  # read_only_sql_transaction: a standby, or a primary that became one
+        if state == "25006":  # read_only_sql_transaction: the server is a standby, or became one
             return Unavailable(str(cause))
         if state == "53100":  # disk_full
             return NoRoom("the disk of the database is full")
-        # Without a state the connection itself failed; 08 connection, 28 credentials, 53 resources, 57
-        # shutdown, 58 system, 3D no such database.
+        # Without a state the connection itself failed. 08: connection, 28: credentials, 53: resources, 57: shutdown,
+        # 58: system, 3D: no such database.
         if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (
                 not state or state[:2] in ("08", "28", "53", "57", "58", "3D")):
             return Unavailable(str(cause))
         return None
 
     def rollback(self) -> None:
-        # The transaction ended with its connection, and the error that ended both was raised already.
+        # The transaction ended with its connection, and the error behind that was raised already.
         if not self._state.conn.closed:
             super().rollback()
 
@@ -285,14 +288,14 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         return conn
 
     def _here(self) -> str:
-        """The URL of the server of this thread's connection, for a program beside it: one of several."""
+        """Returns the URL of the server that this thread is connected to, for an external program."""
         if not self._hosts.several:
             return self.database
         info = self._state.conn.info
         return copies.at(self.database, info.host, info.port)
 
     def _make_scratch(self, name: str) -> str:
-        """Make that database, and return the URL of its server. Raises `Unavailable`."""
+        """Creates that database and returns the URL of its server. Raises `Unavailable`."""
         create = SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING {} LC_COLLATE {} LC_CTYPE {}")
         with self.connected(), self._unhurried():
             self._drop_left()
@@ -307,7 +310,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     def _drop_left(self) -> None:
         for name, in self.query("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{copies.SCRATCH}%"]):
             if copies.is_left(name):
-                with suppress(Exception):  # it may be another user's
+                with suppress(Exception):  # it may belong to another user
                     self._drop(name)
 
     def _drop(self, name: str) -> None:
@@ -315,7 +318,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
 
     @contextmanager
     def _unhurried(self) -> Iterator[None]:
-        """Let the statements of this thread's connection take their time."""
+        """Lifts the time limit of statements on this thread's connection."""
         conn = self._state.conn
         self.execute_sql("SET statement_timeout = 0")
         conn.patience = None

@@ -1,7 +1,7 @@
-"""Filling an empty Postgres database with rows as they are, as a user who is no superuser.
+"""Fills an empty Postgres database with rows as they are, as a user who is no superuser.
 
-Triggers would rewrite rows, foreign keys would demand an order of the tables that there need not be, and an index is
-made faster of all rows at once. So they are taken away, and put back in the same transaction.
+Triggers would rewrite rows. Foreign keys would demand an order of tables, and there may be none. An index is faster to
+build from all rows at once. So all three are dropped or disabled, and restored in the same transaction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOREIGN_KEYS = """
     SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
     WHERE contype = 'f' AND conparentid = 0 AND connamespace = current_schema()::regnamespace ORDER BY conname, oid
 """
-# Those of a constraint stay: a primary key, and what must be unique.
+# Indexes of constraints stay: those of primary keys and unique constraints.
 _INDEXES = """
     SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
     JOIN pg_class ON pg_class.oid = indrelid
@@ -49,7 +49,7 @@ _SEQUENCES = """
 
 
 def columns(database: Database) -> dict[str, dict[str, bool]]:
-    """Returns the tables, and the columns of each with whether the server computes them."""
+    """Returns the columns of each table; True for a column that the server computes."""
     found: dict[str, dict[str, bool]] = {}
     for table, column, generated in database.query(_COLUMNS):
         found.setdefault(table, {})[column] = generated
@@ -58,10 +58,11 @@ def columns(database: Database) -> dict[str, dict[str, bool]]:
 
 @contextmanager
 def bare(database: Database) -> Iterator[None]:
-    """Fill tables in the block, within a transaction, in any order and with no trigger. At the end numbers go on after
-    the largest.
+    """Removes triggers, foreign keys and indexes, so that the block can fill tables in any order. Restores them at its
+    end.
 
-    Raises `InvalidReference` with the table and the key of a row that refers to none, `RowError`.
+    Needs a transaction. Sequences then continue after the largest number. Raises `InvalidReference` with the table and
+    the key of a row that refers to none, `RowError`.
     """
     triggers, keys, indexes = (database.query(each) for each in (_TRIGGERS, _FOREIGN_KEYS, _INDEXES))
     for table, name, _ in triggers:

@@ -1,7 +1,7 @@
-"""The servers that a Postgres URL names: of several, the primary and the standbys that may take its place.
+"""Servers that a Postgres URL names: the primary, and standbys that may take its place.
 
-Each is tried by itself, and not by libpq one after another, so that a silent one is known to be silent, and does not
-delay each new connection.
+We try each server ourselves instead of giving libpq the list. So we know which one is silent, and it does not delay
+each new connection.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _LISTED = ("host", "hostaddr", "port")
 
 
 class Hosts:
-    """The servers of one URL, in its order; the one that was connected to last is tried first.
+    """Servers of one URL, in its order. The last server that took a connection is tried first.
 
-    given  what the URL says, by the names of libpq; `host`, `hostaddr` and `port` may be lists with commas
+    given  parameters of the URL, by libpq's names; `host`, `hostaddr` and `port` may be lists with commas
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -33,9 +33,10 @@ class Hosts:
         return len(self.each) > 1
 
     def connect(self, connect: Callable[[Mapping[str, str]], Connection]) -> Connection:
-        """A connection by `connect(parameters)` to the first server that takes it.
+        """Returns the result of `connect(parameters)` for the first server that accepts.
 
-        Raises ConnectionTimeout when one of them is silent, else what the last one was refused by, with what all said.
+        If all fail, raises ConnectionTimeout when one of them is silent, else the last error. With several servers, the
+        message contains the errors of all.
         """
         first, failed = self._first, dict[int, psycopg.OperationalError]()
         for index in (*range(first, len(self.each)), *range(first)):
@@ -64,9 +65,10 @@ class Hosts:
 
 
 def _each(given: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What is to be connected to, one after another; nothing is said of a single server that the URL does not say.
+    """Returns the parameters of each server: host, address and port, and that it must take writes. A single server has
+    none.
 
-    Raises ValueError where the lists do not fit.
+    Raises ValueError where the lists differ in length.
     """
     lists = {name: str(given[name]).split(",") for name in _LISTED if given.get(name)}
     number = max((len(lists.get(name, ())) for name in ("host", "hostaddr")), default=0)
@@ -77,7 +79,7 @@ def _each(given: Mapping[str, Any]) -> list[dict[str, str]]:
             lists[name] = values * number
         elif len(values) != number:
             raise ValueError(f"the Postgres URL names {number} hosts and {len(values)} times a {name}")
-    # A standby answers, too, and takes no writes.
+    # A standby also answers, but takes no writes.
     wanted = str(given.get("target_session_attrs") or "read-write")
     return [{**{name: values[index] for name, values in lists.items()}, "target_session_attrs": wanted}
             for index in range(number)]

@@ -1,4 +1,4 @@
 """SQLite through apsw: connections, the turns of writers, group commit and checkpoints.
 
-docs/sqlite.md says what it guarantees. Imports `models.engine` but for `connect` and `postgres`.
+docs/sqlite.md describes its guarantees. Imports from `models.engine`, except from `connect` and `postgres`.
 """

@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: each knows its file, its deadline and what it has read; idle ones are kept."""
+"""Connections to a SQLite file. Each knows its file, its deadline and its earlier reads; idle ones are kept."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from models.engine.words import of_tenant
 from system.files import identity
 
 BUSY_TIMEOUT = 5.0  # seconds
-STATEMENTS = 512  # compiled statements that are kept; apsw's default of 100 is fewer than our shapes
-RECALLED = 1000  # answers that are kept for `recall`
-STEPS = 50_000  # virtual machine steps between two looks at the clock: about a millisecond
+STATEMENTS = 512  # compiled statements to keep; apsw's default of 100 is less than the number of our queries
+RECALLED = 1000  # results that `recall` keeps
+STEPS = 50_000  # virtual machine steps between two checks of the deadline: about a millisecond
 
 Fetched = list[tuple[Any, ...]]
 
 
 class Cursor:
-    """A cursor whose rows may be read one by one, as peewee does, when nothing translates errors any more.
+    """Cursor that translates errors when peewee reads its rows one by one, after all other translation.
 
-    It has a cursor of apsw's and is none: where one of a class of ours is freed while another thread uses its
-    connection, apsw 3.54 gives back one reference too many to the class, until that is freed itself.
+    It wraps a cursor of apsw instead of inheriting from it: when an instance of a subclass is freed while another
+    thread uses its connection, apsw 3.54 releases one reference to the class too many.
     """
 
     __slots__ = ("_cursor",)
@@ -52,17 +52,17 @@ class Cursor:
 
 
 class Connection(LoadsHidden):
-    """A connection to the file at `path`. Raises OSError or apsw.CantOpenError when there is none.
+    """Connection to the file at `path`. Raises OSError or apsw.CantOpenError if there is no file.
 
-    With `read_only` nothing beside it is written to either: a log is read if it has frames, and its index is there.
+    With `read_only`, no file beside it is written to either. A log is then read if it has frames and its index exists.
 
-    deadline  when the running statement must have ended, by the monotonic clock
-    compared  whether what is remembered was held against the file since this was set to False
-    belongs   whether the log may be copied into the file when this is the last connection that is closed
+    deadline  latest end of the running statement, by the monotonic clock
+    compared  True if the remembered results were compared with the file since this was set to False
+    belongs   returns True if the log may be copied into the file when the last connection closes
     """
 
     def __init__(self, path: str, *, read_only: bool = False, has_log: bool = True) -> None:
-        # Without SQLITE_OPEN_CREATE: a database that vanished must not come back empty.
+        # Without SQLITE_OPEN_CREATE, a missing database is an error instead of an empty new one.
         if read_only:
             super().__init__(f"file:{quote(path)}{'' if has_log else '?immutable=1'}",
                              flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, statementcachesize=STATEMENTS)
@@ -77,16 +77,16 @@ class Connection(LoadsHidden):
         self._recalled: dict[tuple[str, tuple[Any, ...]], Fetched] = {}
         self.setbusytimeout(int(BUSY_TIMEOUT * 1000))
         self.convert_binding = _storable
-        # A plan holds for all values. Without this, SQLite compiles every join again whenever a value is bound.
+        # A plan must hold for all values. Otherwise SQLite compiles every join again whenever a value is bound.
         self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        # Triggers and views call it. A program that does not have it cannot change what is indexed, nor harm the index.
+        # Triggers and views call it. A program without it can neither change indexed rows nor harm the index.
         self.create_scalar_function("gatepost_words", cast(Any, of_tenant), 2, deterministic=True)
         self.set_progress_handler(lambda: monotonic() > self.deadline, STEPS)
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and to the file that has its name now: a file that was moved or replaced is no longer the
-        database."""
+        """True if the connection is open, and its file still has its name. A moved or replaced file is not the database
+        any more."""
         try:
             self.getautocommit()
             return self._file is not None and self._file == identity(self._path)
@@ -96,16 +96,16 @@ class Connection(LoadsHidden):
     def close(self, force: bool = False) -> None:
         with suppress(apsw.ConnectionClosedError):
             if not self.belongs():
-                # SQLite would copy the log into the file of another, and delete it.
+                # SQLite would copy the log into another file, and delete the log.
                 self.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         super().close(force)
 
     def recall(self, sql: str, params: Parameters) -> Fetched:
-        """The rows of a read, from memory unless something was committed since."""
-        # What is not committed yet may be taken back, and nothing would tell.
+        """Returns the rows of a read, from memory unless there was a commit since."""
+        # Uncommitted changes may be rolled back, and no counter would show it.
         if not self.getautocommit():
             return self.execute(sql, params).fetchall()
-        # The first number changes when another connection commits, in whatever process; the second when this one does.
+        # The first number changes when another connection of any process commits, the second when this one writes.
         known = self._committed
         others = known[0] if self.compared and known else cast(int, self.execute("PRAGMA data_version").get)
         committed = others, self.total_changes()
@@ -127,7 +127,7 @@ class Connection(LoadsHidden):
 
 
 def check_version(version: str) -> None:
-    """Refuse a SQLite that can lose committed writes in WAL mode (the WAL-reset bug of 3.7.0–3.51.2).
+    """Refuses a SQLite version that can lose committed writes in WAL mode (the WAL-reset bug of 3.7.0–3.51.2).
 
     The fix was also published as 3.44.6 and 3.50.7. Raises RuntimeError.
     """
@@ -138,9 +138,9 @@ def check_version(version: str) -> None:
 
 
 def refuse_unwritable(path: str) -> None:
-    """SQLite would open such a file for reading, and make a log beside it that nobody can write to.
+    """Refuses a file, or a folder, that cannot be written to. Raises `Unavailable`.
 
-    Raises `Unavailable`.
+    SQLite would open such a file for reading, and make a log beside it that nobody can write to.
     """
     folder, name = os.path.split(path)
     if not os.path.exists(path):
@@ -151,9 +151,9 @@ def refuse_unwritable(path: str) -> None:
 
 
 class Pool:
-    """Connections that no thread uses now. The one that was used last is used next: its caches are the warmest.
+    """Idle connections. The connection used last is used next, because its caches are the warmest.
 
-    As many are kept as were wanted at once: to open one takes longer than most requests.
+    The pool keeps as many as were ever needed at once: to open one takes longer than most requests.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -161,28 +161,28 @@ class Pool:
         self._stack: list[Connection] = []
 
     def take(self) -> Connection:
-        """A connection to the file that is there now. Raises what `connect` raises."""
+        """Returns a connection to the present file. Raises what `connect` raises."""
         try:
             conn = self._stack.pop()
         except IndexError:
             conn = self._connect()
         if not conn.usable:
             conn.close()
-            # The others are as old: while they are open, a file that was replaced keeps its space on the disk.
+            # The other connections are as old. While they are open, a replaced file keeps its space on the disk.
             self.close()
             conn = self._connect()
         conn.compared = False
         return conn
 
     def spare(self) -> Connection | None:
-        """A connection that no thread uses, if there is one; it need not be usable."""
+        """Returns an idle connection, usable or not, or None."""
         try:
             return self._stack.pop()
         except IndexError:
             return None
 
     def give_back(self, conn: Connection) -> None:
-        """Keep it for the next caller; close it if it was left in a transaction."""
+        """Keeps the connection for the next caller. Closes it if a transaction is open."""
         if conn.getautocommit():
             self._stack.append(conn)
         else:
@@ -190,7 +190,7 @@ class Pool:
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
-        """`take` and `give_back`. Raises what `take` raises."""
+        """Takes a connection, and gives it back at the end of the block. Raises what `take` raises."""
         conn = self.take()
         try:
             yield conn
@@ -198,14 +198,14 @@ class Pool:
             self.give_back(conn)
 
     def close(self) -> None:
-        """Close the connections that no thread uses now."""
+        """Closes the idle connections."""
         with suppress(IndexError):  # other threads take connections meanwhile
             while True:
                 self._stack.pop().close()
 
 
 def _storable(_cursor: apsw.Cursor, _index: int, value: object) -> Any:
-    # Only the history table of the migrations asks for this: our own times are text already.
+    # Only the history table of the migrations needs this: our own times are text already.
     if isinstance(value, datetime):
         return value.isoformat(" ")
     raise TypeError(f"{type(value).__name__} cannot be stored")

@@ -1,4 +1,4 @@
-"""Copies of a whole SQLite database: taken while others write, and put in the place of one that others use."""
+"""Copies of a whole SQLite database: makes one while others write, and replaces a database that others use."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from models.engine.sqlite.pair import SUFFIX, Pair, freshen
 from system.files import new_file, sync
 
 SIDE_FILES = ("-wal", "-shm", SUFFIX)
-# The byte of the -shm file that each process with an open connection has locked (sqlite.org/walformat.html).
+# The byte of the -shm file that each process with an open connection locks (sqlite.org/walformat.html).
 _IN_USE = 128
 
 
 def copy(source: apsw.Connection, target: str) -> None:
-    """Write what a connection sees to the new file `target`, readable by its owner alone.
+    """Writes the content that a connection sees to the new file `target`, readable only by its owner.
 
     Raises FileExistsError, and what apsw raises.
     """
     new_file(target).close()
     fresh = apsw.Connection(target)
     try:
-        # In one step: it reads one snapshot, and in WAL mode keeps no writer waiting.
+        # One step reads one snapshot, and in WAL mode keeps no writer waiting.
         with fresh.backup("main", source, "main") as progress:
             progress.step(-1)
         freshen(fresh)
@@ -36,7 +36,7 @@ def copy(source: apsw.Connection, target: str) -> None:
 
 
 def freshened(staged: Path) -> int:
-    """Give a file that nobody uses a token of its own; the token (`Pair.adopting`). Raises what apsw raises."""
+    """Gives an unused file a new token, and returns it (`Pair.adopting`). Raises what apsw raises."""
     conn = apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         return freshen(conn)
@@ -45,10 +45,10 @@ def freshened(staged: Path) -> int:
 
 
 def take_over(file: Path, pair: Pair, staged: Path, aside: Path, *, keep: bool) -> None:
-    """Put the content of `staged` in the place of that of a database; the caller has the turn to write.
+    """Replaces the content of a database by that of `staged`. The caller has the turn to write.
 
-    Files that cannot be read are moved into the folder `aside`; with `keep`, copied there in any case. Raises `InUse`,
-    and what apsw raises.
+    Moves unreadable files into the folder `aside`; with `keep`, always copies them there. Raises `InUse`, and what apsw
+    raises.
     """
     try:
         if not file.exists():
@@ -62,12 +62,12 @@ def take_over(file: Path, pair: Pair, staged: Path, aside: Path, *, keep: bool) 
 
 
 def overwrite(file: Path, staged: Path) -> None:
-    """Put the content of `staged` in the place of that of a database that others may use; the caller has the turn to
-    write. Readers go on with what they have begun to read, and then see the new content.
+    """Replaces the content of a database that others may use by that of `staged`. The caller has the turn to write.
 
-    Raises what apsw raises; then nothing has changed.
+    Readers finish what they have begun to read, and then see the new content. Raises what apsw raises; then nothing has
+    changed.
     """
-    # A connection sees no change that it has made this way itself: these are closed again.
+    # A connection does not see a change that it has made this way, so these two are closed again.
     live, fresh = apsw.Connection(str(file)), apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         with live.backup("main", fresh, "main") as progress:
@@ -79,7 +79,7 @@ def overwrite(file: Path, staged: Path) -> None:
 
 
 def _keep(file: Path, aside: Path) -> None:
-    """Copy the files of a database into the folder `aside`, as they are."""
+    """Copies the files of a database unchanged into the folder `aside`."""
     aside.mkdir(mode=0o700, exist_ok=True)
     for suffix in ("", "-wal", SUFFIX):
         with suppress(FileNotFoundError):
@@ -87,9 +87,9 @@ def _keep(file: Path, aside: Path) -> None:
 
 
 def exchange(file: Path, staged: Path, aside: Path) -> None:
-    """Move `staged` to where a database is, or was, that cannot be read; its files are moved into the folder `aside`.
+    """Moves `staged` to the path of a database that is unreadable or missing. Moves its files into the folder `aside`.
 
-    Raises `InUse` while another process has it open: that one would go on with its log, and delete the new one's.
+    Raises `InUse` while another process has it open: that process would go on with its log, and delete the new one.
     """
     if _is_open(file):
         raise InUse("the database cannot be read, and a process has it open: stop Gatepost first")

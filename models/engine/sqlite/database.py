@@ -1,4 +1,4 @@
-"""SQLite through apsw: connections that are used again, one writer at a time, statements with a time limit."""
+"""SQLite through apsw: reused connections, one writer at a time, statements with a time limit."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-ROOM = 1 << 20  # bytes of a disk below which an error of it means that it is full
+ROOM = 1 << 20  # free bytes of a disk below which its error means that it is full
 MIGRATION_WAIT = 600.0  # seconds
 RESTORE_WAIT = 60.0  # seconds that a restore waits for its turn
-# Seconds that any number of writers may wait: for a commit that they share, a checkpoint, the statistics of a table.
+# Seconds that any number of writers may wait: for a shared commit, a checkpoint, the statistics of a table.
 MOMENT = 0.5
 
 
 class SqliteDatabase(Database, APSWDatabase):
-    """One database file. Made by `open_database`."""
+    """One database file. Call `open_database` to make one."""
 
     dialect = "sqlite"
     proof = "SELECT count(*) FROM sqlite_schema"
@@ -58,16 +58,16 @@ class SqliteDatabase(Database, APSWDatabase):
     def __init__(self, path: str, *, synchronous: str, group_commit: bool, statement_timeout: float,
                  waiting: int | None, reads_copies: bool = False) -> None:
         check_version(apsw.sqlitelibversion())
-        self.path = Path(path).absolute()  # another working directory must not mean another database
+        self.path = Path(path).absolute()  # the path must not depend on the working directory
         self.statement_timeout = statement_timeout
         self.writer_lock = WriterLock(self.path)
         self.places = Places(waiting, moment=MOMENT, timeout=BUSY_TIMEOUT, late=busy)
         self.group = GroupCommit(self)
         self.group_commit = group_commit
         self._reads_copies = reads_copies
-        self.read_only = False  # whether this is a copy that cannot be written to
+        self.read_only = False  # True if this is a copy that cannot be written to
         self._pool: Pool = Pool(self._connect)
-        # Writers of all threads use one connection: the pages that change most stay in its cache.
+        # Writers of all threads share one connection, so that the most changed pages stay in its cache.
         self._writers = Pool(self._connect)
         self.pair, self._recovery = Pair(self.path), Recovery(self.path)
         self._checkpoints = Checkpoints(self._pool.lent, self.pair)
@@ -75,11 +75,11 @@ class SqliteDatabase(Database, APSWDatabase):
             str(self.path), autoconnect=False, field_types={"TIMESTAMPTZ": "TEXT"},
             pragmas={"journal_mode": "wal", "synchronous": synchronous.lower(), "foreign_keys": 1,
                      "recursive_triggers": 1, "temp_store": "memory",
-                     # What the log takes beyond this during a long read is given back.
+                     # Space that the log takes beyond this during a long read is freed again.
                      "journal_size_limit": 64 << 20})
 
     def create(self) -> None:
-        """Make the empty file, readable by its owner alone, unless it is there."""
+        """Makes the empty file, readable only by its owner, unless it exists."""
         with suppress(FileExistsError):
             new_file(self.path).close()
 
@@ -90,7 +90,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
     @contextmanager
     def writing(self, wait: Wait | None = None) -> Iterator[None]:
-        """The turn to write, and the writers' connection instead of this thread's own.
+        """Holds the turn to write, and the writers' connection in place of this thread's own.
 
         Raises `Busy`, `Overloaded`, `Unavailable`.
         """
@@ -104,7 +104,7 @@ class SqliteDatabase(Database, APSWDatabase):
         self.places.progress()
         try:
             with self._writers.lent() as conn:
-                # What does not know of the lock, such as another program, is waited for by SQLite itself.
+                # SQLite itself waits for programs that do not use this lock.
                 conn.setbusytimeout(int(wait.left() * 1000))
                 own = self._state.conn
                 self._state.set_connection(conn)
@@ -119,11 +119,12 @@ class SqliteDatabase(Database, APSWDatabase):
             self.writer_lock.release()
 
     def written(self) -> int:
-        """Rows written by this connection; -1 without a transaction, which SQLite ends itself after some errors."""
+        """Returns the number of rows written by this connection, or -1 if no transaction is open: SQLite ends it after
+        some errors."""
         conn = self._state.conn
         return -1 if conn.getautocommit() else int(conn.total_changes())
 
-    # A transaction begins and ends like any other statement: peewee's way takes a third longer, for every write.
+    # A transaction begins and ends with plain statements: peewee's way adds a third to the time of every write.
     def begin(self, lock_type: str = "IMMEDIATE") -> None:
         if self.pair.log.lost is not None:
             self.pair.log.confirm()
@@ -139,7 +140,7 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         if conn.getautocommit():
             raise Unavailable("the transaction was given up")
-        # What is committed to a log without a name is lost, and to the log of another file it spoils both.
+        # A commit to a log without a name would be lost. A commit to the log of another file would damage both.
         try:
             self.pair.confirm()
         except LostLog:
@@ -167,7 +168,7 @@ class SqliteDatabase(Database, APSWDatabase):
             wait.end()
 
     def _only_read(self, work: Callable[[], T]) -> T:
-        """Run work that need not write, on a copy that cannot be written to. Raises `Unavailable` where it writes."""
+        """Runs work on a copy that cannot be written to. Raises `Unavailable` if the work writes."""
         with self.connected():
             try:
                 return work()
@@ -177,7 +178,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        # A second process must outlast the migrations of the first, not just another writer's statements.
+        # A second process must outwait the migrations of the first, not just the statements of another writer.
         wait = Wait(Places(None, moment=MOMENT, timeout=MIGRATION_WAIT, late=busy))
         with self.connected(), WriterLock(self.path).held(wait):
             limit, self.statement_timeout = self.statement_timeout, inf
@@ -225,7 +226,7 @@ class SqliteDatabase(Database, APSWDatabase):
             self._checkpoints.cut(self._state.conn)
 
     def analyze(self) -> None:
-        # Where other writers leave no pause, this can wait for the next time.
+        # If other writers leave no pause, this can wait for the next time.
         with suppress(Busy):
             statistics.analyze(self)
 
@@ -237,7 +238,7 @@ class SqliteDatabase(Database, APSWDatabase):
 
     @property
     def loading(self) -> bool:
-        """Whether a load is open, as this thread's connection knows."""
+        """True if this thread's connection knows of an open load."""
         return bool(self._state.conn.shadowed)
 
     def query(self, sql: str, params: Parameters = ()) -> list[tuple[Any, ...]]:
@@ -274,7 +275,7 @@ class SqliteDatabase(Database, APSWDatabase):
             sql = self._state.conn.aimed(sql)
         cursor = super()._execute_cursor(sql, params, **options)
         conn = self._state.conn
-        # Its rows are read later, but its snapshot is chosen.
+        # The rows are read later, but the snapshot is fixed now.
         while conn.data_version() != conn.known and reads(sql) and conn.stale():
             cursor.close()
             conn.follow()
@@ -282,7 +283,7 @@ class SqliteDatabase(Database, APSWDatabase):
         return cursor
 
     def cursor(self, named_cursor: Any = None) -> Any:
-        # Every statement of peewee's asks for a cursor first, so its clock starts here.
+        # peewee takes a cursor before each statement, so the deadline is set here.
         found = Cursor(super().cursor(named_cursor))
         self._state.conn.deadline = monotonic() + self.statement_timeout
         return found
@@ -316,12 +317,12 @@ class SqliteDatabase(Database, APSWDatabase):
             self._rescue()
 
     def _rescue_soon(self) -> None:
-        """`_rescue` in a thread: this one has the turn to write."""
-        with suppress(RuntimeError):  # where none can be started, `watch` does it
+        """Calls `_rescue` in a thread, because this thread has the turn to write."""
+        with suppress(RuntimeError):  # if no thread can start, `watch` does it
             Thread(target=self._rescue, name="saving a log", daemon=True).start()
 
     def _rescue(self) -> None:
-        """Save the log where its name is gone, and copy it into the file, unless another log has begun meanwhile."""
+        """Saves a log whose name was deleted, and copies it into the file unless another log has begun meanwhile."""
         log = self.pair.log
         if not log.unsaved:
             return
@@ -343,12 +344,12 @@ class SqliteDatabase(Database, APSWDatabase):
                     return self._checkpoints.rescue(conn)
                 finally:
                     pool.give_back(conn)
-        return False  # all are in use
+        return False  # all connections are in use
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         cause = driver_error(error)
         if isinstance(cause, apsw.IOError) and self._has_no_room():
-            return NoRoom("the disk of the database is full")  # the index of a log cannot grow, for one
+            return NoRoom("the disk of the database is full")  # for example, the index of a log cannot grow
         return meaning(cause, sql)
 
     def _has_no_room(self) -> bool:
@@ -408,8 +409,8 @@ class SqliteDatabase(Database, APSWDatabase):
         return conn
 
     def _read_first(self, conn: Connection) -> None:
-        # Where several processes open a new file at once, each gives it a write-ahead log. SQLite refuses all but one
-        # immediately, whatever the busy timeout.
+        # Where several processes open a new file at once, each switches it to a write-ahead log. SQLite refuses all but
+        # one immediately, whatever the busy timeout.
         end = monotonic() + BUSY_TIMEOUT
         while True:
             try:
@@ -424,18 +425,18 @@ class SqliteDatabase(Database, APSWDatabase):
             self._add_conn_hooks(conn)  # type: ignore[no-untyped-call]
             if conn.pragma("journal_mode") != "wal":
                 raise Unavailable("the file system of the database cannot hold a write-ahead log")
-            conn.pragma("schema_version")  # where the file was empty, nothing has opened the log yet
+            conn.pragma("schema_version")  # opens the log, which an empty file has not done yet
         except apsw.IOError as error:
             if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
                 raise self.pair.log.refuse() from error
             raise
 
     def _confirm_log(self, conn: Connection) -> None:
-        """Refuse a log that is not the one which other processes have open: it lacks what their index speaks of."""
+        """Refuses a log that other processes do not have open: it is shorter than their index says."""
         self.pair.log.note()
         for _ in range(LOOKS):
             frames, _copied = conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
             if not frames or not self.pair.log.short(frames, int(conn.pragma("page_size"))):
                 return
-            sleep(PAUSE)  # it may have begun anew
+            sleep(PAUSE)  # the log may have restarted
         raise self.pair.log.refuse()

@@ -1,4 +1,4 @@
-"""What an error of SQLite means to us."""
+"""Translation of SQLite's errors into `RowError`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLUMN = re.compile(r"[\w]+\.([\w]+)")
 
 
 def meaning(error: BaseException, sql: str) -> RowError | None:
-    """The error of ours for one of the driver, which the statement `sql` met; None for a bug, not ours to hide."""
+    """Translates a driver error of the statement `sql`. Returns None for a bug, which must stay visible."""
     if isinstance(error, OverflowError | UnicodeEncodeError | apsw.TooBigError):
         return InvalidValue(str(error))
-    # Of a statement's own: elsewhere it may be what a client sent.
+    # A UnicodeDecodeError outside of a statement may come from a client's input.
     if isinstance(error, apsw.CorruptError | apsw.NotADBError) or (isinstance(error, UnicodeDecodeError) and sql):
         return Damaged(str(error))
     if not isinstance(error, apsw.Error):
@@ -45,14 +45,14 @@ def meaning(error: BaseException, sql: str) -> RowError | None:
         return NoRoom("the disk of the database is full")
     if isinstance(error, apsw.IOError):
         return Unavailable(f"the disk of the database does not work: {error}")
-    # A savepoint went with its transaction; tables and columns went with a part of the schema.
+    # A savepoint disappeared with its transaction, or tables and columns with a part of the schema.
     if isinstance(error, _GONE) or (isinstance(error, apsw.SQLError) and _ABSENT.search(str(error))):
         return Unavailable(str(error))
     return None
 
 
 def busy() -> Busy:
-    """The error of a writer whose turn did not come."""
+    """Returns the error of a writer that did not get its turn in time."""
     return Busy("other writers kept the database busy")
 
 
@@ -60,7 +60,7 @@ def _broken_constraint(error: apsw.ConstraintError, sql: str) -> RowError | None
     kind, text = getattr(error, "extendedresult", 0), str(error)
     if kind in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
         return AlreadyExists(tuple(name for name in _COLUMN.findall(text) if name != "tenant_id"))
-    # ON DELETE RESTRICT is carried out by an inner trigger, so its code differs and only the text tells.
+    # An inner trigger carries out ON DELETE RESTRICT, so the code differs and only the text is reliable.
     if kind == apsw.SQLITE_CONSTRAINT_FOREIGNKEY or "FOREIGN KEY" in text:
         return StillReferenced() if sql.startswith("DELETE") else InvalidReference()
     if kind == apsw.SQLITE_CONSTRAINT_TRIGGER and (place := text.partition(Moved.BEGINNING)[2]):

@@ -1,8 +1,8 @@
-"""The second file of an instance on SQLite: the files that exports have made, which no backup needs.
+"""Second file of an instance on SQLite, for files that exports have made. No backup needs it.
 
-It is a database of its own beside the first (`gatepost.db`, `gatepost.files.db`), with a log and a turn to write of its
-own. It is made when the first export runs. Whoever needs the turns of both takes that of this one first, so that other
-writers do not wait for it. What is in it can be made again: where it is damaged, the rest of the service goes on.
+It is a separate database beside the first (`gatepost.db`, `gatepost.files.db`), with its own log and its own turn to
+write. It is made when the first export runs. A caller that needs both turns takes the one of this file first, so that
+other writers do not wait for it. Its content can be made again: if it is damaged, the rest of the service goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from system.files import new_file, sync
 
 
 class FilesDatabase(SqliteDatabase):
-    """The database of exported files beside the one at `path`."""
+    """Database of exported files beside the one at `path`."""
 
     def __init__(self, path: str, *, synchronous: str, statement_timeout: float) -> None:
         main = Path(path)
@@ -44,15 +44,15 @@ class FilesDatabase(SqliteDatabase):
             raise self.translate(error) or Unavailable(str(error)) from error
 
     def _make(self, statements: tuple[str, ...]) -> None:
-        """Make the file under another name, so that nobody sees it before its tables are there."""
+        """Makes the file under another name, so that nobody sees it before it has its tables."""
         fresh = Path(f"{self.path}.new")
-        # Those of a file that was deleted, and of a process that was killed.
+        # Removes the files of a deleted database, and of a killed process.
         for old in (fresh, Path(f"{fresh}-journal"), *(Path(f"{self.path}{suffix}") for suffix in SIDE_FILES)):
             old.unlink(missing_ok=True)
         new_file(fresh, self._main).close()
         conn = apsw.Connection(str(fresh), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            # Files come and go: what they took is given back at once.
+            # Exported files are deleted often: their space is freed at once.
             for statement in ("PRAGMA auto_vacuum = FULL", *statements):
                 conn.execute(statement)
         finally:
@@ -63,7 +63,7 @@ class FilesDatabase(SqliteDatabase):
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
         found = error if isinstance(error, Damaged) else super().translate(error, sql)
         if isinstance(found, Damaged):
-            # Not as `Damaged`: nothing is to be restored.
+            # As `Damaged` it would ask for a restore, and there is nothing to restore.
             return Unavailable(f"{self.path.name} is damaged: move it away with {self.path.name}-wal and "
                                f"{self.path.name}-shm; it holds files of exports, which can be asked for again")
         return found

@@ -1,8 +1,8 @@
-"""Writers that come at the same time share one transaction: group commit, for SQLite.
+"""Group commit for SQLite: writers that come at the same time share one transaction.
 
 Only one transaction can write at a time, and a commit takes longer than the statements of most writers. So a writer
-that finds no leader becomes the leader: it waits for as many other writers as came lately, then does its own work and
-theirs, up to `MOST` members, in one transaction. `run` returns to none of them before that is committed.
+that finds no leader becomes the leader. It waits for as many other writers as came lately. Then it does its own work
+and theirs, up to `MOST` members, in one transaction. `run` returns to each of them only after the commit.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from models.engine.waiting import Wait
 
 T = TypeVar("T")
 
-REST = 0.001  # seconds without a new member, after which a leader waits no longer for the number that came lately
-MOST = 32  # members of one transaction: the first of them waits until the last is done
+REST = 0.001  # seconds without a new member, after which a leader stops waiting for the expected number
+MOST = 32  # members of one transaction: the first of them waits for the last
 
 
 class Writer(Protocol):
-    """What is needed of a database."""
+    """Methods of a database that group commit needs."""
 
     def writing(self, wait: Wait) -> AbstractContextManager[Any]: ...
 
     def atomic(self) -> AbstractContextManager[Any]: ...
 
     def written(self) -> int:
-        """A number that changes when this connection writes a row; -1 when its transaction is gone."""
+        """Returns a number that changes when this connection writes a row; -1 if its transaction has ended."""
 
 
 class _Member(Generic[T]):
-    """One piece of work, and what became of it."""
+    """One piece of work and its outcome."""
 
     __slots__ = ("_context", "_work", "done", "error", "result", "turn", "wait")
 
     def __init__(self, work: Callable[[], T], wait: Wait) -> None:
         self._work, self.wait = work, wait
-        # Another thread may do the work: for it, the current request and database are those of this thread.
+        # Another thread may do the work, with this thread's current request and database.
         self._context = copy_context()
         self.turn = Lock()
         self.turn.acquire()
@@ -54,10 +54,10 @@ class _Member(Generic[T]):
 
 
 class GroupCommit:
-    """The write transactions of one process. Of its members one at a time leads, and does the work of all.
+    """Write transactions of one process. One member at a time leads, and does the work of all.
 
-    `waiting` are the members whose work was not begun. As many as have come lately are expected in a group, and
-    `_gathered` is set when the last of them comes.
+    `waiting` are the members whose work has not begun. The expected size of a group is the number that came lately. The
+    last expected member sets `_gathered`.
     """
 
     def __init__(self, database: Writer) -> None:
@@ -69,10 +69,10 @@ class GroupCommit:
         self._gathered = Event()
 
     def run(self, work: Callable[[], T], wait: Wait) -> T:
-        """Run `work()` in a transaction together with others, and return its result once that is committed.
+        """Runs `work()` in a transaction together with others, and returns its result after the commit.
 
-        `work` must be repeatable: when a transaction cannot be kept because of one of its members, each has one of
-        its own. Raises what `work` raises (everything undone), and what `wait` raises before it has a turn.
+        `work` must be repeatable: if one member spoils the shared transaction, each member gets its own. Raises what
+        `work` raises after undoing all that it did, and what `wait` raises before it has a turn.
         """
         me = _Member(work, wait)
         with self._mutex:
@@ -87,22 +87,22 @@ class GroupCommit:
             try:
                 raise error
             finally:
-                # It knows this frame: known by it in turn, it would keep the request in memory.
+                # The error refers to this frame. A reference back would keep the request in memory.
                 del error
         return me.result
 
     def _appointed(self, me: _Member[Any]) -> bool:
-        """Wait until a leader has done the work (False), or until this thread is to lead (True)."""
+        """Waits until a leader has done the work (False), or until this thread must lead (True)."""
         try:
             me.wait.acquire(me.turn)
         except Unavailable:
             with self._mutex:
-                has_turn = me.turn.acquire(blocking=False)  # just now
+                has_turn = me.turn.acquire(blocking=False)  # the turn may have come just now
                 if not has_turn and me in self.waiting:
                     self.waiting.remove(me)
                     raise
             if not has_turn:
-                # Its work has begun, and ends.
+                # A leader has begun this member's work, and will finish it.
                 me.turn.acquire()
         return not me.done
 
@@ -117,12 +117,12 @@ class GroupCommit:
         finally:
             with self._mutex:
                 if me in self.waiting:
-                    # No lock, or no transaction to begin with. The other members have not waited that long.
+                    # There was no lock, or no transaction. The other members have not waited as long.
                     self.waiting.remove(me)
                 follower = self.waiting[0] if self.waiting else None
                 self._led = follower is not None
                 if follower is not None:
-                    # Under the mutex: a member that gives up must not have been chosen.
+                    # Under the mutex: otherwise it may choose a member that is giving up.
                     follower.turn.release()
             for one in group:
                 one.done = True
@@ -137,17 +137,17 @@ class GroupCommit:
         return one
 
     def _gather(self) -> None:
-        """Wait for as many members as came lately, up to `REST` for the next; the database is not locked yet."""
+        """Waits for as many members as came lately, up to `REST` for the next one. The database is not locked yet."""
         if len(self.waiting) >= self._expected:
             return
         before = 0
-        self._gathered.clear()  # before looking again: a member that comes from now on sets it
+        self._gathered.clear()  # before the next check: a member that comes from now on sets it
         while before < len(self.waiting) < self._expected:
             before = len(self.waiting)
             self._gathered.wait(REST)
 
     def _write(self, group: list[_Member[Any]]) -> None:
-        """Do the work of the waiting members, and put them into `group`."""
+        """Does the work of the waiting members, and adds them to `group`."""
         done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
@@ -156,8 +156,8 @@ class GroupCommit:
                     if self._attempt(one):
                         done.append(one)
                     if self._database.written() < 0:
-                        break  # without a transaction, what the next member writes would be kept at once
-                # A writer that did not come this time may be gone: one fewer is waited for each time.
+                        break  # without a transaction, each statement of the next member would be committed at once
+                # A writer that did not come this time may not come again: expects one fewer each time.
                 self._expected = max(len(group), self._expected - 1)
         except Exception as error:
             if not group:
@@ -169,12 +169,15 @@ class GroupCommit:
             for one in done:
                 one.error = None
             return
-        # Not above: the error of one is not the context of another's.
+        # Outside of the `except` block: the error of one member must not become the context of another's.
         for one in group:
             self._alone(one)
 
     def _attempt(self, one: _Member[Any]) -> bool:
-        """Whether the work is done. Raises what it raises, if it has written before: that cannot stay."""
+        """Runs the work. Returns False, with the error noted, if it failed before it wrote.
+
+        Raises its error if it has written: those changes must be undone.
+        """
         before = self._database.written()
         try:
             one.run()

@@ -1,13 +1,14 @@
-"""What a connection sees while a load is open: of the rows that it has stored so far, nothing.
+"""Hides the rows of open loads from all connections but their own.
 
-A load stores many rows in transactions of their own, each row with its number in the column `load`; one last
-transaction closes it. The table `loads` (`models.tables.load`) names the open ones. While there are any, each
-connection has a temporary view of the name of each table that they fill, which leaves their rows out; SQLite looks
-there first, whoever wrote the SELECT. Without an open load there is no view, and a statement costs what it always did.
+A load stores many rows in several transactions, each row with the load's number in the column `load`; one last
+transaction closes it. The table `loads` (`models.tables.load`) lists the open ones. While there are any, each
+connection has a temporary view for each table that they fill. The view has the table's name and leaves out the rows of
+the loads. SQLite resolves the name to the view first, for every SELECT. Without an open load there is no view, and a
+statement costs nothing extra.
 
-A view must fit the snapshot that a statement reads. So each read is followed by a look at the version of the file, as
-of that very snapshot; where it is not the one at which `loads` was read last, that is read again, and if it has
-changed, so are the views, and the statement is run once more.
+A view must fit the snapshot that a statement reads. So after each read, the connection checks the version of the file
+in that snapshot. If it has changed since `loads` was last read, `loads` is read again. If that has changed too, the
+views are made again and the statement is repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import apsw
 import orjson
 
-# The load whose transactions this thread makes now: they see its rows. 0: one that is being opened.
+# The load whose transactions this thread makes now: they see its rows. 0: a load that is being opened.
 _own: ContextVar[int | None] = ContextVar("gatepost_load", default=None)
 
 _WRITES = re.compile(r'\s*((?:INSERT|REPLACE)(?: OR \w+)? INTO|UPDATE(?: OR \w+)?|DELETE FROM)\s+"?(\w+)"?(?=[\s(])',
@@ -36,7 +37,7 @@ WHERE "load" IS NULL OR "load" NOT IN (SELECT number FROM temp.hidden_loads)
 
 @contextmanager
 def of_load(number: int) -> Iterator[None]:
-    """The transactions that this thread begins are those of the load `number`."""
+    """Makes the transactions that this thread begins in the block belong to the load `number`."""
     before = _own.set(number)
     try:
         yield
@@ -45,16 +46,16 @@ def of_load(number: int) -> Iterator[None]:
 
 
 def reads(sql: str) -> bool:
-    """Whether a statement only reads, and may be run again."""
+    """True if a statement only reads, and may be repeated."""
     return _READS.match(sql) is not None
 
 
 class LoadsHidden(apsw.Connection):
-    """A connection that hides what open loads have stored.
+    """Connection that hides the rows of open loads.
 
-    known    the version of the file at which `loads` was read last
-    shadowed tables that have a view now: what changes them must name the schema (`aimed`)
-    heedless sees every row: for migrations, which change tables and not views
+    known    version of the file when `loads` was last read
+    shadowed tables that have a view now: statements that change them must name the schema (`aimed`)
+    heedless True to see every row: for migrations, which change tables and not views
     """
 
     def __init__(self, path: str, **options: Any) -> None:
@@ -66,9 +67,9 @@ class LoadsHidden(apsw.Connection):
         self._sees: int | None = None
 
     def stale(self) -> bool:
-        """Whether `loads` is not as the views were made for: `follow`, and run the statement again.
+        """True if `loads` has changed since the views were made. Then call `follow` and repeat the statement.
 
-        To be asked where `data_version()` is not `known`. In a transaction it is always as it was at its beginning.
+        Call it when `data_version()` differs from `known`. In a transaction it is always False.
         """
         if self.heedless or not self.getautocommit():
             return False
@@ -78,12 +79,12 @@ class LoadsHidden(apsw.Connection):
         return False
 
     def follow(self) -> None:
-        """Make the views fit the loads that are open now. No statement of this connection may be running."""
+        """Makes the views fit the open loads. No statement of this connection may be running."""
         loads = [] if self.heedless else self._read()
         version = self.data_version()
         opened = [(number, orjson.loads(tables)) for number, state, tables in loads if state == "open"]
         wanted = frozenset(name for _, tables in opened for name in tables)
-        # What was interrupted half way is begun anew.
+        # If this is interrupted, the next call starts from the beginning.
         self.known = -1
         there = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
         for name in there - wanted:
@@ -98,7 +99,7 @@ class LoadsHidden(apsw.Connection):
         self.known = version
 
     def begin(self, lock: str) -> None:
-        """Begin a transaction that writes; it sees the rows of its own load and of no other open one."""
+        """Begins a transaction that writes. It sees the rows of its own load, and of no other open load."""
         if self._sees != (own := _own.get()):
             self._sees = own
             self._hide()
@@ -109,7 +110,7 @@ class LoadsHidden(apsw.Connection):
             if self._read() == self._loads:
                 self.known = self.data_version()
                 return
-            # Views made within the transaction would go with it, if it is undone.
+            # Views made inside the transaction would disappear with a rollback.
             self.execute("ROLLBACK")
             self.follow()
 
@@ -119,14 +120,15 @@ class LoadsHidden(apsw.Connection):
         self.known = self.data_version() if self._sees is None else -1
 
     def aimed(self, sql: str) -> str:
-        """A statement so that it changes the table, not the view of its name."""
+        """Returns the statement with the schema before the table's name, so that it changes the table and not its view.
+        """
         found = _WRITES.match(sql)
         if found is None or found[2] not in self.shadowed:
             return sql
         return f'{found[1]} "main"."{found[2]}"{sql[found.end():]}'
 
     def forget(self) -> None:
-        """Forget what was remembered of earlier reads."""
+        """Forgets the results of earlier reads."""
 
     def _hide(self) -> None:
         if self.shadowed:

@@ -1,7 +1,7 @@
-"""Triggers that close a SQLite database for good: its rows were moved to another database.
+"""Triggers that make a SQLite database read-only after its rows were moved to another database.
 
-They are part of the file, so that every process and every program is refused, also one that has the file open. A
-database that was not moved has none, and its writes cost what they always did.
+They are part of the file, so every process and every program is refused, also one that has the file open. Other
+databases have none of them, and their writes cost nothing extra.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from models.engine.errors import Moved
 if TYPE_CHECKING:
     from models.engine.database import Database
 
-_MARK = "gatepost_moved_"  # with which the name of each of these triggers begins
+_MARK = "gatepost_moved_"  # start of the name of each of these triggers
 _TABLES = ("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' "
            "ORDER BY name")
 _TRIGGERS = f"SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB '{_MARK}*' ORDER BY name"
@@ -22,7 +22,7 @@ _PLACE = re.compile(f"'{Moved.BEGINNING}(.*)'\\)", re.DOTALL)
 
 
 def close(database: Database, place: str) -> None:
-    """Refuse every write from now on, inside a transaction. `place`: where the rows are now."""
+    """Refuses every write from now on. Needs a transaction. `place`: of the moved rows."""
     reopen(database)
     sentence = (Moved.BEGINNING + place).replace("'", "''")
     for table, in database.query(_TABLES):
@@ -32,13 +32,13 @@ def close(database: Database, place: str) -> None:
 
 
 def reopen(database: Database) -> None:
-    """Take writes again, inside a transaction."""
+    """Accepts writes again. Needs a transaction."""
     for name, _ in database.query(_TRIGGERS):
         database.query(f'DROP TRIGGER main."{name}"')
 
 
 def place(database: Database) -> str | None:
-    """Returns where the rows were moved to, None where they were not; the database is connected."""
+    """Returns the place that the rows were moved to, or None. The database is connected."""
     triggers = database.query(f"{_TRIGGERS} LIMIT 1")
     match = _PLACE.search(triggers[0][1]) if triggers else None
     return match[1].replace("''", "'") if match else None

@@ -1,9 +1,9 @@
-"""The write-ahead log that this process has open: whether it still has its name, and how it is saved if not.
+"""Write-ahead log that this process has open: detects when its name is deleted, and saves it then.
 
-A program that deletes `….db-wal` takes away a name. SQLite goes on writing to the file behind it, which nobody finds
-after the process has ended. So before each commit the name is compared with the log that was opened. Once it is
-another file or none, this process commits nothing more. It copies the log through a descriptor of its own to
-`….db-wal.saved`, and says in `….db-wal.saved.txt` what became of it.
+A program that deletes `….db-wal` removes only a name. SQLite goes on writing to the file behind it, which nobody can
+reach after the process has ended. So before each commit the name is compared with the opened log. If it is missing or
+names another file, this process commits nothing more. It copies the log through its own descriptor to `….db-wal.saved`,
+and describes the outcome in `….db-wal.saved.txt`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from models.engine.errors import LostLog
 from system.files import Identity, fresh_file, identity, new_file
 
 SAVED = "-wal.saved"
-_HEAD = 32  # bytes of a log's header, which no two logs share: it holds their salts
-_MOST = 100  # names that are tried for a saved log
+_HEAD = 32  # bytes of a log's header: it contains the salts, so no two logs share it
+_MOST = 100  # names to try for a saved log
 _BLOCK = 1 << 20  # bytes
 
 logger = logging.getLogger(__name__)
 
 
 class OpenLog:
-    """The log of the database at `path`, and its index (`….db-shm`), as one process sees them.
+    """Log of the database at `path`, and its index (`….db-shm`), as one process sees them.
 
-    lost     what is wrong and what becomes of it, once a name is gone; until `forget`
-    settled  whether there is nothing more to save
+    lost     the problem and its outcome, once a name is missing; until `forget`
+    settled  True if there is nothing more to save
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,32 +43,34 @@ class OpenLog:
         self.settled = False
 
     def note(self) -> None:
-        """Remember the log that a connection has just opened. Raises `LostLog`."""
+        """Remembers the log that a connection has just opened. Raises `LostLog`."""
         with self._mutex:
             found = identity(self._name)
             if found != self._identity and self._in_use():
                 raise self._lose(self._deleted())
             if found is None:
-                raise self.refuse()  # just deleted: it is copied as the connection closes
+                raise self.refuse()  # just deleted: SQLite copies it when the connection closes
             if found != self._identity:
-                # The last connection of all processes had closed the one before, and SQLite deleted it.
+                # The last connection of all processes closed the log before, and SQLite deleted it.
                 self._forget()
                 self._descriptor = os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
                 self._identity, self._index = found, identity(self._index_name)
 
     def confirm(self) -> None:
-        """Look whether the log still has its name, if one is noted: one `stat`. Raises `LostLog`."""
+        """Checks that the noted log still has its name, with one `stat`. Raises `LostLog`."""
         if self.lost is not None:
             raise LostLog(self.lost)
         if self._identity is not None and identity(self._name) != self._identity:
             self._judge()
 
     def confirm_index(self) -> None:
-        """Look whether the index of the log still has its name. A process that finds none makes one of its own, and
-        then the two do not see what the other writes. Raises `LostLog`."""
+        """Checks that the index of the log still has its name. Raises `LostLog`.
+
+        A process that finds no index makes a new one. Then the two processes do not see each other's writes.
+        """
         if self._index is not None and identity(self._index_name) != self._index and self._in_use():
             with self._mutex:
-                self.settled = True  # the log is where it was
+                self.settled = True  # the log itself is still there
                 raise self._lose(f"{self._deleted('-shm')}: stop all processes of Gatepost, and start it again")
 
     @property
@@ -76,15 +78,15 @@ class OpenLog:
         return self._identity is not None
 
     def short(self, frames: int, page: int) -> bool:
-        """Whether the file of that name has fewer frames, of `page` bytes each, than the index of the log says: then it
-        is not the log that other processes have open."""
+        """True if the file with the log's name has fewer frames, of `page` bytes each, than the index says. Then other
+        processes have another log open."""
         try:
             return os.stat(self._name).st_size < _HEAD + frames * (24 + page)
         except FileNotFoundError:
             return True
 
     def refuse(self) -> LostLog:
-        """The error for a connection that has opened another log than the processes that use the database have."""
+        """Returns the error for a connection that has opened another log than the processes that use the database."""
         name = f"{self._path.name}-wal"
         return LostLog(f"{name} is not the log that other processes of Gatepost have open: it was deleted or replaced "
                        "while they ran. This one has changed nothing; they save the log. Stop them, and start Gatepost "
@@ -92,19 +94,22 @@ class OpenLog:
 
     @property
     def unsaved(self) -> bool:
-        """Whether the log is lost, and is still to be saved."""
+        """True if the log is lost and not saved yet."""
         return self.lost is not None and not self.settled
 
     @property
     def replaced(self) -> bool:
-        """Whether a file with the name of the lost log holds anything, such as what another process has written."""
+        """True if a file with the name of the lost log has content, for example from another process."""
         with suppress(FileNotFoundError):
             return os.stat(self._name).st_size > 0
         return False
 
     def save(self) -> Path | None:
-        """Copy the log to `….db-wal.saved`, or to a name with a number where another log is there; the copy. None where
-        the log is empty. The caller has the turn to write. Raises OSError."""
+        """Copies the log to `….db-wal.saved`, or to a numbered name if another log is there. Returns the copy, or None
+        for an empty log.
+
+        The caller has the turn to write. Raises OSError.
+        """
         if self._descriptor < 0:
             return None
         head = os.pread(self._descriptor, _HEAD, 0)
@@ -117,11 +122,11 @@ class OpenLog:
                 return kept
             with kept.open("rb") as file:
                 if file.read(_HEAD) == head:
-                    return kept  # another process of the service was first
+                    return kept  # another process of the service has saved it already
         raise FileExistsError(f"{self._path}{SAVED}")
 
     def tell(self, kept: Path | None, *, copied: bool) -> None:
-        """Log what became of the log, and write it down beside `kept`. It is `settled` then. Raises OSError."""
+        """Logs the outcome of the saved log, writes it to a file beside `kept`, and sets `settled`. Raises OSError."""
         name, file = f"{self._path.name}-wal", self._path.name
         if copied:
             outcome = f"All that it held is in {file}: start Gatepost again"
@@ -141,7 +146,7 @@ class OpenLog:
         logger.error("%s", self.lost)
 
     def loss(self) -> str | None:
-        """What was written down of logs that were lost, until the operator has moved them away."""
+        """Returns the note on a lost log, until the operator has moved its files away."""
         for kept in sorted(self._path.parent.glob(f"{self._path.name}{SAVED}*")):
             if kept.suffix == ".txt" or kept.suffix == ".new":
                 continue
@@ -152,7 +157,7 @@ class OpenLog:
         return None
 
     def forget(self) -> None:
-        """No connection of this process has the log open any more."""
+        """Forgets the log, after the last connection of this process has closed it."""
         with self._mutex:
             self._forget()
             self.lost, self.settled = None, False
@@ -182,7 +187,7 @@ class OpenLog:
         return LostLog(self.lost)
 
     def _in_use(self) -> bool:
-        """Whether a connection of this process has the noted log open, besides the descriptor of this object."""
+        """True if a connection of this process has the noted log open, besides this object's own descriptor."""
         if self._identity is None:
             return False
         for name in os.listdir("/dev/fd"):

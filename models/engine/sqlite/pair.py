@@ -1,12 +1,12 @@
-"""Whether a database file and the write-ahead log beside it belong together.
+"""Checks that a database file and the write-ahead log beside it belong together.
 
-Nothing in SQLite says so: a log is replayed into whatever file has the name. So the file holds a token (`PRAGMA
-user_version`, 31 random bits), and a sidecar beside it, `….pair`, names the salts of the log that was written last and
-the marks that the file of this log may have (sqlite.org/walformat.html: a log has two salts; the first grows by one
-when the log begins anew, and both are random when the log is made). Before a log is copied into the file, the token
-changes: first in the sidecar, then in the log, and with the copy in the file. A file that was put in from elsewhere has
-a token that no log of now knows; one that `VACUUM INTO` has made has the token, but its pages lie elsewhere, and so it
-has another schema cookie.
+SQLite does not check this: it replays a log into whatever file has the name. So the file holds a token (`PRAGMA
+user_version`, 31 random bits). A sidecar beside it, `….pair`, holds the salts of the latest log and the marks that its
+file may have. (A log has two salts, see sqlite.org/walformat.html: the first grows by one when the log restarts, and
+both are random when the log is made.) Before a log is copied into the file, the token changes: first in the sidecar,
+then in the log, and with the copy in the file. A file that was put in place from elsewhere has a token that the present
+log does not know. A file made by `VACUUM INTO` has the token, but its pages lie elsewhere; it has another schema
+cookie.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from models.engine.sqlite.recovery import written
 from system.files import fresh_file
 
 SUFFIX = ".pair"
-LOOKS = 5  # times that file and sidecar are read, as long as another process is just changing them
-PAUSE = 0.01  # seconds between two looks: that process waits for its disk
-ANEW = 64  # times that a log begins anew without a note, at most: others begin at random in 2**32
-_COOKIE, _TOKEN = 40, 60  # where the file header holds the schema cookie and the user version, 4 bytes each
-_HEAD = 32 + 24  # bytes of the log's header and of its first frame's
+LOOKS = 5  # times to read file and sidecar while another process is changing them
+PAUSE = 0.01  # seconds between two reads: that process waits for its disk
+ANEW = 64  # restarts of a log without a note, at most: a foreign log begins at random in 2**32
+_COOKIE, _TOKEN = 40, 60  # offsets of the schema cookie and the user version in the file header, 4 bytes each
+_HEAD = 32 + 24  # bytes of the log's header and of its first frame's header
 _MOST = 1 << 16  # bytes of a sidecar
 
 Salts = tuple[int, int]
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class Mark(NamedTuple):
-    """What tells a file from others: its token, and its schema cookie; None where that may be any."""
+    """Token and schema cookie that identify a file. A cookie of None matches any."""
 
     token: int
     cookie: int | None
@@ -51,33 +51,35 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the sidecar says. `salts` of the log, `marks` that the file may have, the oldest first."""
+    """Content of the sidecar: `salts` of the log, and `marks` that the file may have, the oldest first."""
 
     salts: Salts
     marks: tuple[Mark, ...]
 
     def covers(self, salts: Salts) -> bool:
-        """Whether the log is the noted one, or that one begun anew since: its writer may have been killed just then, or
-        have seen no shorter log than the last that it saw."""
+        """True if these are the salts of the noted log, also after restarts without a note.
+
+        Its writer may have been killed just then, or have missed that the log became shorter.
+        """
         return salts == self.salts or 0 < (salts[0] - self.salts[0]) % 2**32 <= ANEW
 
 
 def new_token() -> int:
-    """A token that no other file has: 1 to 2**31 - 1."""
+    """Returns a random token that no other file should have: 1 to 2**31 - 1."""
     return 1 + randbelow(2**31 - 1)
 
 
 def freshen(conn: apsw.Connection) -> int:
-    """Give a file that nobody else uses, such as a copy, a token of its own; the token. Raises what apsw raises."""
+    """Gives a file that nobody else uses, such as a copy, a new token, and returns it. Raises what apsw raises."""
     token = new_token()
     conn.execute(f"PRAGMA user_version = {token}")
     return token
 
 
 class Pair:
-    """The file at `path` and its log, as one process sees them.
+    """File at `path` and its log, as one process sees them.
 
-    Whatever writes the sidecar holds the writer lock of the database: `begun`, `renew`, `settle`, `adopting`.
+    Methods that write the sidecar need the writer lock of the database: `begun`, `renew`, `settle`, `adopting`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,12 +88,12 @@ class Pair:
         self._mutex = Lock()
         self._file: apsw.VFSFile | None = None
         self._identity: tuple[int, int] | None = None
-        self._seen: bytes | None = None  # of the file's header when it was looked at last
+        self._seen: bytes | None = None  # part of the file's header at the last check
         self.foreign: ForeignLog | None = None
-        self.noted = False  # whether this process has looked who began the log of the file that is open
+        self.noted = False  # True if this process has checked the origin of the open file's log
 
     def check(self) -> None:
-        """Judge the pair before a connection reads from it. Raises `ForeignLog`, `LostLog`, `Unavailable`, OSError."""
+        """Checks the pair before a connection reads from it. Raises `ForeignLog`, `LostLog`, `Unavailable`, OSError."""
         found = os.stat(self._path)
         if (found.st_dev, found.st_ino) != self._identity:
             self.close()
@@ -100,7 +102,7 @@ class Pair:
         for _ in range(LOOKS):
             seen, known, salts = self._look(), self._read(), self._salts()
             if self._seen is not None:
-                # Other connections of this process have read from the file: it must be the same still.
+                # Other connections of this process have read from the file: it must still be the same.
                 fine = seen == self._seen or (known is not None and self._is_of(seen, known))
             else:
                 fine = salts is None or known is None or not known.covers(salts) or self._is_of(seen, known)
@@ -113,16 +115,20 @@ class Pair:
         self._refuse()
 
     def opened(self) -> None:
-        """Judge the pair anew once a first connection has read from it: until then, another process may have been the
-        last to close, and have copied the log. Raises as `check` does."""
+        """Checks the pair again after the first connection has read from it. Raises as `check` does.
+
+        Before that, another process may have closed the last connection, and so have copied the log.
+        """
         if self._seen is None:
             self.check()
             self._seen = self._look()
 
     def confirm(self) -> None:
-        """Look, before a commit, whether the log still has its name: one `stat`; that of the file was asked for when
-        the connection was taken. What was put into the file since the last `look` is not noticed. Raises `ForeignLog`,
-        `LostLog`, `Unavailable`."""
+        """Checks before a commit that the log still has its name, with one `stat`.
+
+        The name of the file was checked when the connection was taken. Changes to the file's content since the last
+        `look` go unnoticed. Raises `ForeignLog`, `LostLog`, `Unavailable`.
+        """
         if self.foreign is not None:
             self._confirm_token()
         if not self.log.noted:
@@ -130,8 +136,10 @@ class Pair:
         self.log.confirm()
 
     def look(self) -> None:
-        """Look, before a copy of the log and once a second, whether file and log are those that were opened: `cp` puts
-        another content into a file that stays open. Raises as `confirm` does, OSError."""
+        """Checks that file and log are the ones that were opened. Runs before a copy of the log and once a second.
+
+        `cp` can put another content into an open file. Raises as `confirm` does, OSError.
+        """
         found = os.stat(self._path)
         if (found.st_dev, found.st_ino) != self._identity:
             raise Unavailable(f"{self._path.name} was moved or replaced while it was open")
@@ -144,7 +152,8 @@ class Pair:
             self._follow()
 
     def fault(self) -> str | None:
-        """None where file and log belong together, else the sentence that says what to do: for health and doctor."""
+        """Returns None if file and log belong together, else a sentence with what to do. For the health check and
+        `doctor`."""
         try:
             self.check()
         except (Unavailable, OSError) as error:
@@ -152,7 +161,7 @@ class Pair:
         return None
 
     def belongs(self) -> bool:
-        """Whether the log may be copied into the file: not asked of a connection that has read nothing."""
+        """True if the log may be copied into the file. Not for a connection that has read nothing yet."""
         try:
             self.look()
         except (Unavailable, OSError):
@@ -160,12 +169,15 @@ class Pair:
         return True
 
     def log_has_frames(self) -> bool:
-        """Whether SQLite would replay anything into the file."""
+        """True if SQLite would replay something into the file."""
         return self._salts() is not None
 
     def begun(self) -> bool:
-        """Note the salts of a log that has begun. Whether it is one made from nothing: the token is to be changed, as
-        copies may have been made of the file while there was none."""
+        """Notes the salts of a log that has begun. Returns True for a log made from nothing: then the token must
+        change.
+
+        The file may have been copied while it had no log.
+        """
         known, salts = self._read(), self._salts()
         self.noted = True
         if salts is None or (known is not None and known.salts == salts):
@@ -174,8 +186,11 @@ class Pair:
         return known is None or not known.covers(salts)
 
     def renew(self, conn: apsw.Connection, *, lost: bool = False) -> None:
-        """Change the token, in the sidecar and in the log: a copy of the log is to follow. `lost`: of a log whose name
-        is gone. Raises `ForeignLog`, `LostLog`, and what apsw raises."""
+        """Changes the token in the sidecar and in the log, before a copy of the log. `lost`: the log's name was
+        deleted.
+
+        Raises `ForeignLog`, `LostLog`, and what apsw raises.
+        """
         if not lost:
             self.log.confirm()
         self._confirm_token()
@@ -184,7 +199,7 @@ class Pair:
         conn.execute(f"PRAGMA user_version = {token}")
 
     def settle(self) -> None:
-        """Forget the marks before the last: under the same turn as `renew`, the whole log was copied."""
+        """Forgets all marks but the last, after the whole log was copied in the same turn as `renew`."""
         known, seen = self._read(), self._look()
         mark = _mark_of(seen)
         if known is not None and mark is not None and mark.token == known.marks[-1].token:
@@ -193,17 +208,17 @@ class Pair:
 
     @contextmanager
     def adopting(self, token: int) -> Iterator[None]:
-        """While the content of a file with this `token` (`freshen`) is put in the place of this one's by a transaction
-        of SQLite (its backup). A process that is killed at whatever moment leaves a pair.
+        """Accepts a file with this `token` (`freshen`) while a transaction of SQLite (its backup) replaces this file's
+        content. A process that is killed at any moment leaves a valid pair.
 
         The caller has the turn to write. Raises OSError.
         """
-        # SQLite gives it a schema cookie of its own choice.
+        # SQLite chooses the schema cookie.
         self._add(Mark(token, None))
         yield
 
     def close(self) -> None:
-        """Forget what was seen: no connection of this process has the file open."""
+        """Forgets what was seen. No connection of this process has the file open."""
         with self._mutex:
             if self._file is not None:
                 self._file.xClose()
@@ -216,16 +231,16 @@ class Pair:
         self._write(Known(known.salts, (*known.marks, mark)))
 
     def _noted(self, known: Known | None, salts: Salts | None) -> Known:
-        """What is known of the log that is there now."""
+        """Returns what the sidecar should say of the present log."""
         if known is not None and salts in (None, known.salts):
             return known
         mark, marks = _mark_of(self._look()) or Mark(0, None), known.marks if known else ()
-        # The log before was copied whole, or is gone. A token behind that of the file is in the new log.
+        # The log before was copied whole, or deleted. A token after that of the file is in the new log.
         place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
         return Known(salts or (0, 0), (mark, *marks[place + 1:]))
 
     def _is_of(self, seen: bytes | None, known: Known) -> bool:
-        """Whether a file with that header is the one that is known."""
+        """True if a file with that header is the one that the sidecar describes."""
         mark = _mark_of(seen)
         cookies = {each.cookie for each in known.marks if mark is not None and each.token == mark.token}
         if mark is None or not cookies:
@@ -233,15 +248,15 @@ class Pair:
         if None in cookies or mark.cookie in cookies:
             return True
         if self._salts() not in (None, known.salts):
-            # The log has begun anew, and is not noted yet: what was copied before, nobody can say now.
+            # The log has restarted and is not noted yet. Nobody can say now what was copied before.
             return True
-        # A change of the schema was copied under this token: then it is in the log.
+        # A change of the schema may have been copied under this token: then the log contains it.
         found = written(self._log)
         return found is not None and mark.cookie in found.cookies
 
     def _follow(self) -> None:
         if self._seen is None:
-            # What was refused before may be in order by now.
+            # A pair that was refused before may be valid by now.
             return self.check()
         for _ in range(LOOKS):
             seen, known = self._look(), self._read()
@@ -259,11 +274,13 @@ class Pair:
         raise error
 
     def _look(self) -> bytes | None:
-        """The file's own header from the cookie to the token, whatever the log says; None where it is shorter."""
+        """Returns the file's own header from the cookie to the token, whatever the log says; None for a shorter file.
+        """
         with self._mutex:
             try:
                 if self._file is None:
-                    # SQLite's own: to close any other descriptor of the file would end the locks of all connections.
+                    # Opened through SQLite: closing any other descriptor of the file would end the locks of all
+                    # connections.
                     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
                     self._file = apsw.VFSFile("", str(self._path), [flags, 0])
                 found = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
@@ -272,9 +289,9 @@ class Pair:
         return found if len(found) == _TOKEN + 4 - _COOKIE else None
 
     def _salts(self) -> Salts | None:
-        """Of the log; None where it is not there or has no frame, so that nothing would be replayed."""
+        """Returns the salts of the log. None if it is missing or has no frame, so that nothing would be replayed."""
         try:
-            with self._log.open("rb", buffering=0) as log:  # SQLite has no lock on it
+            with self._log.open("rb", buffering=0) as log:  # SQLite holds no lock on it
                 head = log.read(_HEAD) or b""
         except FileNotFoundError:
             return None
@@ -307,5 +324,5 @@ def _mark_of(seen: bytes | None) -> Mark | None:
 
 
 def _marked(said: Any) -> Mark:
-    token, cookie = (said, None) if isinstance(said, int) else said  # a token alone: written before cookies were noted
+    token, cookie = (said, None) if isinstance(said, int) else said  # only a token: from before cookies were noted
     return Mark(int(token), None if cookie is None else int(cookie))

@@ -1,8 +1,8 @@
-"""Whether SQLite has read a write-ahead log to its end after a crash.
+"""Checks after a crash that SQLite has read a write-ahead log to its end.
 
-Where bytes of a log are damaged, SQLite takes them for the end of it, and says nothing: transactions behind them that
-were committed are gone with the next write. A frame that ends a transaction, and lies behind all that was read, gives
-this away (sqlite.org/fileformat2.html, *The Write-Ahead Log*).
+SQLite takes damaged bytes of a log for its end, without a message. Committed transactions behind them are lost with the
+next write. A frame that ends a transaction, and lies behind all that was read, shows this damage
+(sqlite.org/fileformat2.html, *The Write-Ahead Log*).
 """
 
 from __future__ import annotations
@@ -19,19 +19,24 @@ import apsw
 from system.files import new_file
 
 SUFFIX = "-wal.damaged"
-_HEAD, _FRAME = 32, 24  # bytes of the log's header, and of a frame's before its page
-_COOKIE = 40  # where the first page holds the schema cookie
-_FIRST_PAGE, _NO_END = b"\0\0\0\1", b"\0\0\0\0"  # in the head of a frame: which page, and that more follow
-_PAGE = 4096  # bytes of a page where the header cannot say it
-_BIG = 0x377F0683  # the number that begins a log whose checksums are of big-endian words; one less is little-endian
+_HEAD, _FRAME = 32, 24  # bytes of the log's header, and of a frame's header before its page
+_COOKIE = 40  # offset of the schema cookie in the first page
+_FIRST_PAGE, _NO_END = b"\0\0\0\1", b"\0\0\0\0"  # in a frame: first page, more follow
+_PAGE = 4096  # bytes of a page if the header cannot be read
+_BIG = 0x377F0683  # first number of a log whose checksums use big-endian words; one less means little-endian
 
 Sums = tuple[int, int]
 logger = logging.getLogger(__name__)
 
 
 class Written(NamedTuple):
-    """What a log holds by its look: its salts, the bytes of a page, the number of the last frame that ends a
-    transaction, and the schema cookies of the pages up to it."""
+    """Content of a log as its headers show it.
+
+    salts    of the log
+    page     bytes of a page
+    last     number of the last frame that ends a transaction
+    cookies  schema cookies of the pages up to that frame
+    """
 
     salts: bytes
     page: int
@@ -40,7 +45,7 @@ class Written(NamedTuple):
 
 
 class Recovery:
-    """The log of the file at `path`, before and after SQLite read it for the first connection of this process."""
+    """Log of the file at `path`, before and after SQLite read it for the first connection of this process."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._log, self._kept = path, Path(f"{path}-wal"), Path(f"{path}{SUFFIX}")
@@ -48,13 +53,13 @@ class Recovery:
         self._done = False
 
     def begin(self) -> None:
-        """Look at the log before SQLite does; no more than once."""
+        """Reads the log before SQLite does; only once."""
         if not self._done:
-            with suppress(OSError):  # SQLite says so itself
+            with suppress(OSError):  # SQLite reports the same error
                 self._before = written(self._log)
 
     def end(self, conn: apsw.Connection) -> None:
-        """Hold what SQLite has read against what was there. Keeps a copy of a log that was not read to its end.
+        """Compares what SQLite has read with what was there. Keeps a copy of a log that was not read to its end.
 
         Raises what apsw raises.
         """
@@ -72,7 +77,7 @@ class Recovery:
             logger.error("%s cannot be kept: %s", self._log, error)
 
     def loss(self) -> str | None:
-        """What became of a log that was not read to its end, until the operator has seen to it."""
+        """Returns the warning about a log that was not read to its end, until the operator has moved its copy away."""
         return self._sentence() if self._kept.exists() else None
 
     def _sentence(self) -> str:
@@ -84,7 +89,7 @@ class Recovery:
         try:
             kept = new_file(self._kept, self._path)
         except FileExistsError:
-            return  # the first is the one that was told of
+            return  # the first copy is the one that was reported
         with kept, self._log.open("rb") as log:
             while block := log.read(1 << 20):
                 kept.write(block)
@@ -93,20 +98,21 @@ class Recovery:
 
 
 def written(log: Path) -> Written | None:
-    """How far a log was written, by the heads of its frames; None where there is none. Raises OSError."""
+    """Returns how far a log was written, read from the headers of its frames; None if there is no complete transaction.
+    Raises OSError."""
     try:
-        descriptor = os.open(log, os.O_RDONLY | os.O_CLOEXEC)  # SQLite has no lock on it
+        descriptor = os.open(log, os.O_RDONLY | os.O_CLOEXEC)  # SQLite holds no lock on it
     except FileNotFoundError:
         return None
     try:
         head = os.pread(descriptor, _HEAD, 0)
         whole = len(head) == _HEAD and _of_the_head(head) == unpack(">2I", head[24:])
         page = int(unpack(">I", head[8:12])[0]) if whole else _PAGE
-        # A header that is damaged has no salts; the first frame has them.
+        # A damaged header has no salts; the first frame has them.
         salts = head[16:24] if whole else os.pread(descriptor, 8, _HEAD + 8)
         size, last = os.fstat(descriptor).st_size, 0
         cookies: set[int] = set()
-        begun: set[int] = set()  # of the transaction whose end is not found yet
+        begun: set[int] = set()  # cookies of the transaction whose end is not reached yet
         for number in range(1, (size - _HEAD) // (_FRAME + page) + 1):
             found = os.pread(descriptor, _FRAME, _place(number, page))
             if found[8:16] != salts:
@@ -121,21 +127,22 @@ def written(log: Path) -> Written | None:
 
 
 def broken(log: Path, before: Written, read: int) -> bool:
-    """Whether damage stands between the `read` frames and the last: else another process is just writing them."""
+    """True if there is damage between the `read` frames and the last. Otherwise another process is just writing them.
+    """
     try:
         content = log.open("rb", buffering=0)
     except FileNotFoundError:
-        return False  # copied into the file, and gone
+        return False  # copied into the file, and deleted
     with content:
         head = content.read(_HEAD)
         if len(head) < _HEAD:
-            return False  # copied, and cut
+            return False  # copied, and truncated
         if _of_the_head(head) != unpack(">2I", head[24:]):
             return True
         if head[16:24] != before.salts:
-            return False  # begun anew: all of it was copied into the file
+            return False  # restarted: all of it was copied into the file
         big = head[:4] == _BIG.to_bytes(4, "big")
-        # Of the frame that was read last, or of the head: both end with their checksum.
+        # Checksum of the last read frame, or of the header: both end with it.
         content.seek(_place(read, before.page) if read else _HEAD - _FRAME)
         sums: Sums = unpack(">2I", content.read(_FRAME).ljust(_FRAME, b"\0")[16:])
         for number in range(read + 1, before.last + 1):
@@ -144,14 +151,14 @@ def broken(log: Path, before: Written, read: int) -> bool:
             whole = len(frame) == _FRAME + before.page and frame[8:16] == before.salts
             sums = checksum(frame[:8] + frame[_FRAME:], sums, big=big) if whole else sums
             if not whole or unpack(">2I", frame[16:_FRAME]) != sums:
-                # Unless it was cut or has begun anew meanwhile.
+                # No damage if the log was truncated or has restarted meanwhile.
                 content.seek(0)
                 return content.read(_HEAD) == head
     return False
 
 
 def checksum(content: bytes, sums: Sums, *, big: bool) -> Sums:
-    """The checksum of so many words, after that of what stands before them."""
+    """Returns the checksum of these words, continued from the checksum of the bytes before."""
     first, second = sums
     words = unpack(f"{'>' if big else '<'}{len(content) // 4}I", content)
     for left, right in zip(words[::2], words[1::2], strict=True):
@@ -165,5 +172,5 @@ def _of_the_head(head: bytes) -> Sums:
 
 
 def _place(number: int, page: int) -> int:
-    """Where a frame begins; the first has the number 1."""
+    """Returns the offset of a frame; the first has the number 1."""
     return _HEAD + (number - 1) * (_FRAME + page)

@@ -1,4 +1,4 @@
-"""What SQLite's query planner knows of tables: how many rows there are, and how they are spread."""
+"""Statistics for SQLite's query planner: numbers of rows and distribution of values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from models.engine.database import Parameters
 
 T = TypeVar("T")
 
-ANALYSED = 1000  # entries of an index whose values are compared for statistics; it is always counted to the end
+ANALYSED = 1000  # entries of an index whose values are compared; ANALYZE always counts an index to its end
 
 
 class Analysed(Protocol):
-    """What is needed of a database. `loading`: whether a load is open."""
+    """Methods of a database that statistics need. `loading`: True while a load is open."""
 
     @property
     def loading(self) -> bool: ...
@@ -23,14 +23,15 @@ class Analysed(Protocol):
 
 
 def analyze(database: Analysed) -> None:
-    """Make the statistics of all tables anew. Raises `Busy` where other writers leave no pause."""
+    """Rebuilds the statistics of all tables. Raises `Busy` if other writers leave no pause."""
     database.transact(lambda: _analyze(database, map(_statement, _tables(database)), dropping="sqlite_stat1"))
 
 
 def refresh(database: Analysed) -> bool:
-    """The same for those tables alone that have grown or shrunk tenfold; whether there were any. Raises `Busy`."""
+    """Rebuilds the statistics only of tables that have grown or shrunk tenfold. Returns True if there were any. Raises
+    `Busy`."""
     due = database.transact(lambda: _grown(database))
-    # Index by index, since each is counted to its end: other writers come in between.
+    # One index at a time, since each is counted to its end: other writers come in between.
     for statement in due:
         database.transact(partial(_analyze, database, [statement]))
     if due:
@@ -40,8 +41,8 @@ def refresh(database: Analysed) -> bool:
 
 def _grown(database: Analysed) -> list[str]:
     if database.loading:
-        return []  # What a load fills is counted once it is whole.
-    # Says what it would do to any table, and does nothing; but takes the lock for it.
+        return []  # Tables of an open load are counted after it is closed.
+    # This mode changes nothing and lists the statements that it would run. But it takes the lock for them.
     due = {statement for statement, in database.query("PRAGMA optimize = 0x10003")}
     tables = [name for name in _tables(database) if _statement(name) in due]
     return [_statement(index) for table in tables for index, in database.query(
@@ -49,25 +50,27 @@ def _grown(database: Analysed) -> list[str]:
 
 
 def _tables(database: Analysed) -> list[str]:
-    """Each table, but for those of which FTS5 makes an index of words (`shadow`): it finds their rows by key, unless
-    statistics from when they were empty say that all of them are read as fast."""
+    """Returns all tables, except the shadow tables of FTS5's full-text indexes.
+
+    FTS5 finds their rows by key. With statistics from when they were empty, the planner would read all rows instead.
+    """
     return [name for name, in database.query("SELECT name FROM pragma_table_list WHERE schema = 'main' "
                                              "AND type = 'table' AND name NOT GLOB 'sqlite_*'")]
 
 
 def _analyze(database: Analysed, statements: Iterable[str], *, dropping: str | None = None) -> None:
     database.query(f"PRAGMA analysis_limit = {ANALYSED}")
-    # Other connections look at new statistics only when the schema has changed: dropping a table that ANALYZE makes
-    # anew changes it. With a limit nothing is ever stored in sqlite_stat4, so that one can go without loss.
+    # Other connections read new statistics only after a change of the schema. Dropping a table that ANALYZE makes again
+    # is such a change. With a limit, sqlite_stat4 stays empty, so it can be dropped without loss.
     if dropping is not None:
         database.query(f"DROP TABLE IF EXISTS {dropping}")
     for statement in statements:
         database.query(statement)
-    # Each index begins with the tenant, whom each query names, unless its rows are looked up by id. Skipping over the
-    # tenants (sqlite.org/optoverview.html#skipscan) would walk those of all of them instead.
+    # Each index begins with the tenant. Each query names the tenant, unless it looks rows up by id. A skip-scan
+    # (sqlite.org/optoverview.html#skipscan) would instead walk the rows of all tenants.
     database.query("UPDATE sqlite_stat1 SET stat = stat || ' noskipscan' WHERE stat NOT LIKE '%noskipscan'")
 
 
 def _statement(name: str) -> str:
-    """The statement that makes the statistics of a table or of an index."""
+    """Returns the statement that makes the statistics of a table or of an index."""
     return f'ANALYZE "main"."{name}"'

@@ -1,9 +1,8 @@
-"""One writer at a time, across the threads and the processes of an instance on SQLite.
+"""Lock for one writer at a time, across the threads and processes of an instance on SQLite.
 
-SQLite's own busy handler sleeps and retries, so under load some writer waits until it gives up. Waiting in
-front of BEGIN IMMEDIATE instead is fair: threads queue on a lock, and one thread per process queues on two
-`flock`s. The thread that waits for the second holds the first, so the process that just wrote cannot overtake the one
-that waits.
+SQLite's own busy handler sleeps and retries, so under load some writers wait until they give up. Waiting before BEGIN
+IMMEDIATE is fair: threads queue on a lock, and one thread per process queues on two `flock`s. The thread that waits for
+the second holds the first, so the process that just wrote cannot overtake the one that waits.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from time import monotonic, sleep
 from models.engine.errors import Unavailable
 from models.engine.waiting import Wait
 
-SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two tries for a lock that another process holds
-OVERSLEPT = 1 / 8  # of the wait so far: the pause in between, and how late a lock that was let go is noticed
+SHORTEST, LONGEST = 0.0001, 0.002  # seconds between two attempts to get a lock that another process holds
+OVERSLEPT = 1 / 8  # fraction of the wait so far: length of the next pause, and so the delay after the lock is released
 
 
 class WriterLock:
-    """Held by one thread of one process at a time; not re-entrant.
+    """Lock held by one thread of one process at a time; not re-entrant.
 
-    The locks vanish with their process, so kill -9 leaves nothing behind but two empty files.
+    The locks vanish with their process, so kill -9 leaves only two empty files.
     """
 
     def __init__(self, database: Path) -> None:
@@ -36,10 +35,10 @@ class WriterLock:
         self._held = -1
 
     def acquire(self, wait: Wait) -> None:
-        """Wait for the turn. Raises what `Wait.limit` raises, `Unavailable` when there is no folder for the locks."""
+        """Waits for the turn. Raises what `Wait.limit` raises, `Unavailable` if the folder of the locks is missing."""
         wait.acquire(self._thread)
         try:
-            # Opened each time: a descriptor kept over a fork would share its lock with the child.
+            # Opened each time: a descriptor kept across a fork would share its lock with the child.
             place = _lock(self.queue, wait)
             try:
                 self._held = _lock(self.turn, wait)
@@ -51,7 +50,7 @@ class WriterLock:
 
     @contextmanager
     def held(self, wait: Wait) -> Iterator[None]:
-        """`acquire` and `release`. Raises what `acquire` raises."""
+        """Holds the lock in the block. Raises what `acquire` raises."""
         self.acquire(wait)
         try:
             yield
@@ -64,7 +63,7 @@ class WriterLock:
 
 
 def _lock(path: str, wait: Wait) -> int:
-    """An open descriptor that holds the exclusive flock of `path`; closing it releases the lock."""
+    """Returns an open descriptor that holds the exclusive flock of `path`; closing it releases the lock."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
