@@ -1,4 +1,4 @@
-"""Single rows: their ids, times and kinds of column, how they are found, stored, changed and indexed by their words.
+"""Single rows: ids, times and kinds of columns; finding, storing, changing and full-text indexing of rows.
 
-Here belongs what holds for every table. Imports `engine` alone; `lists` is beside it.
+Code here applies to every table. Imports only `engine`.
 """

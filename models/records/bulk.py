@@ -1,4 +1,4 @@
-"""Many rows at once: the fastest way that each database has to take them in."""
+"""Storing of many rows at once, in the fastest way of each database."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from models.records.times import now
 
 
 def load(database: Database, model: type[Table], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store `rows`, tuples in the order of `columns`, as they are: the caller stamps them.
+    """Stores `rows`, tuples in the order of `columns`, unchanged: the caller sets ids and times.
 
-    Belongs into a transaction, some thousand rows each. Raises `AlreadyExists`, `InvalidReference`.
+    Needs a transaction, some thousand rows each. Raises `AlreadyExists`, `InvalidReference`.
     """
     table = model._meta.table_name
     names = ", ".join(f'"{model._meta.fields[name].column_name}"' for name in columns)
-    # A cursor of the database's own, not of the driver: it starts the statement's clock.
+    # The database's own cursor sets the deadline of the statement; the driver's does not.
     cursor = database.cursor()
     try:
         if database.dialect == "sqlite":
@@ -42,7 +42,7 @@ def load(database: Database, model: type[Table], columns: Sequence[str], rows: S
 
 
 def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
-    """Store new rows of one table as `Rows.insert` does, in one go. Raises what `load` raises."""
+    """Stores new rows of one table in one statement, as `Rows.insert` does. Raises what `load` raises."""
     at, fields = now(), rows[0]._meta.sorted_fields
     for row in rows:
         row.stamp(tenant_id, at)
@@ -51,18 +51,18 @@ def insert(database: Database, tenant_id: str, rows: Sequence[Record]) -> None:
 
 
 def optimize(database: Database, model: type[Table]) -> None:
-    """After a load: let the query planner know the tables as they are now, and merge the index of the words of `model`.
+    """Updates the statistics of the query planner, and merges the full-text index of `model`. Call it after a load.
 
-    Not inside a transaction: it makes several.
+    Opens several transactions, so it cannot run inside one.
     """
-    # The load is stored, whatever becomes of this: statistics follow by themselves, and later writers merge.
+    # The load is stored, even if this fails: statistics are updated later anyway, and later writers merge.
     with suppress(Busy, TimedOut, Unavailable):
         database.analyze()
         search.merge(database, model)
 
 
 def ample_cache(database: Database) -> None:
-    """Give the writers of this process room for the indexes of a large table, which a load touches all over.
+    """Enlarges the cache of this process's writers: a load touches all pages of a large table's indexes.
 
     For a command that stores many rows, and then ends.
     """

@@ -1,4 +1,4 @@
-"""The kinds of column: ids, times, money, lists, JSON and addresses, alike in Python on both databases."""
+"""Kinds of columns: ids, times, money, lists, JSON and addresses, alike in Python on both databases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MoneyField(pw.BigIntegerField):
 
 
 class RoleField(pw.TextField):
-    """The name of a role, which the policy has, or has had."""
+    """Name of a role that the policy has, or once had."""
 
 
 class ListField(pw.TextField):
@@ -46,7 +46,7 @@ class ListField(pw.TextField):
 
 
 def holds(column: pw.Field, dialect: str, entry: pw.Node) -> pw.ColumnBase:
-    """The condition that a `ListField` has this entry, a Bind for a text. No index serves it."""
+    """Returns the condition that a `ListField` contains this entry, a Bind for a text. No index serves it."""
     if dialect == "postgres":
         return pw.NodeList((pw.SQL("("), column, pw.SQL("::jsonb @> to_jsonb(CAST("), entry, pw.SQL("AS text)))")))
     return pw.NodeList((pw.SQL("EXISTS (SELECT 1 FROM json_each("), column, pw.SQL(") WHERE json_each.value ="), entry,
@@ -54,7 +54,7 @@ def holds(column: pw.Field, dialect: str, entry: pw.Node) -> pw.ColumnBase:
 
 
 class JsonField(pw.TextField):
-    """A JSON document, assigned as its text and read as what it says."""
+    """A JSON document: assigned as text, read as the value."""
 
     def python_value(self, value: Any) -> Any:
         try:
@@ -64,9 +64,9 @@ class JsonField(pw.TextField):
 
 
 class EmailField(pw.TextField):
-    """An e-mail address, stored and compared in one spelling of its mailbox.
+    """An e-mail address, stored and compared in the normalized spelling of its mailbox.
 
-    One that was stored otherwise is read as it is.
+    An address that is stored in another spelling is read unchanged.
     """
 
     def db_value(self, value: Any) -> Any:
@@ -74,7 +74,7 @@ class EmailField(pw.TextField):
 
 
 def reader(columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
-    """A function from a tuple of these columns, as the driver gives it, to a dict by column name."""
+    """Returns a function that turns a tuple of these columns from the driver into a dict by column name."""
     names = tuple(column.name for column in columns)
     converters: tuple[tuple[str, Callable[[Any], Any]], ...] = tuple(
         (column.name, column.python_value) for column in columns if _needs_conversion(column))
@@ -90,11 +90,11 @@ def reader(columns: Sequence[pw.Field]) -> Callable[[tuple[Any, ...]], dict[str,
     return read
 
 
-# What peewee does to a value of these kinds changes nothing: the driver gives text and numbers already.
+# peewee's conversion leaves values of these kinds unchanged: the driver returns text and numbers already.
 _VERBATIM = {pw.Field.adapt, pw.TextField.adapt, pw.IntegerField.adapt}
 
 
 def _needs_conversion(column: pw.Field) -> bool:
-    """Whether the driver's value is not yet the one that Python code sees (booleans, lists)."""
+    """True if Python code sees another value than the driver returns (booleans, lists)."""
     kind = type(column)
     return kind.python_value is not pw.Field.python_value or kind.adapt not in _VERBATIM

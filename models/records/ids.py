@@ -1,4 +1,4 @@
-"""Ids of rows: UUIDs whose order is the order in which they were made."""
+"""Ids of rows: UUIDs that sort by the time of their creation."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ _LENGTH = 36  # characters
 
 
 def new_id() -> str:
-    """A UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
+    """Returns a UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
     return _written(milliseconds, (rest << 12) // 1_000_000, int.from_bytes(urandom(8), "big"))
 
 
 def last_id(at: str) -> str:
-    """The greatest id that a row can have which came to be by the time `at` (canonical text)."""
+    """Returns the greatest id of a row created by the time `at` (canonical text)."""
     moment = datetime.fromisoformat(at)
     return _written(int(moment.timestamp()) * 1000 + moment.microsecond // 1000, 0xFFF, 2**64 - 1)
 
 
 def id_within(seconds: int, *of: str) -> str:
-    """The one UUIDv7 of what `of` names in a span of so many seconds: every process makes the same."""
+    """Returns a UUIDv7 that depends only on `of` and the current span of that many seconds. Every process gets the
+    same."""
     hashed = blake2b("\0".join(of).encode(), digest_size=10).digest()
     return _written(int(time.time()) // seconds * seconds * 1000, int.from_bytes(hashed[8:], "big") & 0xFFF,
                     int.from_bytes(hashed[:8], "big"))
@@ -38,7 +39,7 @@ def _written(milliseconds: int, fraction: int, rest: int) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` is a UUID in the one form that we write (RFC 9562 §4: lower case on output)."""
+    """True if `text` is a UUID in the form that we write (RFC 9562 §4: lower case on output)."""
     return _ID.fullmatch(text) is not None
 
 
@@ -46,7 +47,7 @@ def read_id(text: str) -> str | None:
     """Returns the UUID in the form that we write; None for a text that is none (RFC 9562 §4: any case on input)."""
     if is_id(text):
         return text
-    # The length first: a text may be long. No letter beyond ASCII becomes one of a to f.
+    # Compares the length first, because a text may be long. No letter beyond ASCII becomes one of a to f.
     lowered = text.lower() if len(text) == _LENGTH else ""
     return lowered if is_id(lowered) else None
 

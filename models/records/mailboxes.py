@@ -1,11 +1,11 @@
 """E-mail addresses: one mailbox has one spelling, however a client writes it.
 
-The spelling that is stored and shown is in small letters. Its local part is in NFKC, so that full-width letters are
-ordinary ones; its domain is normalized by UTS 46, and its labels are Unicode (U-labels, RFC 5890). People read and type
-those, and rows of before hold them. A label in Punycode is the same one: browsers make it of what is typed.
+The stored and shown spelling is in lower case. Its local part is in NFKC, so that full-width letters become ordinary
+ones. Its domain is normalized by UTS 46, and its labels are Unicode (U-labels, RFC 5890): people read and type those,
+and older rows contain them. A label in Punycode means the same: browsers convert typed labels to it.
 
-Refused is what RFC 5321 (section 4.1.2, with RFC 6531) and RFC 5322 have no mailbox for, and what no host serves:
-quoted local parts and addresses of hosts in brackets.
+Addresses are refused that RFC 5321 (section 4.1.2, with RFC 6531) and RFC 5322 do not allow. Quoted local parts and
+addresses of hosts in brackets are refused too, because no host serves them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 LONGEST = 254  # octets of an address (RFC 5321 section 4.5.3.1.3: a path has 256, with its brackets)
 _LONGEST_LOCAL = 64  # octets (RFC 5321 section 4.5.3.1.1)
 _ATEXT = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]"
-# What `idna` says of a label in ASCII. One with hyphens in its third and fourth place may be Punycode.
+# A label in ASCII as `idna` allows it. A label with hyphens in its third and fourth place may be Punycode.
 _LABEL = r"(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _LABELS = rf"(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}"
 _DOMAIN = re.compile(_LABELS)
@@ -26,7 +26,7 @@ _DOTTED = re.compile(rf"(?:{_ATEXT}|[^\x00-\x7f])+(?:\.(?:{_ATEXT}|[^\x00-\x7f])
 
 
 class _Mailbox(NamedTuple):
-    """The parts of a normalized address; `in_ascii` is the domain in Punycode."""
+    """Parts of a normalized address; `in_ascii` is the domain in Punycode."""
 
     local: str
     domain: str
@@ -34,13 +34,13 @@ class _Mailbox(NamedTuple):
 
 
 def normalize(address: str) -> str | None:
-    """Returns the one spelling of the mailbox; None for an address that no mailbox can have."""
+    """Returns the normalized spelling of the mailbox; None for an impossible address."""
     found = _read(address)
     return None if found is None else f"{found.local}@{found.domain}"
 
 
 def mailbox(address: str) -> str:
-    """Returns the spelling that is stored: the normalized one, and of an impossible address the former one."""
+    """Returns the spelling to store: the normalized one, or the former one of an impossible address."""
     return normalize(address.strip()) or former_spelling(address)
 
 
@@ -50,18 +50,18 @@ def former_spelling(address: str) -> str:
 
 
 def fold(part: str) -> str:
-    """Returns a part of an address, such as its beginning, as far as its normalized spelling can be known."""
+    """Returns a part of an address, such as its beginning, normalized as far as that is possible without the rest."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", part).lower())
 
 
 def in_punycode(address: str) -> str:
-    """Returns the normalized address with its domain in Punycode; an impossible one as it is."""
+    """Returns the normalized address with its domain in Punycode; an impossible address unchanged."""
     found = _read(address)
     return address if found is None else f"{found.local}@{found.in_ascii}"
 
 
 def spellings(address: str) -> tuple[str, ...]:
-    """Returns the stored spellings that `address` can mean, the likeliest first: what is stored just so."""
+    """Returns the stored spellings that `address` can mean, the likeliest first: the given one."""
     sent, found = address.strip(), _read(address.strip())
     normal = () if found is None else (f"{found.local}@{found.domain}", f"{found.local}@{found.in_ascii}")
     return tuple(dict.fromkeys((sent, former_spelling(sent), *normal)))
@@ -69,7 +69,7 @@ def spellings(address: str) -> tuple[str, ...]:
 
 def _read(address: str) -> _Mailbox | None:
     if len(address) > LONGEST:
-        return None  # before anything that takes time: `idna` takes 30 µs for each label
+        return None  # before anything slow: `idna` takes 30 µs for each label
     if _PLAIN.fullmatch(small := address.lower()):
         local, _, domain = small.partition("@")
         return _Mailbox(local, domain, domain)
@@ -84,10 +84,10 @@ def _read(address: str) -> _Mailbox | None:
 
 
 def _labels(domain: str) -> tuple[str, str] | None:
-    """Returns a domain in Unicode and in Punycode; None for one that cannot be."""
+    """Returns a domain in Unicode and in Punycode; None for an impossible one."""
     if _DOMAIN.fullmatch(small := domain.lower()):
         return small, small
-    import idna  # the few who need it wait some milliseconds for its tables
+    import idna  # few addresses need it, and its tables take milliseconds to load
 
     try:
         in_ascii = idna.encode(domain, uts46=True, std3_rules=True).decode()

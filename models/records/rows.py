@@ -1,4 +1,4 @@
-"""`Rows`, the one place where queries over the rows of a tenant start."""
+"""`Rows`: the only place where queries over the rows of a tenant start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from models.records.times import now
 
 
 def expire(column: TimeField, before: str, most: int) -> int:
-    """Delete up to `most` rows of any tenant whose indexed `column` lies before that time, oldest first; how many."""
+    """Deletes up to `most` rows of any tenant whose indexed `column` lies before that time, oldest first. Returns their
+    number."""
     model = column.model
     over = model.select(model.id).where(column < before).order_by(column).limit(most)
     return int(model.delete().where(model.id.in_(over)).execute())
@@ -28,17 +29,17 @@ T = TypeVar("T", bound=Record)
 
 
 def locked(query: pw.ModelSelect[T], database: Database = current) -> pw.ModelSelect[T]:
-    """`query` so that no other transaction changes the rows that it finds before this one ends."""
-    # On SQLite a transaction already has the database for itself.
+    """Returns `query` with a lock: no other transaction changes its rows before this one ends."""
+    # On SQLite a transaction has the whole database already.
     return query.for_update() if database.dialect == "postgres" else query
 
 
 class Rows(Generic[T]):
-    """The rows of one table that belong to one tenant: the place where every query starts.
+    """Rows of one table that belong to one tenant. Every query starts here.
 
-    `tenant_id` is an id, or a `Bind` in a query that is prepared for any tenant.
-    Nothing outside `models` builds a query in another way, so no query can forget the tenant. What must cross
-    tenants is a named class method beside its table.
+    `tenant_id` is an id, or a `Bind` in a query that is prepared for any tenant. Nothing outside `models` builds a
+    query in another way, so no query can forget the tenant. A query across tenants is a named class method of its
+    table.
     """
 
     __slots__ = ("model", "tenant_id")
@@ -49,14 +50,14 @@ class Rows(Generic[T]):
 
     @property
     def mine(self) -> pw.Expression:
-        """The condition that a row is this tenant's."""
+        """Condition that a row belongs to this tenant."""
         return self.model.tenant_id == self.tenant_id
 
     def sought(self, dialect: str) -> pw.Expression:
-        """`mine`, for the few rows that another condition finds: no index of the tenant is read for it.
+        """Returns `mine` for the few rows that another condition selects, so that no index of the tenant is read.
 
-        SQLite would rather walk one, in the order that is wanted, than look up the rows of `id IN (…)`; the plus sign
-        keeps it from that. Postgres would read one whole beside the rows that hold a word, and compare the two.
+        SQLite would walk such an index in the wanted order instead of looking up the rows of `id IN (…)`; the plus sign
+        prevents that. Postgres would read a whole index beside the rows that contain a word, and compare the two.
         """
         if dialect == "postgres":
             return pw.Expression(self.model.tenant_id, "IS NOT DISTINCT FROM", self.mine.rhs)
@@ -115,7 +116,7 @@ class Rows(Generic[T]):
             return row
         stamps = {"version": row.version + 1, "updated_at": row.updated_at if "updated_at" in names else now()}
         names |= set(stamps)
-        # Of a row that was read with some of its columns, the other texts are not known here.
+        # A row that was read with only some columns does not have the other texts.
         is_whole = row.__data__.keys() >= {"tenant_id", *self.model.searched}
         statement = _save(current, self.model, frozenset(names), is_whole)
         values = {**stored(row, names), **stamps, _TENANT: self.tenant_id, _ROW: row.id, _BEFORE: row.version}
@@ -125,7 +126,7 @@ class Rows(Generic[T]):
             raise Outdated(f"{self.model.__name__} {row.id}")
         if not is_whole:
             index_changed(current, self.model, names, [row.id])
-        # Only now: work that failed may be repeated with the same row.
+        # Only after success: failed work may be repeated with the same row.
         row.__data__ |= stamps
         row._dirty.clear()
         return row
@@ -161,17 +162,18 @@ class Rows(Generic[T]):
         picked = [self.mine, *where, *(fields[name] == value for name, value in values.items())]
         ids = self.model.select(self.model.id).where(*picked)
         for resource in self._shared():
-            # No two rows of whichever table have one id.
+            # Ids are unique across all tables.
             _SHARES.delete().where(_SHARES.tenant_id == self.tenant_id, _SHARES.resource == resource,
                                    _SHARES.object_id.in_(ids)).execute(current)
         return self.model.delete().where(*picked).execute()
 
     def discard(self, **values: Any) -> int:
-        """Remove the rows with these values, none of them None, of a table whose rows nobody shares; their number."""
+        """Deletes the rows with these values, and returns their number. Only for tables without shares. None of the
+        values is None."""
         return _discard(current, self.model, *values).write(current, self._bound(values))
 
     def _shared(self) -> Iterator[str]:
-        """The resources of which something is shared in this tenant, each looked up in the index."""
+        """Yields the resources with shares in this tenant, with one index lookup each."""
         last: str | None = ""
         while True:
             later = (_SHARES.tenant_id == self.tenant_id) & (_SHARES.resource > last)
@@ -185,7 +187,7 @@ class Rows(Generic[T]):
         return {_TENANT: self.tenant_id, **{name: fields[name].db_value(value) for name, value in values.items()}}
 
 
-# Names of Binds beside those of columns.
+# Names of Binds that are no columns.
 _TENANT, _ROW, _BEFORE, _AMOUNT, _AT = ".tenant", ".row", ".before", ".amount", ".at"
 
 
@@ -239,26 +241,26 @@ def _discard(database: Database, model: type[Record], *columns: str) -> Prepared
 
 
 def _equal(model: type[Record], *columns: str) -> list[pw.Expression]:
-    """The tenant is the bound one, and so is the value of each of these columns."""
+    """Returns conditions that the tenant and these columns equal their Binds."""
     fields = model._meta.fields
     return [model.tenant_id == Bind(_TENANT), *(fields[name] == Bind(name) for name in columns)]
 
 
 def _as_read(model: type[Record]) -> list[pw.Expression]:
-    """The row is the tenant's, and still as it was read."""
+    """Returns conditions that the row is the tenant's, and unchanged since it was read."""
     return [*_equal(model), model.id == Bind(_ROW), model.version == Bind(_BEFORE)]
 
 
-_SHARES: Any = pw.Table("shares", ("tenant_id", "resource", "object_id"))  # its own class lies above this room
+_SHARES: Any = pw.Table("shares", ("tenant_id", "resource", "object_id"))  # the class `Share` lies above this room
 
 
 def _read(model: type[T], values: tuple[Any, ...]) -> T:
-    """The row with these values of all its columns, in their order; nothing is dirty."""
+    """Returns a row with these values of all its columns, in their order; no column is dirty."""
     row = model(__no_default__=True)
     row.__data__ = _reader(model)(values)
     return row
 
 
-@cache  # one for each table
+@cache  # one entry for each table
 def _reader(model: type[Record]) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
     return reader(model._meta.sorted_fields)

@@ -1,9 +1,9 @@
-"""Full-text search: rows that hold all the words of a query, found by an index of the words.
+"""Full-text search: finds rows that contain all words of a query, by an index of tokens.
 
-The index of `articles` is called `articles_search` on SQLite, an FTS5 table beside it; triggers follow later changes.
-On Postgres it is a column `search` with a GIN index, which no class of the application names. A migration makes both
-(`ddl.searchable`). `Rows` and `bulk.load` have the words of what they store indexed here. Both databases are given the
-tokens that `models.engine.words` makes, and change none of them, so that they find the same rows.
+On SQLite the index of `articles` is the FTS5 table `articles_search`; triggers follow later changes. On Postgres it is
+the column `search` with a GIN index, and no class of the application has that column. A migration makes both
+(`ddl.searchable`). `Rows` and `bulk.load` index the rows that they store through this module. Both databases get the
+tokens of `models.engine.words` and change none of them, so that they find the same rows.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from models.records.table import Table
 
 WORDS = ".words"  # the name of a Bind
-FEW = 500  # rows that are looked up and sorted in about the time that a walk over a hundred thousand takes
-AT_ONCE = 1000  # rows whose words are compared, or made anew, in one statement
-MERGE_STEP = 500  # pages of an index that are written in one transaction, so that other writers may come in between
+FEW = 500  # rows whose lookup and sorting takes about as long as a walk over a hundred thousand
+AT_ONCE = 1000  # rows whose words are compared, or indexed again, in one statement
+MERGE_STEP = 500  # pages of an index that one transaction writes; other writers may come in between
 
 
 def words(text: str, tenant_id: str, dialect: str) -> str:
-    """The client's text as a query that the database never refuses, for the rows of a tenant.
+    """Turns the client's text into a query that the database never refuses, for the rows of a tenant.
 
-    All words must be there; `"words in quotes"` beside each other. Everything else that a database would take for
-    syntax is taken for a space. Without any word nothing is found.
+    All words must occur; `"words in quotes"` must stand side by side. Other syntax of the database counts as a space.
+    Without any word the query finds nothing.
     """
     parts = text.split('"')
-    # A last quote that is not closed opens no phrase.
+    # An unclosed last quote opens no phrase.
     outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
     found = [*([word] for part in outside for word in split(part)), *map(split, inside)]
     before = mark(tenant_id)
     phrases = [[before + word for word in phrase] for phrase in found if phrase]
     if dialect == "postgres":
         return " & ".join(" <-> ".join(phrase) for phrase in phrases)
-    # In quotes, `or` and `not` are words like any other.
+    # Inside quotes, `or` and `not` are ordinary words.
     return " ".join(f'"{" ".join(phrase)}"' for phrase in phrases) or '""'
 
 
 def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
-    """The condition that a row holds `query`, a Bind for what `words` gives."""
+    """Returns the condition that a row matches `query`, a Bind for a result of `words`."""
     if dialect == "postgres":
-        # The parser of Postgres, whose locale decides what a word is, is not asked.
+        # Avoids the text parser of Postgres, which splits words by its locale.
         return pw.NodeList((pw.Column(model._meta.table, "search"), pw.SQL("@@ CAST("), query, pw.SQL("AS tsquery)")))
     index = index_of(model)
     found = pw.NodeList((pw.SQL(f'(SELECT rowid FROM "{index}" WHERE "{index}" MATCH'), query, pw.SQL(")")))
@@ -59,13 +59,14 @@ def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
 
 
 def is_rare(database: Database, model: type[Table], query: str) -> bool:
-    """Whether the rows that hold `query` had better be looked up and sorted than the rows be walked in order.
+    """True if few rows match `query`, so that looking them up and sorting them is faster than walking all rows in
+    order.
 
-    SQLite cannot tell: it takes every search for a rare one. Postgres guesses by how many rows all tenants have
-    together, and so reads a whole index of a tenant beside the few rows that hold the word.
+    The planners cannot tell. SQLite takes every search for a rare one. Postgres estimates by the rows of all tenants,
+    and so reads a whole index of a tenant beside the few rows with the word.
     """
     if database.dialect == "postgres":
-        # As if all of it were wanted: else Postgres might read the table until it has found so many.
+        # MATERIALIZED makes Postgres plan for all matches. Otherwise it might scan the table until it has enough.
         counting = (f'WITH found AS MATERIALIZED (SELECT 1 FROM "{model._meta.table_name}" WHERE search @@ '
                     "CAST(%s AS tsquery)) SELECT count(*) FROM (SELECT 1 FROM found LIMIT %s) AS few")
     else:
@@ -75,14 +76,14 @@ def is_rare(database: Database, model: type[Table], query: str) -> bool:
 
 
 def index_of(model: type[Table]) -> str:
-    """The name of a table's index on SQLite."""
+    """Returns the name of a table's index on SQLite."""
     return f"{model._meta.table_name}_search"
 
 
 def is_current(database: Database, model: type[Table]) -> bool:
-    """Whether the table has an index of the tokens that this code makes, as `ddl.searchable` makes it.
+    """True if the table has an index of the present tokens, as `ddl.searchable` makes it.
 
-    On SQLite it is of the columns that are searched. On Postgres no index says of which it is.
+    On SQLite its columns must be the searched ones. On Postgres the index does not name its columns.
     """
     if database.dialect == "sqlite":
         made = database.query("SELECT sql, (SELECT group_concat(name) FROM pragma_table_info(made.name)) "
@@ -96,10 +97,10 @@ def is_current(database: Database, model: type[Table]) -> bool:
 
 
 def has_lost_words(database: Database, model: type[Table], seconds: float = inf) -> bool:
-    """Whether the index does not hold the words of the rows, as after writes of a program that does not know it.
+    """True if the index differs from the words of the rows, for example after writes of a program without the index.
 
-    On SQLite other writers wait meanwhile. Raises `TimedOut` where it takes longer than `seconds`, and on SQLite than a
-    statement may.
+    On SQLite other writers wait meanwhile. Raises `TimedOut` if it takes longer than `seconds`, and on SQLite also if
+    it takes longer than a statement may.
     """
     if not model.searched:
         return False
@@ -115,9 +116,9 @@ def has_lost_words(database: Database, model: type[Table], seconds: float = inf)
 
     def look() -> bool:
         try:
-            # A command in the form of an INSERT changes nothing (sqlite.org/fts5.html#the_integrity_check_command).
+            # This INSERT is a command that changes nothing (sqlite.org/fts5.html#the_integrity_check_command).
             database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'integrity-check\', 1)')
-        except Damaged:  # so FTS5 says it, though no page is
+        except Damaged:  # FTS5 reports a difference this way, though no page is damaged
             return True
         return False
 
@@ -125,7 +126,7 @@ def has_lost_words(database: Database, model: type[Table], seconds: float = inf)
 
 
 def index_anew(database: Database, model: type[Table]) -> None:
-    """Index the words of all rows once more: on SQLite in one transaction, on Postgres where they are not indexed."""
+    """Indexes the words of all rows again: on SQLite in one transaction, on Postgres only rows with other words."""
     if _indexes(database, model):
         index = index_of(model)
         database.transact(lambda: database.write(f'INSERT INTO "{index}" ("{index}") VALUES (\'rebuild\')'))
@@ -136,37 +137,37 @@ def index_anew(database: Database, model: type[Table]) -> None:
 
 
 def in_row(database: Database, model: type[Table]) -> bool:
-    """True if the words of a row are a column of it, which whoever stores the row fills with `vector_of`."""
+    """True if the words of a row are a column of it. Code that stores the row fills this column with `vector_of`."""
     return bool(model.searched) and database.dialect == "postgres"
 
 
 @cache
 def column(model: type[Table]) -> pw.Field:
-    """That column, which is none of the class: no reader of rows reads it."""
+    """Returns the column of words. It is not part of the class, so reads of rows leave it out."""
     field = pw.TextField(null=True)
     field.bind(model, "search", False)
     return field
 
 
 def words_column(database: Database, model: type[Table]) -> dict[pw.Field, Bind]:
-    """That column with the Bind `WORDS`, for an INSERT or an UPDATE; nothing where there is none."""
+    """Returns the column of words with the Bind `WORDS`, for an INSERT or an UPDATE; empty if there is none."""
     return {column(model): Bind(WORDS)} if in_row(database, model) else {}
 
 
 def vector_of(model: type[Table], row: Mapping[str, Any]) -> str:
-    """What that column holds; `row` by column name, with its tenant and all that is searched."""
+    """Returns the value for the column of words. `row` is by column name, with its tenant and all searched columns."""
     return vector([row.get(name) for name in model.searched], mark(row["tenant_id"]))
 
 
 def index_changed(database: Database, model: type[Table], names: Iterable[str], ids: Collection[str]) -> None:
-    """Index the words of rows in which an UPDATE has changed these columns, in the same transaction. On SQLite triggers
-    have done so."""
+    """Indexes the words of rows after an UPDATE of these columns, in the same transaction. On SQLite triggers do this.
+    """
     if in_row(database, model) and not set(names).isdisjoint(model.searched):
         index_again(database, model, ids)
 
 
 def index_again(database: Database, model: type[Table], ids: Collection[str]) -> None:
-    """Fill the column of words of these rows, in the same transaction."""
+    """Fills the column of words of these rows, in the same transaction."""
     table, names = model._meta.table_name, _names(model)
     rows = database.query(f'SELECT id, tenant_id, {names} FROM "{table}" WHERE id = ANY(%s::uuid[]) '
                           "FOR UPDATE", [list(ids)])
@@ -180,7 +181,7 @@ def _vector(tenant_id: str, texts: Sequence[str | None]) -> str:
 
 
 def _walk(database: Database, model: type[Table]) -> Iterator[list[tuple[Any, ...]]]:
-    """All rows with their id, version, tenant and what is searched, some at a time."""
+    """Yields all rows with id, version, tenant and the searched columns, in batches."""
     last = "00000000-0000-0000-0000-000000000000"
     while True:
         with database.connected():
@@ -193,7 +194,7 @@ def _walk(database: Database, model: type[Table]) -> Iterator[list[tuple[Any, ..
 
 
 def _differ(database: Database, model: type[Table], rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    """The ids of those rows that are stored with other words, and that nobody has changed since they were read."""
+    """Returns the ids of the rows with other indexed words, unless a row was changed since it was read."""
     with database.connected():
         return [id for id, in database.query(
             f'SELECT made.id FROM unnest(%s::uuid[], %s::int[], %s::text[]) AS made (id, version, words) '
@@ -203,17 +204,18 @@ def _differ(database: Database, model: type[Table], rows: Sequence[tuple[Any, ..
 
 
 def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) -> None:
-    """Index the words of the row that was stored last, on SQLite, in the same transaction; `row` by column name.
+    """Indexes the words of the last stored row, on SQLite, in the same transaction; `row` by column name.
 
-    A trigger would do, but SQLite sets a savepoint for every INSERT that pulls one, and at a savepoint FTS5 writes down
-    what it has gathered so far: a sixth of the time of writers who share a transaction, a twentieth of one alone.
+    A trigger would cost more: SQLite sets a savepoint for every INSERT with a trigger, and at a savepoint FTS5 flushes
+    its pending words. That took a sixth of the time of writers that share a transaction, and a twentieth of a single
+    writer's.
     """
     before = mark(row["tenant_id"])
     database.write(_index_statement(model), [marked(row[name], before) for name in model.searched])
 
 
 def index_together(database: Database, model: type[Table], insert: Callable[[], object]) -> None:
-    """Run `insert`, which stores rows, and index the words of all of them at once, in the same transaction."""
+    """Runs `insert`, which stores rows, and then indexes the words of all of them at once, in the same transaction."""
     if not _indexes(database, model):
         insert()
         return
@@ -225,11 +227,11 @@ def index_together(database: Database, model: type[Table], insert: Callable[[], 
 
 
 def merge(database: Database, model: type[Table]) -> None:
-    """Bring what a load has left in the index into one piece, in short transactions.
+    """Merges the index segments that a load has added, in short transactions.
 
-    FTS5 merges the small pieces that writers add, sixteen of a kind at a time. Where a load has left pieces that are
-    not small, it would rewrite all of them in the transaction of some later writer, while all other writers wait.
-    Raises `Busy`, `TimedOut`, `Unavailable`; the index is whole all the same.
+    FTS5 merges the small segments of writers, sixteen of a kind at a time. Larger segments of a load would be rewritten
+    in the transaction of some later writer, while all other writers wait. Raises `Busy`, `TimedOut`, `Unavailable`; the
+    index stays valid.
     """
     if not _indexes(database, model):
         return
@@ -240,14 +242,15 @@ def merge(database: Database, model: type[Table]) -> None:
 
 
 def _begin_merge(database: Database, index: str) -> None:
-    # By default it stops with three pieces left.
+    # The default leaves three segments.
     database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'usermerge\', 2)')
-    # Negative: of all pieces there are now. Else it would take in what other writers add, and begin anew without end.
+    # A negative number merges only the segments of now. Otherwise new segments of other writers keep it busy without
+    # end.
     _merge_some(database, index, -MERGE_STEP)
 
 
 def _merge_some(database: Database, index: str, pages: int) -> bool:
-    """Whether there is more to merge than writers have just added: it has written as many pages as it may."""
+    """Merges up to that many pages. Returns True if it used them all, so that there may be more to merge."""
     before = database.query("SELECT total_changes()")[0][0]
     database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [pages])
     return bool(database.query("SELECT total_changes()")[0][0] - before >= abs(pages))
@@ -257,7 +260,7 @@ def _indexes(database: Database, model: type[Table]) -> bool:
     return bool(model.searched) and database.dialect == "sqlite"
 
 
-@cache  # it runs for every new row
+@cache  # called for every new row
 def _index_statement(model: type[Table]) -> str:
     marks = ", ?" * len(model.searched)
     return f'INSERT INTO "{index_of(model)}" (rowid, {_names(model)}) VALUES (last_insert_rowid(){marks})'

@@ -1,4 +1,4 @@
-"""What every table has: the current database, and as a `Record` an id, a tenant, a version and times."""
+"""Base classes of tables: `Table` uses the current database, a `Record` has an id, a tenant, a version and times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.records.ids import new_id
 
 
 class Table(pw.Model):
-    """Every table: bound to whichever database is current.
+    """Base of every table, bound to the current database.
 
     searched  columns whose words are indexed for `q` when a row is stored (`models.records.search`)
     """
@@ -29,10 +29,10 @@ class Table(pw.Model):
 class Record(Table):
     """A row of a tenant."""
 
-    # peewee's own notes about a row, which its type stubs leave out
+    # peewee's own state of a row, which its type stubs omit
     __data__: dict[str, Any]
     _dirty: set[str]
-    _is_new: bool  # only where `new_row` made it
+    _is_new: bool  # only on rows of `new_row`
 
     id = IdField(primary_key=True)
     tenant_id = IdField()
@@ -41,7 +41,8 @@ class Record(Table):
     updated_at = TimeField()
 
     def stamp(self, tenant_id: str, at: str) -> None:
-        """Fill what the caller has no say in, before the row is first stored; what is there already stays."""
+        """Sets id, tenant, version and times before the row is first stored. Keeps values that are set already, except
+        the tenant."""
         values = self.__data__
         values["id"] = values.get("id") or new_id()
         values["tenant_id"] = tenant_id
@@ -53,7 +54,7 @@ class Record(Table):
 class Owned(Record):
     """A row with an owner and a department: by default its creator, and the creator's department.
 
-    owns_itself  whether `owner_id` is the row's own id
+    owns_itself  True if `owner_id` is the row's own id
     """
 
     owns_itself: ClassVar[bool] = False
@@ -66,7 +67,8 @@ R = TypeVar("R", bound=Record)
 
 
 def new_row(model: type[R], tenant_id: str, at: str) -> R:
-    """A row that is not stored yet, with every column: its id, version and times, defaults, and None for the rest."""
+    """Returns a row that is not stored yet, with every column: id, version and times, defaults, and None for the rest.
+    """
     row = model()
     row.__data__ = {**dict.fromkeys(model._meta.fields), **row.__data__, "id": new_id(), "tenant_id": tenant_id,
                     "version": 1, "created_at": at, "updated_at": at}
@@ -80,12 +82,12 @@ def is_new(row: object) -> bool:
 
 
 def stored(row: Table, names: Iterable[str]) -> dict[str, Any]:
-    """The values of these columns, by name, as the database takes them."""
+    """Returns the values of these columns by name, converted for the database."""
     fields = row._meta.fields
     return {name: fields[name].db_value(row.__data__.get(name)) for name in names}
 
 
 def whole(row: Table) -> dict[str, Any]:
-    """All columns of a new row but a serial number: rows with and without a value fit one statement."""
+    """Returns all columns of a new row except a serial number. So rows with and without a value fit one statement."""
     return {name: row.__data__.get(name) for name, field in row._meta.fields.items()
             if not isinstance(field, pw.AutoField)}

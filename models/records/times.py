@@ -1,4 +1,4 @@
-"""Times as rows and answers hold them: RFC 3339 in UTC, text of one width whose order is the order of time."""
+"""Times in rows and responses: RFC 3339 in UTC, as text of one width that sorts by time."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _RFC3339 = re.compile(
 
 
 def now() -> str:
-    """The time as we write it: RFC 3339, UTC, microseconds, `Z`; order of text is order of time."""
+    """Returns the present time as canonical text: RFC 3339, UTC, microseconds, `Z`."""
     seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
     return f"{_second(seconds)}.{microseconds:06}Z"
 
 
 def later(seconds: float, start: str | None = None) -> str:
-    """The time `seconds` after `start` (canonical text, default now); negative is before."""
+    """Returns the time `seconds` after `start` (canonical text, default now); negative means before."""
     moment = datetime.fromisoformat(start) if start else datetime.now(UTC)
     return _written(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
 
 
 def elapsed(start: str, end: str) -> float:
-    """Seconds from one canonical time to another."""
+    """Returns the seconds from one canonical time to another."""
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
 def parse_time(text: str, *, up: bool = False) -> str:
-    """The canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off, or rounded `up`
-    (but for the last microsecond of the year 9999).
+    """Returns the canonical form of an RFC 3339 time with any offset. Digits beyond microseconds are cut off, or
+    rounded `up` (except after the last microsecond of the year 9999).
 
     Raises ValueError for anything else, also for leap seconds and years beyond 0001–9999 in UTC.
     """
