@@ -1,8 +1,8 @@
-"""Tenants, users and what lets them in: sessions, service tokens, shares, remembered answers.
+"""Tenants, users and their credentials: sessions, service tokens, shares, kept responses.
 
-Every list is served by an index that starts with the tenant and ends in the id. References name the tenant
-too, so that not even a bug can tie rows of two tenants together. Sessions and tokens go with their user; all
-else restricts.
+Every list is served by an index that starts with the tenant and ends in the id. References include the tenant, so that
+not even a bug can connect rows of two tenants. Sessions and tokens are deleted with their user; all other references
+restrict the deletion.
 """
 
 from models import ddl

@@ -1,6 +1,6 @@
-"""The audit trail, which the database itself keeps from being rewritten, and its seals.
+"""The audit log, which the database protects from changes, and its seals.
 
-Rows may be added; UPDATE is refused, DELETE too unless the row is older than what `audit_retention` allows.
+Rows may be added. UPDATE is refused. So is DELETE, unless the row is older than `audit_retention` allows.
 """
 
 from models import ddl

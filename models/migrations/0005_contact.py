@@ -1,4 +1,4 @@
-"""What strangers send, and which clients still use what is deprecated."""
+"""Messages from visitors, and counts of clients that still use deprecated endpoints."""
 
 from models import ddl
 

@@ -9,14 +9,14 @@ INDEXED = {
     "products": ("name", "description"),
 }
 
-# External content: the words alone are stored twice, not the texts. Their rows are told apart by rowid, which VACUUM
-# keeps, since each table has further indexes.
+# External content: only the words are stored twice, not the texts. Rows are identified by rowid. VACUUM keeps it, since
+# each table has further indexes.
 SQLITE = (
     """
     CREATE VIRTUAL TABLE {table}_search USING fts5(
         {columns}, content='{table}', columnsize=0, tokenize='unicode61 remove_diacritics 0')
     """,
-    # Bytes of words that are gathered before they are written: loads write longer runs.
+    # Bytes of words that FTS5 collects before it writes them: loads write longer segments.
     "INSERT INTO {table}_search ({table}_search, rank) VALUES ('hashsize', 8388608)",
     "INSERT INTO {table}_search ({table}_search) VALUES ('rebuild')",
     """
@@ -36,7 +36,8 @@ SQLITE = (
     END
     """,
 )
-# Postgres takes `a/b.html`, `x@example.org` and `-1.5` for one word each; without these signs it sees what SQLite sees.
+# Postgres parses `a/b.html`, `x@example.org` and `-1.5` as one word each. Without these signs it sees the same words as
+# SQLite.
 POSTGRES = (
     """
     ALTER TABLE {table} ADD COLUMN search tsvector GENERATED ALWAYS AS (to_tsvector('simple', translate(

@@ -1,4 +1,4 @@
-"""No trigger indexes the words of a new row on SQLite any more: `models/search.py` does, and says why."""
+"""Remove the triggers that index the words of new rows on SQLite: `models/search.py` does this, and says why."""
 
 from models import ddl
 

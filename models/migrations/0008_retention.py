@@ -1,6 +1,6 @@
-"""What is thrown away after its time is found by an index: sessions by when they end, messages by when they came.
+"""Indexes for deletion by age: of sessions by their end, of messages by their arrival.
 
-`expires_at` tells when a session ends also where it was revoked.
+`expires_at` is the end of a session, also of a revoked one.
 """
 
 from models import ddl
@@ -11,7 +11,7 @@ def up(migrator, db):
         db,
         "UPDATE sessions SET expires_at = revoked_at WHERE revoked_at < expires_at",
         "DROP INDEX sessions_end",
-        # Nobody looks for a session by the hashes of its past.
+        # No query looks up a session by an earlier hash.
         "DROP INDEX sessions_previous",
         "CREATE INDEX sessions_end ON sessions (expires_at)",
         "CREATE INDEX sessions_live ON sessions (tenant_id, user_id, expires_at, id)",

@@ -1,4 +1,4 @@
-"""From where somebody logged in is found by an index of logins alone, which other writes do not touch."""
+"""Index of logins for the networks that a user has logged in from. Other writes do not touch it."""
 
 from models import ddl
 
@@ -6,7 +6,7 @@ from models import ddl
 def up(migrator, db):
     ddl.run(
         db,
-        # As `models.tables.audit.origins` asks, with these very constants.
+        # `models.tables.audit.origins` must use the same constants.
         """
         CREATE INDEX audit_logins ON audit (tenant_id, principal, time, address)
         WHERE resource = 'session' AND action = 'create' AND result = 'allowed'

@@ -1,4 +1,4 @@
-"""Each tenant's words are indexed apart: a search neither reads nor tells how often others use a word."""
+"""Index the words of each tenant separately: a search neither reads nor reveals how often others use a word."""
 
 from models import ddl
 

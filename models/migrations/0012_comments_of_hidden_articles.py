@@ -1,7 +1,7 @@
-"""Comments know the state of their article, so that one index lists those of published ones.
+"""Column for the state of a comment's article, so that one index lists the comments of published ones.
 
-A change of the article stamps its comments whatever statement makes it, in the same transaction; a new comment is
-stamped as it is stored (`models.tables.comment`). Neither counts as a change of the comment.
+A trigger updates the comments when any statement changes the article, in the same transaction. A new comment gets the
+state when it is stored (`models.tables.comment`). Neither counts as a change of the comment.
 """
 
 from models import ddl
@@ -40,7 +40,7 @@ def up(migrator, db):
         UPDATE comments SET article_status = (SELECT status FROM articles
             WHERE articles.tenant_id = comments.tenant_id AND articles.id = comments.article_id)
         """,
-        # Ends as the other indexes of states do (0003): it serves the sort `status,-created_at`, too.
+        # Ends like the other indexes of states (0003), so it also serves the sort `status,-created_at`.
         "CREATE INDEX comments_public ON comments (tenant_id, article_status, status, created_at DESC, id DESC)",
         *(SQLITE if db.dialect == "sqlite" else POSTGRES),
     )

@@ -1,6 +1,6 @@
-"""Sessions are listed: whose each is, as other rows say it, when it was used last, and from where it was opened.
+"""Columns for the list of sessions: owner, time of the last use, address and device.
 
-Of those that there are, nothing is known of where they were opened.
+Address and device of older sessions are null.
 """
 
 from models import ddl

@@ -1,7 +1,7 @@
-"""A share says who granted it, and the shares of one object are read page by page from an index.
+"""Column for the user who granted a share, and an index that pages the shares of one object.
 
-What was shared before counts as granted by the owner: who did it was not written down. SQLite adds a reference of two
-columns only with a new table.
+Older shares count as granted by the owner: the grantor was not recorded. SQLite can add a reference of two columns only
+with a new table.
 """
 
 from models import ddl

@@ -1,7 +1,7 @@
-"""A kept answer belongs to a session or token and its scopes, and names the row that it shows.
+"""Columns that bind a kept response to a session or token with its scopes, and name its row.
 
-What was kept before says neither, and lives for a day at most: it is dropped, so a request from before the upgrade that
-is repeated after it is a new request.
+Older kept responses have neither, and expire within a day: they are deleted. So a retry after the upgrade of a request
+from before it is a new request.
 """
 
 from models import ddl

@@ -1,6 +1,7 @@
-"""What an audit row knows beside its columns: the e-mail that was tried, the fields, the filters of an export, as JSON.
+"""Column for further facts of an audit event: the attempted e-mail address, the fields, the filters of an export, as
+JSON.
 
-Rows of before keep null, and their seals prove them as they were: what is null is not part of a sealed row.
+Older rows keep null, and their seals remain valid: null is not part of a sealed row.
 """
 
 from models import ddl

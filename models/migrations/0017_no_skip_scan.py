@@ -1,9 +1,9 @@
-"""The statistics of SQLite's tables are made anew, and let no index be skipped through (`SqliteDatabase.analyze`)."""
+"""Rebuild SQLite's statistics so that the planner never uses a skip-scan (`SqliteDatabase.analyze`)."""
 
 from models import ddl
 
 
 def up(migrator, db):
     if db.dialect == "sqlite":
-        # A connection that has read them keeps them: servers start afresh after a migration.
+        # A connection keeps the statistics that it has read, but servers restart after a migration.
         ddl.run(db, "DROP TABLE IF EXISTS sqlite_stat1")

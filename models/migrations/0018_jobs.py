@@ -1,4 +1,4 @@
-"""Jobs: work that outlives the request, the commit or the hour that asked for it."""
+"""Jobs: work that runs after its request has ended."""
 
 from models import ddl
 

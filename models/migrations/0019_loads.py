@@ -1,4 +1,4 @@
-"""Loads: an import stores its rows in short transactions, and hides them by their number until the last (SQLite)."""
+"""Loads: an import stores its rows in short transactions, and hides them by its number until the last one (SQLite)."""
 
 from models import ddl
 

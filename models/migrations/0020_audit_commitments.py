@@ -1,8 +1,8 @@
-"""Seals cover what is personal in an audit row by a commitment, so that it can be erased and the chain still be proved.
+"""Commitments for the personal columns of audit rows, so that they can be erased and the chain stays verifiable.
 
-Each row gets a salt. The old seals stay; beside its head each gets a second one, over the same rows with commitments.
-So the whole chain is proved first, with the keys of the instance: a batch that is not what was sealed stops the
-migration, unless the operator says that it may stay as it is.
+Each row gets a salt. The old seals stay; each gets a second head, over the same rows with commitments. So the whole
+chain is verified first, with the keys of the instance. A batch that differs from its seal stops the migration, unless
+the operator accepts it.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from models import ddl
 PUBLIC = ("seq, id, tenant_id, time, principal, role, action, resource, resource_id, result, reason, rule, "
           "policy_version, count")
 PERSONAL = "address, request_id, facts"
-# The place of each column of format 1 among PUBLIC and PERSONAL.
+# Position of each column of format 1 in PUBLIC and PERSONAL.
 IN_THE_CLEAR = (0, 1, 2, 3, 4, 5, 6, 7, 8, 14, 9, 10, 11, 12, 15, 13, 16)
 
 SQLITE = (
@@ -52,7 +52,7 @@ SQLITE_AFTER = (
 POSTGRES = (
     "ALTER TABLE audit DISABLE TRIGGER audit_keeps_rows",
     "UPDATE audit SET salt = uuid_send(gen_random_uuid())",
-    # Constraints that wait for the end of the transaction stand in the way of ALTER TABLE.
+    # Constraints deferred to the end of the transaction block ALTER TABLE.
     "SET CONSTRAINTS ALL IMMEDIATE",
     "ALTER TABLE audit ENABLE TRIGGER audit_keeps_rows",
     "ALTER TABLE audit_seals DISABLE TRIGGER audit_seals_keep_rows",
@@ -106,7 +106,7 @@ def up(migrator, db):
 
 
 def _commit(db):
-    """Prove each seal whose rows are there, and sign the same rows with commitments."""
+    """Verifies each seal that has rows, and signs the same rows with commitments."""
     mark, after = "?" if db.dialect == "sqlite" else "%s", 0
     seals = list(db.execute_sql("SELECT seq, last_seq, rows, previous, head FROM audit_seals ORDER BY seq"))
     if seals and db.sealer is None:

@@ -1,7 +1,7 @@
-"""The ledger of policies: every one that was in force, with its files, which the database keeps from being rewritten.
+"""The policy history: every policy that was in force, with its files, protected from changes by the database.
 
-Rows may be added, and what has changed be filled in once; a row goes when it has been replaced for longer than audit
-rows are kept.
+Rows may be added, and their changes filled in once. A row may be deleted when its policy was replaced before the
+retention of the audit log begins.
 """
 
 from models import ddl
@@ -24,7 +24,7 @@ TABLE = (
     """,
     "CREATE INDEX policy_versions_time ON policy_versions (applied_at, seq)",
     "CREATE INDEX policy_versions_version ON policy_versions (version)",
-    # Every tenant has the same ledger: as pages of a tenant it is read through this.
+    # All tenants share one history. This view shows it as pages of a tenant.
     """
     CREATE VIEW policy_history AS
     SELECT tenants.id AS tenant_id, one.id AS id, one.version AS version, one.applied_at AS applied_at,

@@ -1,6 +1,6 @@
-"""Uses of the policy's lines, counted by day, and the processes that counted them.
+"""Counts of the uses of policy rules by day, and the processes that counted them.
 
-A count is a whole number of 64 bits, which `money` is, too.
+A count is a 64-bit integer, like `money`.
 """
 
 from models import ddl

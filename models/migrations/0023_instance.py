@@ -1,4 +1,4 @@
-"""What is true of the instance as a whole, the row that health writes, and which backups were made and proved."""
+"""State of the whole instance, the row for the write probe of the health check, and backups with their verification."""
 
 from models import ddl
 

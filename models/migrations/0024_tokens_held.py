@@ -1,4 +1,4 @@
-"""Service tokens that a restore holds until an operator confirms them: the hash stands here meanwhile."""
+"""Column for the hash of a service token that a restore has suspended, until an operator re-enables it."""
 
 from models import ddl
 

@@ -1,6 +1,6 @@
-"""Persons who were erased: their users row stays as a tombstone, and the erasure is written down for good.
+"""Erasures of users: the user's row stays as a tombstone, and the erasure stays on record.
 
-What is written down says nothing of the person but the id, so that a backup of before can be restored without them.
+The record contains only the user's id. So an older backup can be restored without the erased users.
 """
 
 from models import ddl
@@ -10,7 +10,7 @@ def up(migrator, db):
     ddl.run(
         db,
         "ALTER TABLE users ADD COLUMN erased_at {time}",
-        # No reference: an older backup may not have the person or the heir.
+        # No reference: an older backup may lack the user or the heir.
         """
         CREATE TABLE erasures (
             user_id {id} NOT NULL PRIMARY KEY,

@@ -1,4 +1,4 @@
-"""The nodes that are alive; and the cases that a policy had passed when it was put in force in the database."""
+"""Nodes that are running, and the test cases that a policy in the database has passed."""
 
 from models import ddl
 

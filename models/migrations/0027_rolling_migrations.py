@@ -1,4 +1,4 @@
-"""Which migrations allow older code to serve beside them; and the key that a node has prepared, to sign with next."""
+"""Migrations that allow older code to serve beside them, and the prepared next signing key of a node."""
 
 from models import ddl
 

@@ -1,4 +1,4 @@
-"""What a session is for: the API, or the console."""
+"""Column for the kind of a session: API or console."""
 
 from models import ddl
 

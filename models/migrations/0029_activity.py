@@ -1,6 +1,6 @@
-"""How many requests were answered in each minute of the last day, by what became of them and how long they took.
+"""Counts of responses in each minute of the last day, by outcome and duration.
 
-A count is a whole number of 64 bits, which `money` is, too.
+A count is a 64-bit integer, like `money`.
 """
 
 from models import ddl

@@ -1,4 +1,4 @@
-"""Add the column for the request that applied a policy, until the audit log has it: then it is null again."""
+"""Column for the request that applied a policy. It is null again once the audit log has recorded the request."""
 
 from models import ddl
 

@@ -1,6 +1,6 @@
-"""Index the words of all tables anew, those of plugins, too: Gatepost folds their case, and no database does.
+"""Index the words of all tables again, also those of plugins: Gatepost now folds their case instead of the database.
 
-No older node may serve beside: it would index words that are not folded, and on Postgres none.
+No older node may serve beside it: on SQLite it would index words without folding, and on Postgres none.
 """
 
 from models import ddl

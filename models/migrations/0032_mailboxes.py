@@ -1,8 +1,8 @@
-"""The e-mail addresses of users and of messages, in the one spelling of their mailbox.
+"""Normalize the e-mail addresses of users and of messages.
 
-Users who have one mailbox stay as they are: all of them go on logging in, and `gatepost doctor` lists them, and
-addresses that are impossible. Code of before would give a mailbox another account, and would not find the account by
-another spelling: it may not serve beside this.
+Users who share a mailbox stay unchanged: all of them can still log in. `gatepost doctor` lists them, and impossible
+addresses. Older code could give a mailbox a second account, and would not find an account by another spelling. So it
+may not serve beside this.
 """
 
 from models import ddl

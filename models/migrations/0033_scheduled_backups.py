@@ -1,4 +1,4 @@
-"""Tell backups of the schedule from those that somebody made by a command. What is there counts as the schedule's."""
+"""Column for scheduled backups, to tell them from those of a command. Existing backups count as scheduled."""
 
 from models import ddl
 
