@@ -1,5 +1,6 @@
-"""Rows: how they are stored, found and listed. Nothing here knows a request or a rule.
+"""Storage and retrieval of rows. Nothing here knows a request or a rule.
 
-`engine` talks to the database, `records` knows single rows and `paging` pages of them, `tables` says which tables there
-are. `base` is the face of `records` for collections, commands and plugins; `migrate` applies the files in `migrations`.
+`engine` connects to the database. `records` handles single rows, and `paging` pages of them. `tables` defines the
+tables. `base` is the public part of `records` for collections, commands and plugins. `migrate` applies the files in
+`migrations`.
 """

@@ -1,4 +1,4 @@
-"""The face of `models.records`: what a collection, a command or a plugin needs of rows, in one import.
+"""Public part of `models.records`: ids, times, rows and tables for collections, commands and plugins.
 
 Modules within `models` import from its rooms instead.
 """

@@ -1,5 +1,4 @@
-"""What a database holds of some tables: their columns, the indexes of whole tables and the foreign keys that lead to
-nothing unique, in one look at its catalog."""
+"""Columns, whole-table indexes, and foreign keys without a unique target, read from a database's catalog."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from dataclasses import dataclass
 
 from models.engine.database import Database
 
-Order = tuple[str, ...]  # the columns of an index in order; `-` stands before one that descends
+Order = tuple[str, ...]  # columns of an index in order; a `-` prefix means descending
 
-# `main`: a connection may have a view of the same name, by which it hides rows of a load.
+# `main`: a connection may have a view of the same name that hides the rows of a load.
 _COLUMNS_SQLITE = ('SELECT found.name, one.name, one."notnull", one.dflt_value IS NULL AND one.pk = 0 '
                    "FROM main.sqlite_schema AS found "
                    "JOIN pragma_table_info(found.name, 'main') AS one WHERE found.type = 'table'")
@@ -32,14 +31,14 @@ _INDEXES_POSTGRES = ("SELECT relname, indexrelid::text, attname, indoption[place
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `strict`: it refuses NULL; `demanded`: nor has it a default, so that each new row must name it."""
+    """One column. `strict`: it refuses NULL. `demanded`: it also has no default, so each new row must set it."""
 
     strict: bool
     demanded: bool
 
 
-# SQLite looks at what a foreign key leads to when rows are written, Postgres when it is made. Where it names no column,
-# it leads to the primary key, which may be the rowid and have no index.
+# SQLite checks the target of a foreign key when rows are written, Postgres when the key is made. A key that names no
+# column refers to the primary key, which may be the rowid and have no index.
 _REFERENCES_SQLITE = ('SELECT found.name, one.id, one."table", one."to" FROM main.sqlite_schema AS found '
                       "JOIN pragma_foreign_key_list(found.name, 'main') AS one WHERE found.type = 'table' "
                       "ORDER BY found.name, one.id, one.seq")
@@ -53,7 +52,7 @@ _UNIQUE_SQLITE = ('SELECT found.name, made.name, one.name FROM main.sqlite_schem
 
 @dataclass(frozen=True)
 class Loose:
-    """A foreign key of `table` to columns of `parent` that no unique index has together: every write fails."""
+    """A foreign key of `table` to columns of `parent` without a unique index on exactly these. Every write fails."""
 
     table: str
     parent: str
@@ -62,10 +61,10 @@ class Loose:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Tables by name: their columns by name, and the orders that an index of all rows keeps.
+    """Columns of tables, by table and name, and the orders that their indexes provide.
 
-    An index of an expression, and one of some rows only (partial), serves no order. `loose` are foreign keys of these
-    tables, and to them, that lead to nothing unique.
+    Partial indexes and indexes on expressions provide no order. `loose` are foreign keys of these tables, or to them,
+    without a unique target.
     """
 
     columns: Mapping[str, Mapping[str, Column]]
@@ -73,14 +72,14 @@ class Catalog:
     loose: tuple[Loose, ...] = ()
 
     def serves(self, table: str, order: Order) -> bool:
-        """Whether an index begins with the tenant and goes on with this order, forward or backward."""
+        """True if an index begins with the tenant and continues with this order, forward or backward."""
         backward = tuple(key[1:] if key.startswith("-") else f"-{key}" for key in order)
         return any(made[:1] == ("tenant_id",) and made[1:len(order) + 1] in (order, backward)
                    for made in self.indexes.get(table, ()))
 
 
 def look(database: Database, tables: Iterable[str]) -> Catalog:
-    """What the database, which is connected, holds of these tables; nothing of one that is not there."""
+    """Reads the catalog of these tables from the connected database. Missing tables are left out."""
     asked, sqlite = frozenset(tables), database.dialect == "sqlite"
     columns: dict[str, dict[str, Column]] = {}
     for table, column, strict, bare in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
@@ -89,7 +88,7 @@ def look(database: Database, tables: Iterable[str]) -> Catalog:
     made: dict[tuple[str, str], list[str]] = {}
     for table, index, column, descending in database.query(_INDEXES_SQLITE if sqlite else _INDEXES_POSTGRES):
         if table in asked:
-            # Of an expression there is no name: nothing is ordered by that.
+            # An expression has no name, so nothing is ordered by it.
             made.setdefault((table, index), []).append(f"{'-' if descending else ''}{column or ''}")
     indexes: dict[str, set[Order]] = {}
     for (table, _), keys in made.items():

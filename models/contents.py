@@ -1,4 +1,4 @@
-"""What a database holds, so that a copy can be compared with it: rows by table, migrations, the newest seal."""
+"""Content of a database, for comparison with a copy: rows by table, migrations, the newest seal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ _HISTORY = "migrations_"
 
 
 class Contents(NamedTuple):
-    """`rows`: table → number of rows. `migrations`: history → what was applied, in order. `head`: of the newest seal of
-    the audit trail, None without one."""
+    """Content of a database.
+
+    rows        table → number of rows
+    migrations  history → applied migrations, in order
+    head        of the newest seal of the audit log; None without one
+    """
 
     rows: dict[str, int]
     migrations: dict[str, list[str]]
@@ -25,9 +29,9 @@ class Contents(NamedTuple):
 
 
 def contents(database: Database) -> Contents:
-    """Read the connected database through, whatever version of Gatepost has made it. Raises what a query raises."""
+    """Reads the whole connected database, from any version of Gatepost. Raises what a query raises."""
     tables = [name for name, in database.query(_TABLES[database.dialect])]
-    main = "main." if database.dialect == "sqlite" else ""  # also what a load still hides
+    main = "main." if database.dialect == "sqlite" else ""  # also rows that a load still hides
     rows = {name: int(database.query(f'SELECT count(*) FROM {main}"{name}"')[0][0]) for name in tables}
     histories = {name.removeprefix(_HISTORY): [str(one) for one, in database.query(
         f'SELECT name FROM "{name}" ORDER BY name')] for name in tables if name.startswith(_HISTORY)}

@@ -1,7 +1,7 @@
-"""The few words in which the two databases spell a table differently, for the migrations.
+"""Words that the two databases spell differently in CREATE TABLE, for the migrations.
 
-Migrations are plain SQL with these words in braces, frozen when they are released: a migration never imports
-a table of the application, which moves on.
+Migrations are plain SQL with these words in braces. They are frozen after their release: a migration never imports a
+table of the application, which changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from models.engine.database import Database
 from models.engine.words import mark, vector
 from models.records.mailboxes import normalize
 
-_AT_ONCE = 5000  # rows that a statement reads
+_AT_ONCE = 5000  # rows that one statement reads
 
 SQLITE = {
     "id": "TEXT",
@@ -34,7 +34,7 @@ SQLITE = {
 POSTGRES = {
     "id": "uuid",
     "time": "timestamptz",
-    # Bytewise, so that both databases sort, compare and page alike whatever the server's locale.
+    # Bytewise: both databases sort, compare and page alike, whatever the server's locale.
     "key": 'text COLLATE "C"',
     "money": "bigint",
     "real": "double precision",
@@ -48,7 +48,8 @@ POSTGRES = {
 
 
 def run(database: Database, *statements: str) -> None:
-    """Run each statement, its words in braces spelled for this database. Raises MigrationError for an unknown word."""
+    """Runs each statement with the words in braces replaced for this database. Raises MigrationError for an unknown
+    word."""
     words = SQLITE if database.dialect == "sqlite" else POSTGRES
     # psycopg takes a lone % for a placeholder.
     percent = "%" if database.dialect == "sqlite" else "%%"
@@ -62,8 +63,8 @@ def run(database: Database, *statements: str) -> None:
         database.execute_sql(written.replace("%", percent).strip())
 
 
-# What `table`, `index` and `loadable` make is frozen like a migration: plugins have released it. `searchable` changes
-# with the words of a text; a migration of Gatepost then makes the indexes of plugins anew, too.
+# The results of `table`, `index` and `loadable` are frozen like a migration: released plugins use them. `searchable`
+# changes with the definition of a token; then a migration of Gatepost also rebuilds the indexes of plugins.
 _EVERY_ROW = (
     "id {id} NOT NULL PRIMARY KEY",
     "tenant_id {id} NOT NULL REFERENCES tenants (id) ON DELETE RESTRICT",
@@ -72,25 +73,26 @@ _EVERY_ROW = (
     "updated_at {time} NOT NULL",
 )
 _OWNED_ROW = ("owner_id {id}", "department {key}")
-# With the tenant: no row can belong to a user of another one.
+# Includes the tenant, so that no row can belong to a user of another tenant.
 _OWNER = "FOREIGN KEY (tenant_id, owner_id) REFERENCES users (tenant_id, id) ON DELETE RESTRICT"
 _CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "EXCLUDE", "FOREIGN", "LIKE", "PRIMARY", "UNIQUE"))
-# The tables alone that others refer to have such an index: it costs each new row.
+# Only tables that others refer to have such an index, because it slows down each INSERT.
 _PARENT = re.compile(r'\bREFERENCES\s+"?([a-z_][a-z0-9_]*)"?\s*\(\s*tenant_id\s*,\s*id\s*\)', re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
-_LONGEST_NAME = 63  # Postgres would cut a longer one off, and take two of the same beginning for one
+_LONGEST_NAME = 63  # Postgres truncates longer names, and would confuse two with the same beginning
 
 
 def table(database: Database, name: str, *definitions: str, owned: bool = True) -> None:
-    """Create a table for the rows of a collection, unless it is there.
+    """Creates a table for the rows of a collection, unless it exists.
 
     `definitions` are columns and constraints in SQL with words in braces, such as `"text {key} NOT NULL"`. The columns
-    of `Record`, and of `Owned` unless `owned` is False, come first by themselves, and the indexes that every list
-    wants: by `created_at`, and by owner. Raises MigrationError for a name that is none, and for a table of that name
-    which lacks a column.
+    of `Record`, and of `Owned` unless `owned` is False, are added before them. So are the indexes that every list
+    needs: by `created_at`, and by owner.
 
-    What a foreign key `REFERENCES other (tenant_id, id)` leads to becomes unique, unless it is; raises MigrationError
-    where there is no such table.
+    The target of a foreign key `REFERENCES other (tenant_id, id)` gets a unique index if it has none.
+
+    Raises MigrationError for an invalid name, for an existing table of that name which lacks a column, and if the
+    target of a foreign key does not exist.
     """
     _check(name)
     said = (*_EVERY_ROW, *(_OWNED_ROW if owned else ()), *definitions, *((_OWNER,) if owned else ()))
@@ -109,7 +111,8 @@ def table(database: Database, name: str, *definitions: str, owned: bool = True) 
 
 
 def _referred(database: Database, name: str, parent: str, said: tuple[str, ...]) -> tuple[str, ...]:
-    """Make the ids of another table unique with their tenant; the definitions of the table, also for its own ids."""
+    """Makes the ids of another table unique with their tenant. Returns the definitions, extended for a table that
+    refers to itself."""
     if parent == name:
         return (*said, "UNIQUE (tenant_id, id)")
     if not database.table_exists(parent):
@@ -120,24 +123,24 @@ def _referred(database: Database, name: str, parent: str, said: tuple[str, ...])
 
 
 def _column(definition: str) -> str | None:
-    """The column that a part of CREATE TABLE defines; None: it is a constraint."""
+    """Returns the column that a part of CREATE TABLE defines; None for a constraint."""
     first = definition.split(maxsplit=1)[0] if definition.strip() else ""
     return None if first.partition("(")[0].upper() in _CONSTRAINTS else first.strip('"')
 
 
 def index(database: Database, table: str, order: str, *, unique: bool = False, name: str = "") -> None:
-    """Create the index that serves an order of a table's lists, unless it is there.
+    """Creates the index for an order of a table's lists, unless it exists.
 
-    `order` is written as in `sort`: `"updated_at"`, `"status,-created_at"`. The tenant comes first and the id last, by
-    themselves. `unique`: no two rows of a tenant have the same values there; then the id is left out. `name`, where the
-    one that is made of the table and the columns is too long. Raises MigrationError for what is no name.
+    `order` is written as in `sort`: `"updated_at"`, `"status,-created_at"`. The tenant is added before it, and the id
+    after it. `unique`: no two rows of a tenant have the same values there; then the id is left out. `name`: for use if
+    the default name of table and columns is too long. Raises MigrationError for an invalid name.
     """
     keys = [key.strip() for key in order.split(",")]
     columns = [key.removeprefix("-") for key in keys]
     name = name or "_".join((table, *columns))
     for each in (table, name, *columns):
         _check(each)
-    # The id goes on in the direction of the last key, as lists do.
+    # The id follows the direction of the last key, as in lists.
     ordered = keys if unique else [*keys, "-id" if keys[-1].startswith("-") else "id"]
     said = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
     run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({said})")
@@ -150,10 +153,9 @@ def _check(name: str) -> None:
         raise MigrationError(f"the name {name} is longer than {_LONGEST_NAME} characters; give a shorter one")
 
 
-# FTS5 is given folded words of ASCII letters, digits and characters beyond ASCII, and spaces: it folds nothing, and a
-# space alone ends a word.
-# External content: the words alone are stored twice, not the texts. Rows are told apart by rowid, which VACUUM keeps
-# where a table has further indexes.
+# FTS5 gets folded words of ASCII letters, digits and characters beyond ASCII, separated by spaces. It folds nothing,
+# and only a space ends a word. External content: only the words are stored twice, not the texts. Rows are identified by
+# rowid, which VACUUM keeps if a table has further indexes.
 _SEARCH_SQLITE = (
     "DROP TRIGGER IF EXISTS {table}_search_insert",
     "DROP TRIGGER IF EXISTS {table}_search_update",
@@ -165,7 +167,7 @@ _SEARCH_SQLITE = (
     CREATE VIRTUAL TABLE {table}_search USING fts5(
         {columns}, content='{table}_words', content_rowid='number', columnsize=0, tokenize="ascii")
     """,
-    # Bytes of words that are gathered before they are written: loads write longer runs.
+    # Bytes of words that FTS5 collects before it writes them: loads write longer segments.
     "INSERT INTO {table}_search ({table}_search, rank) VALUES ('hashsize', 8388608)",
     """
     CREATE TRIGGER {table}_search_update AFTER UPDATE OF tenant_id, {columns} ON {table} BEGIN
@@ -179,7 +181,7 @@ _SEARCH_SQLITE = (
     END
     """,
 )
-# Indexes of before, whose words the database folded.
+# Older indexes, whose words the database folded.
 _OUTDATED_SQLITE = """
     SELECT name, (SELECT group_concat(name) FROM pragma_table_info(made.name)) FROM sqlite_schema AS made
     WHERE type = 'table' AND sql LIKE '%fts5%_words%' AND sql NOT LIKE '%tokenize="ascii"%' ORDER BY name
@@ -193,7 +195,7 @@ _COALESCED = re.compile(r'COALESCE\("?(\w+)"?,')
 
 
 def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
-    """Index the words of these text columns of `table` for `q`, each tenant's apart; an older index is made anew.
+    """Indexes the words of these text columns of `table` for `q`, separately for each tenant. Rebuilds an older index.
 
     The table has a `tenant_id`, as `table` makes it. `models.records` indexes the rows that it stores; on SQLite
     triggers follow later changes.
@@ -213,7 +215,7 @@ def searchable(database: Database, table: str, columns: Sequence[str]) -> None:
 
 
 def outdated_search(database: Database) -> list[tuple[str, list[str]]]:
-    """The tables whose index an older version of `searchable` has made, and the columns that it indexes."""
+    """Returns the tables with an index of an older version of `searchable`, and the indexed columns."""
     if database.dialect == "sqlite":
         return [(index.removesuffix("_search"), [f'"{column}"' for column in columns.split(",")])
                 for index, columns in database.query(_OUTDATED_SQLITE)]
@@ -230,13 +232,13 @@ def _index_rows(database: Database, table: str, columns: str) -> None:
         last, done = numbers[-1][0], done + len(numbers)
         _tell(database, done, whole)
     if done:
-        # In one piece: else a later writer would have to merge the pieces while others wait.
+        # Merged into one segment: otherwise a later writer would merge them while others wait.
         database.query(f"INSERT INTO {table}_search ({table}_search) VALUES ('optimize')")
 
 
 def _fill_column(database: Database, table: str, columns: str) -> None:
-    """Write the words beside the table, and then the table anew: an UPDATE would leave it, and each of its indexes,
-    twice as large."""
+    """Writes the words to a temporary table, and then rewrites the table once. An UPDATE would leave the table, and
+    each of its indexes, twice as large."""
     last, done, whole = "00000000-0000-0000-0000-000000000000", 0, _count(database, table)
     if not whole:
         return
@@ -268,24 +270,24 @@ def _tell(database: Database, done: int, whole: int) -> None:
 
 
 def loadable(database: Database, table: str) -> None:
-    """Let imports of any size store their rows in this table without keeping other writers waiting.
+    """Allows imports of any size into this table without blocking other writers.
 
-    On SQLite it gets the column `load`, which no class of the application names: the rows of an import that is not
-    whole yet have a number there, by which they are hidden (`models.tables.load`). On Postgres nothing is needed.
+    On SQLite it adds the column `load`, which no class of the application has. Rows of an unfinished import have a
+    number there, and are hidden by it (`models.tables.load`). On Postgres nothing is needed.
     """
     if database.dialect == "sqlite" and all(column.name != "load" for column in database.get_columns(table)):
         run(database, f'ALTER TABLE {table} ADD COLUMN "load" INTEGER')
 
 
 def mailboxes(database: Database, table: str, column: str, *, unique: bool = False) -> None:
-    """Store the e-mail addresses of a column in the one spelling of their mailbox, as an `EmailField` does.
+    """Normalizes the stored e-mail addresses of a column, as an `EmailField` does.
 
-    An impossible address stays as it is. So do all rows that would have one mailbox, where the column is `unique` in
-    the whole instance. A row that changes has another version, because clients keep it by that.
+    An impossible address stays unchanged. If the column is `unique` in the whole instance, rows that would get the same
+    mailbox stay unchanged, too. A changed row gets a new version, because clients cache rows by it.
     """
     placeholder = "?" if database.dialect == "sqlite" else "%s"
     if unique and database.dialect == "postgres":
-        run(database, f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # what is free stays free until it is stored
+        run(database, f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # free addresses stay free until stored
     changed = {id: spelled for id, written in _texts(database, table, column, placeholder)
                if (spelled := normalize(written) or written) != written}
     if unique:
@@ -302,7 +304,7 @@ def mailboxes(database: Database, table: str, column: str, *, unique: bool = Fal
 
 
 def _texts(database: Database, table: str, column: str, placeholder: str) -> Iterator[tuple[str, str]]:
-    """The id and this column of each row that has a text there, some rows at a time."""
+    """Yields the id and this column of each row with a text there. Reads in batches."""
     after = "00000000-0000-0000-0000-000000000000"
     while rows := database.query(f"SELECT id, {column} FROM {table} WHERE id > {placeholder} AND {column} IS NOT NULL "
                                  f"ORDER BY id LIMIT {_AT_ONCE}", (after,)):

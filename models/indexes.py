@@ -1,4 +1,4 @@
-"""Which indexes the tables have, as the migrations make them; they tell what a condition of a policy will cost."""
+"""Indexes of the tables, as the migrations make them. They show how expensive a condition of a policy is."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _reading = Lock()
 
 
 def made_by(directories: Mapping[str, Path] = SHIPPED) -> Mapping[str, tuple[Columns, ...]]:
-    """Table name → the columns of each of its indexes, in order; nothing where no temporary file can be written.
+    """Returns a mapping from table names to the columns of each index, in order. Empty if no temporary file can be
+    written.
 
-    Read off an empty database that the migrations have just made: so it is true, and needs no instance. Where those of
-    a plugin fail there, the indexes of the shipped tables alone are known.
+    Runs the migrations on an empty database and reads its indexes, so it needs no instance. If a plugin's migration
+    fails there, only the indexes of the shipped tables are returned.
     """
     try:
         with _reading:
@@ -36,14 +37,15 @@ def made_by(directories: Mapping[str, Path] = SHIPPED) -> Mapping[str, tuple[Col
 
 @cache
 def leading(model: type[Record]) -> frozenset[str]:
-    """The columns with which an index of the table begins, after the tenant's: by them a list is cheap."""
+    """Returns the first column after the tenant of each index of the table. Lists ordered or filtered by them are
+    cheap."""
     found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name))
     return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found)
 
 
 @cache
 def unique(model: type[Record]) -> frozenset[str]:
-    """Columns of which a unique index begins with each, after the tenant's; without `id`."""
+    """Returns the first column after the tenant of each unique index, without `id`."""
     found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name) if index.unique)
     return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found) - {"", "id"}
 
@@ -58,7 +60,7 @@ def _made_by(directories: tuple[tuple[str, Path], ...]) -> Mapping[str, tuple[Co
             with database.connected():
                 return {table: tuple(tuple(index.columns) for index in database.get_indexes(table))
                         for table in database.get_tables()}
-        except Exception as error:  # whatever code of a plugin raises
+        except Exception as error:  # any error of a plugin's code
             if directories == ours:
                 raise
             log.warning("conditions of plugins are not compared with indexes: a migration fails on an empty database: "

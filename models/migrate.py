@@ -1,6 +1,6 @@
-"""Schema changes: numbered files, each directory with a history of its own, applied under a lock.
+"""Migrations of the schema: numbered files, applied under a lock. Each directory has its own history.
 
-A file that says `ROLLING = True` lets code that does not have it go on serving beside it; the database keeps that.
+A file with `ROLLING = True` lets older code serve beside it. The database remembers that.
 """
 
 from __future__ import annotations
@@ -21,34 +21,33 @@ from models.engine.errors import Moved, TimedOut, Unavailable
 from models.engine.sealer import Sealer
 
 SHIPPED: Mapping[str, Path] = {"gatepost": Path(__file__).parent / "migrations"}
-_ROLLING = "rolling_migrations"  # the table of what older code may serve beside
-_HISTORY = "migrations_"  # with which the name of a history's table begins
+_ROLLING = "rolling_migrations"  # table of migrations that older code may serve beside
+_HISTORY = "migrations_"  # start of the name of a history's table
 _NUMBERED = re.compile(r"[0-9]+(?=[_.])")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
-# What was applied is returned; peewee would log it, also where the database is a temporary one.
+# The caller gets the applied migrations. peewee would also log them, even for temporary databases.
 logging.getLogger("peewee.migrations").setLevel(logging.WARNING)
 
 
 def pending(database: Database, directories: Mapping[str, Path] = SHIPPED) -> list[str]:
-    """The migrations not yet applied, as `<name>/<migration>`, in the order in which they would be.
+    """Returns the migrations not yet applied, as `<name>/<migration>`, in order.
 
-    `directories`: a short name for each (`gatepost`, a plugin's) and where its files are. Raises
-    `Unavailable`.
+    `directories`: short names (`gatepost`, a plugin's) and the directories of their files. Raises `Unavailable`.
     """
     with database.connected():
         return _pending(_runners(database, directories))
 
 
 def written(directories: Mapping[str, Path] = SHIPPED) -> list[str]:
-    """All migrations of these directories, as `<name>/<migration>`, in their order. Raises MigrationError."""
+    """Returns all migrations of these directories, as `<name>/<migration>`, in order. Raises MigrationError."""
     return [f"{name}/{migration.name}" for name, directory in directories.items()
             for migration in Migration.load_directory(str(directory))]  # type: ignore[no-untyped-call]
 
 
 def misnamed(directory: Path) -> str | None:
-    """What is wrong with the names of the migrations in a directory, as a sentence: files that would not be run, or in
-    no certain order."""
+    """Returns a sentence about migrations in a directory that would not run, or run in no fixed order, because of their
+    names."""
     numbers: dict[int, Path] = {}
     for file in sorted(directory.glob("*.py")):
         if file.name.startswith("_"):
@@ -63,15 +62,15 @@ def misnamed(directory: Path) -> str | None:
 
 
 def rolling(waiting: Sequence[str], directories: Mapping[str, Path] = SHIPPED) -> frozenset[str]:
-    """Those of these pending migrations beside which older code may go on serving. Raises MigrationError."""
+    """Returns those of these pending migrations that allow older code to serve beside them. Raises MigrationError."""
     return frozenset(name for name in waiting if _is_rolling(_load(name, directories)))
 
 
 def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> str | None:
-    """Why this code cannot use the database as it is, and what to do about it; None where it can.
+    """Returns why this code cannot use the database in its present state, and what to do; None if it can.
 
-    A history whose directory is not named, such as that of a plugin that is not installed, is no obstacle, nor are
-    rolling migrations of newer code. One whose rows were moved elsewhere is not to be used. Raises `Unavailable`.
+    A database whose rows were moved elsewhere cannot be used. Histories of other directories, such as those of plugins
+    that are not installed, are no obstacle. Neither are rolling migrations of newer code. Raises `Unavailable`.
     """
     with database.connected():
         if (place := database.moved()) is not None:
@@ -86,26 +85,27 @@ def obstacle(database: Database, directories: Mapping[str, Path] = SHIPPED) -> s
 
 
 def histories(database: Database) -> frozenset[str]:
-    """The names of the histories that the database has, also those of plugins that are not installed."""
+    """Returns the names of all histories in the database, also those of plugins that are not installed."""
     return frozenset(table.removeprefix(_HISTORY) for table in database.get_tables() if table.startswith(_HISTORY))
 
 
 def missing(waiting: Sequence[str]) -> str:
-    """The sentence about migrations that are pending, and what to do about them."""
+    """Returns a sentence about pending migrations, and what to do about them."""
     return f"{len(waiting)} {'migration is' if len(waiting) == 1 else 'migrations are'} missing. Run: gatepost migrate"
 
 
 def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
             before: Callable[[], object] | None = None, sealer: Sealer | None = None,
             report: Callable[[int, int], object] | None = None) -> tuple[str, ...]:
-    """Apply what is pending, each migration in a transaction of its own; what was applied (`gatepost/0001_accounts`).
+    """Applies pending migrations, each in its own transaction. Returns the applied ones (`gatepost/0001_accounts`).
 
-    `sealer` proves what was sealed, where a migration changes that; without it such a migration fails. `report` is told
-    how many rows of a table a long migration has done, and of how many.
+    before  called first if the database has tables, for a backup
+    sealer  verifies seals that a migration changes; without it such a migration fails
+    report  called by a long migration with the number of rows done, and of all rows
 
-    `before` is called first where the database holds something, for a backup. A second process that upgrades at the
-    same time waits, and finds nothing left to do. Raises MigrationError for files that cannot be used, and where newer
-    code has migrated the database, `Unavailable`, and whatever `before` or a migration raises.
+    A second process that upgrades at the same time waits, and then has nothing to do. Raises MigrationError for
+    unusable files, and if newer code has migrated the database, `Unavailable`, and whatever `before` or a migration
+    raises.
     """
     database.create()
     with database.migrating():
@@ -115,7 +115,7 @@ def upgrade(database: Database, directories: Mapping[str, Path] = SHIPPED, *,
             raise MigrationError(_is_newer(strict))
         if not waiting:
             return ()
-        # What this code would do was never tried after what newer code has done.
+        # This code was never tested after the migrations of newer code.
         if newer:
             raise MigrationError(_is_newer(newer))
         if before is not None and database.get_tables():
@@ -137,13 +137,13 @@ def _runners(database: Database, directories: Mapping[str, Path]) -> dict[str, R
             raise MigrationError(f"{name!r} cannot name a history of migrations: a-z, 0-9 and _ only")
         if not directory.is_dir():
             raise MigrationError(f"{directory}: no such directory of migrations")
-        # One history per directory: in a shared one, a plugin's 0001 would count as applied because ours is.
+        # One history for each directory: in a shared one, a plugin's 0001 would count as applied because ours is.
         runners[name] = _Runner(database, directory, name)
     return runners
 
 
 class _Runner(Runner):
-    """Applies the migrations of one directory; the database keeps which of them are rolling."""
+    """Applies the migrations of one directory. The database remembers which of them are rolling."""
 
     def __init__(self, database: Database, directory: Path, history: str) -> None:
         super().__init__(database, str(directory), table_name=f"{_HISTORY}{history}")  # type: ignore[no-untyped-call]
@@ -153,7 +153,7 @@ class _Runner(Runner):
         history = self._history
 
         class Noting(Migration):
-            """Whose `up` notes it inside its transaction, where it is rolling."""
+            """A migration that notes in its own transaction that it is rolling."""
 
             __slots__ = ()
 
@@ -176,8 +176,7 @@ class _Runner(Runner):
 
 @contextmanager
 def _named(history: str, path: str) -> Iterator[None]:
-    """What a migration of a plugin raises says its file and line: its author knows that, not what called it. That the
-    database cannot be used is no fault of a migration's."""
+    """Adds file and line to errors of a plugin's migration, for its author. Errors of the database pass unchanged."""
     try:
         yield
     except (Unavailable, TimedOut):
@@ -207,7 +206,7 @@ def _load(name: str, directories: Mapping[str, Path]) -> ModuleType:
 
 
 def _note(database: Database, history: str, migration: str) -> None:
-    # Without the table, older code refuses the database, which is never wrong.
+    # Without the table, older code refuses the database, which is always safe.
     if database.table_exists(_ROLLING):
         place = "?" if database.dialect == "sqlite" else "%s"
         database.execute_sql(f"INSERT INTO {_ROLLING} (history, migration) VALUES ({place}, {place}) "
@@ -215,7 +214,7 @@ def _note(database: Database, history: str, migration: str) -> None:
 
 
 def _strict(database: Database, unknown: Sequence[str]) -> list[str]:
-    """Those of these migrations of newer code beside which this code may not serve."""
+    """Returns those of these migrations of newer code that forbid this code to serve beside them."""
     if not unknown or not database.table_exists(_ROLLING):
         return list(unknown)
     kept = {f"{history}/{migration}" for history, migration in database.query(
@@ -230,7 +229,7 @@ def _pending(runners: Mapping[str, Runner]) -> list[str]:
 
 
 def _unknown(runners: Mapping[str, Runner]) -> list[str]:
-    """What was applied that this code does not have."""
+    """Returns the applied migrations that this code does not have."""
     return [f"{name}/{migration.name}" for name, runner in runners.items()
             for migration in runner.status()  # type: ignore[no-untyped-call]
             if migration.path is None]

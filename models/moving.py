@@ -1,9 +1,9 @@
-"""Moving all rows of an instance from SQLite to an empty Postgres database, all of them or none.
+"""Moves all rows of an instance from SQLite to an empty Postgres database, all of them or none.
 
-The rows go in one transaction of Postgres, while this process has its turn to write to SQLite. What SQLite holds is
-closed just before that transaction is committed (`models.engine.sqlite.moved`), so no write is ever taken by a
-database that is not used any more. Where the process is killed between the two, SQLite is closed and Postgres empty:
-moving once more completes it.
+One transaction of Postgres stores the rows, while this process has the turn to write to SQLite. SQLite is closed for
+writes (`models.engine.sqlite.moved`) just before that transaction is committed. So no write ever goes to a database
+that is not used any more. If the process is killed between the two, SQLite is closed and Postgres is empty: a second
+move completes it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ STAYS: Mapping[str, str] = {
     "files of exports": "they are in a file of their own, and can be asked for again",
 }
 """What does not move, and why: tables, but for the last."""
-OF_THE_SCHEMA = ("loads", "rolling_migrations")  # so are the histories of migrations: each database has its own
+OF_THE_SCHEMA = ("loads", "rolling_migrations")  # and the histories of migrations: each database has its own
 _HISTORY = "migrations_"
-_HIDDEN = "load"  # a column that SQLite alone has (`ddl.loadable`)
-NAMED = 20  # rows that a message names
-STEP = 10_000  # rows between two reports of how far the work has come
+_HIDDEN = "load"  # a column that only SQLite has (`ddl.loadable`)
+NAMED = 20  # rows that a message lists
+STEP = 10_000  # rows between two reports of progress
 Progress = Callable[[int, int], None]
 
 
@@ -50,13 +50,13 @@ class CannotMove(Exception):
 
 @dataclass(frozen=True)
 class Done:
-    """What was moved.
+    """Result of a move.
 
-    place     host, port and name of the database where the rows are now
+    place     host, port and name of the new database
     rows      table → number of rows
     seals     number of seals of the audit log, which are the same in both
-    sessions  sessions that were ended
-    jobs      unfinished jobs that failed
+    sessions  number of ended sessions
+    jobs      number of unfinished jobs that failed
     left      tables of plugins that are not installed, which stayed behind
     """
 
@@ -69,8 +69,11 @@ class Done:
 
 
 def prepare(source: Database, target: PostgresDatabase, migrations: Mapping[str, Path] = SHIPPED) -> None:
-    """Apply all migrations to the empty database `target`. Raises CannotMove where it holds anything, or `source` was
-    moved, MigrationError, `RowError`."""
+    """Applies all migrations to the empty database `target`.
+
+    Raises CannotMove if it holds an instance or another program's tables, or if `source` was moved to another place,
+    MigrationError, `RowError`.
+    """
     with source.connected():
         place = source.moved()
     with target.connected():
@@ -78,7 +81,7 @@ def prepare(source: Database, target: PostgresDatabase, migrations: Mapping[str,
             _refuse_filled(target)
         except CannotMove as error:
             raise CannotMove(str(error) if place is None else str(Moved(place))) from error
-        # To the same place, a move was broken off just before its end.
+        # An earlier move to the same place may have stopped just before its end.
         if place not in (None, target.place):
             raise CannotMove(str(Moved(str(place))))
         if not target.query("SELECT pg_catalog.getdatabaseencoding() = 'UTF8'")[0][0]:
@@ -89,18 +92,18 @@ def prepare(source: Database, target: PostgresDatabase, migrations: Mapping[str,
 
 def move(source: Database, target: PostgresDatabase, sealer: Sealer, *, leave_unknown: bool = False,
          finish: Callable[[], None] = lambda: None, progress: Progress = lambda done, whole: None) -> Done:
-    """Move all rows to a database that `prepare` has made, and close `source` for writers.
+    """Moves all rows to a database that `prepare` has made, and closes `source` for writers.
 
-    leave_unknown  leave tables behind that only plugins know which are not installed
-    finish         is called in the last transaction of `target`, to write down what was done
+    leave_unknown  leave tables of plugins that are not installed behind
+    finish         called in the last transaction of `target`, to record what was done
 
     Writers of `source` wait meanwhile, and are refused after that; readers go on. Raises CannotMove, `RowError`; then
-    nothing was moved, and `source` takes writes.
+    nothing was moved, and `source` accepts writes.
     """
     try:
         with source.migrating(), target.migrating(), target.atomic():
             target.execute_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
-            # The transaction of SQLite ends first: it is closed before there is another database that takes writes.
+            # SQLite's transaction ends first: it is closed before the other database accepts writes.
             with source.atomic():
                 done = _copied(source, target, sealer, leave_unknown, progress)
                 finish()
@@ -108,24 +111,24 @@ def move(source: Database, target: PostgresDatabase, sealer: Sealer, *, leave_un
     except BaseException:
         _reopen(source, target)
         raise
-    with suppress(RowError):  # all is there; the server looks at it by itself, later
+    with suppress(RowError):  # the rows are there; the server updates its statistics later by itself
         target.analyze()
     return done
 
 
 def reopen(source: Database) -> None:
-    """Let a database that was moved take writes again. Raises `RowError`."""
+    """Makes a database that was moved accept writes again. Raises `RowError`."""
     with source.migrating(), source.atomic():
         moved.reopen(source)
 
 
 def _reopen(source: Database, target: Database) -> None:
-    """Let the source take writes again where the target is known to hold nothing."""
+    """Makes the source accept writes again, if the target is known to be empty."""
     with suppress(CannotMove, RowError):
         with source.connected():
             if source.moved() is None:
                 return
-        # Where the connection was lost during the commit, that may go on, and holds this lock until it has ended.
+        # A commit may still be running after its connection was lost. It holds this lock until its end.
         with target.migrating():
             _refuse_filled(target)
         reopen(source)
@@ -151,10 +154,10 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
     whole, copied = sum(there.rows[name] for name in tables), 0
     try:
         with filling.bare(target):
-            # Nobody else can add anything now.
+            # No other process can add rows now.
             _refuse_filled(target)
             for name, columns in tables.items():
-                if _has_rows(target, name):  # of a migration
+                if _has_rows(target, name):  # rows of a migration
                     target.execute_sql(f'DELETE FROM "{name}"')
                 _copy(source, target, name, columns, lambda done: progress(done, whole), copied)
                 copied += there.rows[name]
@@ -167,7 +170,7 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
 
 def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequence[str],
           report: Callable[[int], None], before: int) -> None:
-    """Copy one table. `report` is told how many rows are copied, after the `before` ones of other tables."""
+    """Copies one table. Calls `report` with the number of copied rows, including the `before` ones of other tables."""
     rows = _Rows(source, name, columns)
     searched = [column for column, in source.query("SELECT name FROM pragma_table_info(?, 'main')", [f"{name}_search"])]
     try:
@@ -181,7 +184,7 @@ def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequen
 
 def _tables(source: Database, target: Database, there: Contents,
             leave_unknown: bool) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """The tables to be copied, with the columns of each, and those that only a plugin knows which is not installed."""
+    """Returns the tables to copy with their columns, and those that only plugins know which are not installed."""
     known, tables, left = filling.columns(target), dict[str, tuple[str, ...]](), []
     for history in sorted(histories(target)):
         if there.migrations.get(history) != _applied(target, history):
@@ -205,12 +208,12 @@ def _tables(source: Database, target: Database, there: Contents,
 
 
 def _applied(database: Database, history: str) -> list[str]:
-    """The migrations of one history that were applied, in order."""
+    """Returns the applied migrations of one history, in order."""
     return [str(name) for name, in database.query(f'SELECT name FROM "{_HISTORY}{history}" ORDER BY name')]
 
 
 def _refuse_nul(source: Database, tables: Mapping[str, Sequence[str]]) -> None:
-    """Raises CannotMove with the rows that have a character in a text which Postgres refuses."""
+    """Raises CannotMove with the rows that contain NUL in a text, which Postgres refuses."""
     found: list[str] = []
     for name, columns in tables.items():
         holds = " OR ".join(f"(typeof(\"{column}\") = 'text' AND instr(\"{column}\", char(0)))" for column in columns)
@@ -225,7 +228,7 @@ def _refuse_nul(source: Database, tables: Mapping[str, Sequence[str]]) -> None:
 
 
 class _Rows:
-    """The rows of a table of SQLite, read one by one."""
+    """Rows of a SQLite table, read one by one."""
 
     def __init__(self, source: Database, name: str, columns: Sequence[str]) -> None:
         self._source, self._name, self._columns = source, name, columns
@@ -238,7 +241,7 @@ class _Rows:
             raise Damaged(f"{self._name}: {error}") from error
 
     def named(self, number: int | None) -> str:
-        """A row by its place in this order."""
+        """Describes a row by its position in this order."""
         if number is None:
             return f"a row of {self._name}"
         row, = self._source.query(f"{self._reading} LIMIT 1 OFFSET {number - 1}")
@@ -255,7 +258,7 @@ def _counted(rows: _Rows, report: Callable[[int], None], before: int) -> Iterato
 
 def _with_words(rows: Iterator[Sequence[Any]], columns: Sequence[str],
                 searched: Sequence[str]) -> Iterator[Sequence[Any]]:
-    """The rows, and the words of the texts that are searched, which SQLite has in an index beside the table."""
+    """Adds the words of the searched columns to each row. SQLite has them in an index beside the table."""
     tenant, texts = columns.index("tenant_id"), [columns.index(column) for column in searched]
     for row in rows:
         yield (*row, vector([row[place] for place in texts], mark(row[tenant])))
@@ -263,7 +266,7 @@ def _with_words(rows: Iterator[Sequence[Any]], columns: Sequence[str],
 
 def _compare(source: Database, target: Database, there: Contents, tables: Mapping[str, Sequence[str]],
              sealer: Sealer) -> int:
-    """Compare what both hold; the number of seals. Raises CannotMove for any difference."""
+    """Compares both databases and returns the number of seals. Raises CannotMove for any difference."""
     here = contents(target)
     for name in tables:
         if here.rows[name] != there.rows[name]:
@@ -272,7 +275,7 @@ def _compare(source: Database, target: Database, there: Contents, tables: Mappin
     if sealed != _seals(source):
         raise CannotMove("The seals of the audit log are not the same in Postgres.")
     verdict = seals.verify(target, sealer)
-    # What is wrong with it already is no fault of the move.
+    # Damage that the source has too is no fault of the move.
     if verdict.findings and verdict != _verdict(source, sealer):
         raise CannotMove(f"The audit log is not the same in Postgres: {verdict.findings[0]}")
     return len(sealed)
@@ -293,7 +296,7 @@ def _has_rows(database: Database, table: str) -> bool:
 
 
 def _key(columns: Sequence[str]) -> str:
-    """The column by which a message names a row."""
+    """Returns the column that identifies a row in a message."""
     return "id" if "id" in columns else columns[0]
 
 

@@ -1,11 +1,11 @@
 """Pages of rows whose cost does not grow with their depth.
 
-A `Shape` is everything that decides the SQL text of a list; what differs from request to request is bound as
-values. So a page of a known shape, at whatever depth and for any caller, builds no query.
+A `Shape` contains everything that decides the SQL text of a list. Everything else is bound as values. So a page of a
+known shape builds no query, at whatever depth and for any caller.
 
-A caller who may see rows for k different reasons gets k branches in one statement, each served by an index of
-its own: their positions are merged in order, each once, and only the rows of this page are read whole. `count` and
-`estimate` say how many rows a list holds.
+If a caller may see rows for k different reasons, the statement has k branches, each served by its own index. Their
+positions are merged in order, each once, and only the rows of this page are read whole. `count` and `estimate` return
+how many rows a list has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 Values = Mapping[str, object]
 
 MAX_KEYS = 3
-_GREATEST = 2**128 - 1  # as an id
+_GREATEST = 2**128 - 1  # the largest id, as a number
 Conditions = tuple[pw.Expression, ...]
 Position = tuple[Any, ...]
 """One value per key of the order, the id last: where a page begins or ends."""
@@ -37,14 +37,14 @@ Position = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """One column of an order. Whether it can be NULL is what the column says."""
+    """One column of an order. The column itself decides whether NULL is allowed."""
 
     column: pw.Field
     descending: bool = False
 
 
 class Start(Enum):
-    """The part of a position that decides the text of a query: is there one, and is its first key NULL?"""
+    """The part of a position that decides the text of a query: no position, a value, or NULL as its first key."""
 
     EDGE = "edge"
     VALUE = "value"
@@ -52,7 +52,7 @@ class Start(Enum):
 
     @classmethod
     def of(cls, position: Position | None) -> Start:
-        """The start that a position is."""
+        """Returns the start for a position."""
         if position is None:
             return cls.EDGE
         return cls.NULL if position[0] is None else cls.VALUE
@@ -66,23 +66,24 @@ class SortOrder:
 
     @cached_property
     def columns(self) -> tuple[pw.Field, ...]:
-        """The columns whose values make a position; the id is the last."""
+        """Columns whose values form a position; the id is the last."""
         return tuple(key.column for key in self.keys)
 
     def directions(self, backward: bool) -> tuple[bool, ...]:
-        """Per key, whether a walk forward or backward meets its values descending."""
+        """Returns for each key True if a walk forward, or backward, meets its values in descending order."""
         return tuple(key.descending != backward for key in self.keys)
 
     def beside(self, position: Position, backward: bool) -> Position:
-        """The next position after one, before it when `backward`: a walk that turns round there meets its row first."""
+        """Returns the next position after one, or before it when `backward`. A walk that turns round there meets its
+        row first."""
         *keys, id = position
         number = UUID(id).int + (1 if self.keys[-1].descending == backward else -1)
         return (*keys, str(UUID(int=min(max(number, 0), _GREATEST))))
 
     def ranges(self, start: Start, backward: bool) -> list[Conditions]:
-        """The conditions of the ranges after a position (before it, when backward), in the order of the walk.
+        """Returns the conditions of the ranges after a position (before it, when backward), in the order of the walk.
 
-        The values of the position are what `bind` gives.
+        `bind` gives the values of the position.
         """
         if not self.keys[0].column.null:
             return [()] if start is Start.EDGE else list(_beyond(self.keys, 0, backward))
@@ -98,10 +99,10 @@ class SortOrder:
 
 
 def sort_order(*keys: Key) -> SortOrder:
-    """The order by these keys, made total by the id in the direction of the last one. NULLs come last.
+    """Returns the order by these keys, made total by the id in the direction of the last key. NULLs come last.
 
-    Raises ValueError for an order that no index of both databases can serve: no key or more than three, keys
-    of several tables, a column twice, a nullable key that is not the first, keys after the id.
+    Raises ValueError for an order that no index of both databases can serve: no key or more than three, keys of several
+    tables, a column twice, a nullable key after the first, keys after the id.
     """
     if not 1 <= len(keys) <= MAX_KEYS:
         raise ValueError(f"an order has one to {MAX_KEYS} keys, not {len(keys)}")
@@ -111,7 +112,7 @@ def sort_order(*keys: Key) -> SortOrder:
         raise ValueError(f"the keys {', '.join(names)} belong to several tables")
     if len(set(names)) != len(names):
         raise ValueError(f"a column stands twice in the order {', '.join(names)}")
-    # SQLite cannot keep NULLs last inside a group of an index, so such pages would be sorted from scratch.
+    # SQLite cannot keep NULLs last inside a group of an index, so it would sort all rows for each page.
     if nullable := [key.column.name for key in keys[1:] if key.column.null]:
         raise ValueError(f"{nullable[0]} can be NULL, so it can only be the first key of an order")
     if "id" in names[:-1]:
@@ -125,12 +126,12 @@ _NAMES = tuple(f"page.position.{number}" for number in range(MAX_KEYS + 1))
 
 
 def bind(position: Position | None) -> dict[str, object]:
-    """The values for the Binds of `SortOrder.ranges`."""
+    """Returns the values for the Binds of `SortOrder.ranges`."""
     return dict(zip(_NAMES, position, strict=False)) if position is not None else {}
 
 
 def _beyond(keys: Sequence[Key], skipped: int, backward: bool) -> Iterator[Conditions]:
-    """Ranges after the position in `keys[skipped:]`, none of which is NULL; the nearest first."""
+    """Yields the ranges after the position in `keys[skipped:]`, none of which is NULL; the nearest first."""
     numbered = list(enumerate(keys))[skipped:]
     runs = [list(run) for _, run in groupby(numbered, key=lambda one: one[1].descending)]
     for last in reversed(range(len(runs))):
@@ -149,15 +150,13 @@ def _compare(run: list[tuple[int, Key]], backward: bool) -> pw.Expression:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One list, but for its values.
+    """One list without its values.
 
-    `cache_sql` keeps the shapes that requests repeat, and a shape keeps its statements: a handful, which need no bound.
-    The statements of a shape that is used once go with it.
+    `cache_sql` caches the shapes that requests repeat, and a shape caches its few statements.
 
-    `filters` are ANDed and hold the tenant; `branches` are the reasons to see a row, any of which suffices
-    (None: every row may be seen; empty: none may); `denies` are ANDed conditions that must hold as well.
-    Whatever differs from request to request stands in them as a `Bind` (names that begin with `page.` are
-    ours).
+    `filters` are ANDed and include the tenant. `branches` are the reasons to see a row; one of them suffices (None:
+    every row is visible; empty: none is). `denies` are ANDed conditions that must also hold. Values that differ from
+    request to request are `Bind`s in them (names that begin with `page.` are reserved).
     """
 
     model: type[pw.Model]
@@ -170,63 +169,63 @@ class Shape:
 
     @cached_property
     def selected(self) -> tuple[pw.Field, ...]:
-        """The columns, then those of the order that are not among them."""
+        """The columns, then those of the order that are missing among them."""
         names = {one.name for one in self.columns}
         return (*self.columns, *(one for one in self.order.columns if one.name not in names))
 
     @cached_property
     def ordinals(self) -> tuple[int, ...]:
-        """Places of the columns of the order in `selected`, from 0."""
+        """Positions of the order's columns in `selected`, from 0."""
         names = [one.name for one in self.selected]
         return tuple(names.index(one.name) for one in self.order.columns)
 
     @cached_property
     def position(self) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-        """Takes the position out of a row of `selected`."""
-        if len(self.ordinals) == 1:  # itemgetter of one number gives the bare value
+        """Function that takes the position from a row of `selected`."""
+        if len(self.ordinals) == 1:  # itemgetter of one number returns the bare value
             only = self.ordinals[0]
             return lambda row: (row[only],)
         return itemgetter(*self.ordinals)
 
     @cached_property
     def bare(self) -> Shape:
-        """This list without the columns that its order does not need."""
+        """The list with only the columns that its order needs."""
         return replace(self, columns=self.order.columns)
 
     def reasons(self) -> list[Conditions]:
-        """Conditions that each branch adds to the filters; one empty addition when every row may be seen."""
+        """Returns the conditions that each branch adds to the filters; one empty addition if every row is visible."""
         return [()] if self.branches is None else [(one,) for one in self.branches]
 
     @cached_property
     def width(self) -> int:
-        """The number of branches, 1 without; 0 when no row may be seen."""
+        """Number of branches; 1 if every row is visible, 0 if none is."""
         return len(self.reasons())
 
     def rows(self, columns: Iterable[pw.Node], *conditions: pw.Node) -> Any:
-        """A query over the rows that pass the filters, the denies and `conditions`."""
+        """Returns a query over the rows that satisfy the filters, the denies and `conditions`."""
         query = self.model.select(*columns)
         every = (*self.filters, *conditions, *self.denies)
         return query.where(*every) if every else query
 
     def texts(self, key: Hashable, build: Callable[[], Iterable[Prepared]]) -> tuple[Prepared, ...]:
-        """The statements of this list under `key`, built on first use."""
+        """Returns the statements of this list under `key`. Builds them on first use."""
         statements = self._texts.get(key)
         if statements is None:
             statements = self._texts[key] = tuple(build())
         return statements
 
 
-SAMPLE = 1_000  # rows looked at for an estimate on SQLite: about a millisecond
-# Multiples of a prime, modulo the number of rows, spread evenly and fall in step with no pattern in them.
+SAMPLE = 1_000  # rows read for an estimate on SQLite: about a millisecond
+# Multiples of a prime, modulo the number of rows, are spread evenly and match no pattern in the rows.
 STRIDE = 618_033_989
 
 
 def count(database: Database, shape: Shape, values: Values, *, limit: int | None) -> int:
-    """The number of rows, but at most `limit`; each once, however many branches find it.
+    """Returns the number of rows, but at most `limit`. Counts a row once, however many branches match it.
 
-    Branch by branch, each by an index of its own, without what earlier branches have counted, until the limit is
-    reached: so no statement looks at more than twice the limit. (One condition with OR takes 1.2 s to find five rows
-    among a million where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.)
+    Counts branch by branch, each by its own index, without the rows of earlier branches, until it reaches the limit. So
+    no statement reads more than twice the limit. (One condition with OR takes 1.2 s to find five rows among a million
+    where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.)
     """
     bounded = limit is not None
     found = 0
@@ -239,9 +238,9 @@ def count(database: Database, shape: Shape, values: Values, *, limit: int | None
 
 
 def estimate(database: Database, shape: Shape, values: Values) -> int:
-    """About how many rows, at a small fixed cost: the planner's guess on Postgres, a sample on SQLite.
+    """Estimates the number of rows at a small fixed cost: the planner's estimate on Postgres, a sample on SQLite.
 
-    It may be below what `count` has found already; the caller knows that and takes the larger.
+    The estimate may be less than a number that `count` has returned; the caller then takes the larger.
     """
     if shape.width == 0:
         return 0
@@ -278,11 +277,11 @@ def _estimating(database: Database, shape: Shape) -> Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its rows as tuples of the shape's columns, in the shape's order whichever way the walk went.
+    """One page: its rows as tuples of the shape's columns, in the shape's order, also after a walk backward.
 
-    `first` and `last` are the positions of its outermost rows. On the side that the walk came from,
-    `has_next` or `has_prev` says that there was a position to come from; only the other side is looked at. A
-    page that has become empty keeps the position that the walk came from, if rows are on that side.
+    `first` and `last` are the positions of its outermost rows. On the side that the walk came from, `has_next` or
+    `has_prev` is True if there was a position to come from. Only the other side is read. An empty page keeps the
+    position that the walk came from, if there are rows on that side.
     """
 
     rows: list[Row]
@@ -294,8 +293,8 @@ class Page:
 
 def walk(database: Database, shape: Shape, values: Values, *, size: int, position: Position | None = None,
          backward: bool = False) -> Page:
-    """The `size` rows after `position`, before it when `backward`; from the very first or last without
-    one."""
+    """Returns the `size` rows after `position`, or before it when `backward`. Without a position, starts at the first
+    or last row."""
     rows = _read(database, shape, values, size + 1, position, backward)
     if not rows and position is not None:
         return _emptied(database, shape, values, position, backward)
@@ -308,7 +307,7 @@ def walk(database: Database, shape: Shape, values: Values, *, size: int, positio
 
 
 def skip(database: Database, shape: Shape, values: Values, *, size: int, offset: int) -> Page:
-    """The `size` rows after the first `offset`. Costs what it skips: bound the offset."""
+    """Returns the `size` rows after the first `offset`. The cost grows with the offset: limit it."""
     if offset == 0 or shape.width == 0:
         return walk(database, shape, values, size=size)
     if len(shape.order.ranges(Start.EDGE, False)) == 1:
@@ -317,7 +316,7 @@ def skip(database: Database, shape: Shape, values: Values, *, size: int, offset:
         more = len(rows) > size
         del rows[size:]
         return _page(shape, rows, has_next=more, has_prev=True)
-    # How many rows are in each zone is only known by reading; the positions suffice.
+    # Only reading shows how many rows each range has. Positions suffice for that.
     skipped = _read(database, shape.bare, values, offset, None, False)
     if len(skipped) < offset:
         return Page([])
@@ -343,7 +342,7 @@ def _page(shape: Shape, rows: list[Row], *, has_next: bool, has_prev: bool) -> P
 
 def _read(database: Database, shape: Shape, values: Values, wanted: int, position: Position | None,
           backward: bool) -> list[Row]:
-    """The next `wanted` rows of `selected`, in the direction of the walk; fewer only at its end."""
+    """Returns the next `wanted` rows of `selected`, in the direction of the walk; fewer only at its end."""
     rows: list[Row] = []
     bound = {**values, **bind(position)}
     for text in _statements(database, shape, Start.of(position), backward):
@@ -359,7 +358,7 @@ def _limits(limit: int, offset: int = 0) -> dict[str, object]:
 
 def _statements(database: Database, shape: Shape, start: Start, backward: bool, *,
                 skipping: bool = False) -> tuple[Prepared, ...]:
-    """One statement per range of the order; none when no row may be seen."""
+    """Returns one statement for each range of the order; none if no row is visible."""
     if shape.width == 0:
         return ()
     return shape.texts((database.dialect, start, backward, skipping), lambda: (
@@ -375,11 +374,11 @@ def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, d
         return _cut(query.order_by(*_sorted(shape.order.columns, directions)), skipping)
     branches = [shape.rows(shape.order.columns, *range_, *reason) for reason in shape.reasons()]
     if dialect == "postgres":
-        # It reads each branch by the right index only when it knows how few rows are wanted. SQLite merges the
-        # branches lazily as they are; a limit in each spoils that.
+        # Postgres chooses the right index for each branch only if it knows the limit. SQLite merges the branches
+        # lazily; a limit in each would prevent that.
         ordering = _sorted(shape.order.columns, directions)
         branches = [branch.order_by(*ordering).limit(Bind("page.reach")) for branch in branches]
-    # UNION, because a row that several branches find is one row.
+    # UNION returns a row once, even if several branches match it.
     merged = reduce(lambda left, right: left.union(right), branches)
     numbers = [pw.SQL(str(number)) for number in range(1, len(directions) + 1)]
     positions = _cut(merged.order_by(*_sorted(numbers, directions)), skipping)
@@ -387,7 +386,7 @@ def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, d
         return positions
     found = positions.alias("found")
     places = [getattr(found.c, column.column_name) for column in shape.order.columns]
-    # Within the tenant already: whatever the branches found has passed their filters, in this very statement.
+    # Needs no condition on the tenant: all rows of the branches have passed their filters in this statement.
     same = shape.model._meta.primary_key == places[-1]
     return shape.model.select(*shape.selected).join(found, on=same).order_by(*_sorted(places, directions))
 

@@ -1,5 +1,5 @@
-"""Scratch folders that do not outlive their process: a killed one leaves a folder without a lock, which can be told
-from the folder of a process that lives, and removed."""
+"""Scratch folders that are locked by their process. A folder without a lock belongs to a killed process and can be
+removed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SCRATCH = ".gatepost-scratch-"  # the first characters of the name of a scratch 
 
 @contextmanager
 def scratch(parent: Path | None = None) -> Iterator[Path]:
-    """A new folder in `parent`, or in the folder for temporary files, locked while the block runs and removed at its
-    end. Raises OSError."""
+    """Makes a new folder in `parent`, or in the folder for temporary files. It is locked in the block, and removed at
+    its end. Raises OSError."""
     folder, descriptor = _locked(parent)
     try:
         yield folder
@@ -32,7 +32,7 @@ def _locked(parent: Path | None) -> tuple[Path, int]:
         # Another process may remove it before it is locked.
         with suppress(FileNotFoundError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            with suppress(OSError):  # a file system without locks: nobody takes the folder for a left one there
+            with suppress(OSError):  # a file system without locks: then nobody removes the folder as abandoned
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if folder.exists():
                 return folder, descriptor
