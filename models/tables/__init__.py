@@ -1,4 +1,4 @@
-"""The tables, one module for each noun, with the queries and rules that belong to its rows alone.
+"""Tables, one module for each noun, with the queries and rules of its rows.
 
-Imports `engine`, `records` and `lists`; a table may import another to which it refers.
+Imports `engine` and `records`; a table may import another that it refers to.
 """

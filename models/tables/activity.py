@@ -1,4 +1,4 @@
-"""How many requests the service has answered in each minute, by what became of them and how long they took."""
+"""Counts of responses in each minute, by outcome and duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.records.columns import TimeField
 from models.records.table import Table
 from models.records.times import DAY
 
-KEPT = DAY  # seconds for which counts stay
+KEPT = DAY  # seconds for which counts are kept
 ANSWERED, REFUSED, LIMITED, FAILED = "answered", "refused", "limited", "failed"
 
 Key = tuple[str, str, int]
@@ -19,11 +19,11 @@ Key = tuple[str, str, int]
 
 
 class ActivityCount(Table):
-    """Requests of all tenants and processes that are alike.
+    """Count of similar requests of all tenants and processes.
 
-    minute   when it began
+    minute   start of the minute
     outcome  `answered`, `refused` (401, 403, or 404 for an object), `limited` (429) or `failed` (500 and above)
-    within   the microseconds that each took at most, and more than those of the next smaller bucket
+    within   upper limit of their duration in microseconds; the next smaller bucket is their lower limit
     """
 
     minute = TimeField()
@@ -37,9 +37,9 @@ class ActivityCount(Table):
 
 
 def note_requests(counts: Mapping[Key, int]) -> None:
-    """Add these numbers of requests to those that other processes have stored, inside a transaction."""
-    # Across tenants: the service is busy with all of them.
-    # In one order everywhere, so that two processes cannot wait for each other in a circle.
+    """Adds these counts to the stored ones of all processes. Needs a transaction."""
+    # Across tenants: the service handles requests of all of them. All processes use the same order, so that two cannot
+    # deadlock.
     rows = [{"minute": minute, "outcome": outcome, "within": within, "count": count}
             for (minute, outcome, within), count in sorted(counts.items())]
     for some in pw.chunked(rows, _AT_ONCE):
@@ -49,7 +49,7 @@ def note_requests(counts: Mapping[Key, int]) -> None:
 
 
 def counted_since(minute: str) -> list[tuple[str, str, int, int]]:
-    """(minute, outcome, within, count) of this minute and all later ones."""
+    """Returns (minute, outcome, within, count) of this minute and all later ones."""
     # Across tenants, as above.
     query: Any = (ActivityCount.select(ActivityCount.minute, ActivityCount.outcome, ActivityCount.within,
                                        ActivityCount.count)
@@ -58,8 +58,8 @@ def counted_since(minute: str) -> list[tuple[str, str, int, int]]:
 
 
 def purge(before: str) -> int:
-    """Delete the counts of the minutes that began before that time; how many."""
-    # Across tenants, as above. A minute later there are few more.
+    """Deletes the counts of minutes that began before that time. Returns their number."""
+    # Across tenants, as above. Called each minute, so there are few rows to delete.
     return int(ActivityCount.delete().where(ActivityCount.minute < before).execute())
 
 

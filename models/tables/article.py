@@ -7,7 +7,7 @@ from models.records.table import Owned
 
 
 class Article(Owned):
-    """A post; readers find it by `slug`, unique per tenant."""
+    """An article. Readers find it by `slug`, unique per tenant."""
 
     searched = ("title", "body")
 

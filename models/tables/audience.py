@@ -1,6 +1,6 @@
-"""Users beside the rows of a table in their tenants: how many rows, of how many owners, concern how many of them.
+"""Counts of the rows of a table, of their owners, and of the users in their tenants whom a condition concerns.
 
-A condition may name columns of both, so that one statement answers for all users of a role.
+A condition may use columns of rows and users, so that one statement counts for all users of a role.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from models.tables.share import Share, are_ignored
 from models.tables.user import User
 
 Conditions = tuple[pw.Node, ...]
-_GROUP = "group:"  # how the grantee of a share begins that is a group
+_GROUP = "group:"  # prefix of a share's grantee that is a group
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Conditions that must all hold: those about a row alone, about a user alone, and about both."""
+    """Conditions that must all hold: those on a row, those on a user, and those on both."""
 
     of_row: Conditions
     of_user: Conditions
@@ -34,7 +34,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of rows, of their owners (None where rows have none) and of users whom they concern (None: guests)."""
+    """Numbers of rows, of their owners (None where rows have none) and of the users concerned (None: guests)."""
 
     rows: int
     owners: int | None
@@ -49,11 +49,11 @@ class Users:
 
     @property
     def key(self) -> pw.Expression:
-        """`user:<id>`."""
+        """Expression for `user:<id>`."""
         return pw.Expression(pw.Value("user:", converter=False), pw.OP.CONCAT, self.table.id.cast("text"))
 
     def among(self, ids: Collection[str]) -> pw.Node:
-        """The user is one of these, however many they are."""
+        """Returns the condition that the user is one of these, in one placeholder for any number."""
         id = self.table.id
         if self._dialect == "postgres":
             return pw.NodeList((id, pw.SQL("= ANY(CAST("), pw.Value(sorted(ids), unpack=False), pw.SQL("AS uuid[]))")))
@@ -61,7 +61,7 @@ class Users:
         return pw.NodeList((id, pw.SQL("IN (SELECT value FROM"), pw.fn.json_each(chosen), pw.SQL(")")))
 
     def in_group(self, name: pw.Node) -> pw.Node:
-        """The user is in the group of that name; a missing name is none."""
+        """Returns the condition that the user is in the group of that name. No user is in a group without a name."""
         groups = self.table.groups
         if self._dialect == "postgres":
             value = pw.NodeList((pw.SQL("to_jsonb(CAST("), name, pw.SQL("AS text))")))
@@ -70,12 +70,12 @@ class Users:
                             pw.SQL("WHERE json_each.value ="), name, pw.SQL(")")))
 
     def in_a_group(self) -> pw.Node:
-        """The user is in any group."""
+        """Returns the condition that the user is in any group."""
         return cast(pw.Node, self.table.groups != pw.Value("[]", converter=False))
 
 
 class Audience:
-    """The rows of one table as `row`, and the users of their tenants as `user`."""
+    """Rows of one table as `row`, and users of their tenants as `user`."""
 
     def __init__(self, database: Database, model: type[Table]) -> None:
         self._database = database
@@ -89,7 +89,7 @@ class Audience:
         self._owned = "owner_id" in model._meta.fields
 
     def names_a_group(self, name: pw.Node) -> pw.Node:
-        """Some user is in the group of that name."""
+        """Returns the condition that some user is in the group of that name."""
         users = pw.SQL("FROM users")
         if self._database.dialect == "postgres":
             each = pw.NodeList((pw.fn.jsonb_array_elements_text(pw.SQL("CAST(users.groups AS jsonb)")), users))
@@ -98,7 +98,8 @@ class Audience:
         return pw.NodeList((name, pw.SQL("IN (SELECT"), each, pw.SQL(")")))
 
     def shared(self, resource: str, rights: Collection[str], roles: Collection[str]) -> pw.Node:
-        """A condition: a share gives one of `rights` to the user, to a group of theirs, or to one of `roles`."""
+        """Returns the condition that a share gives one of `rights` to the user, to one of the user's groups, or to one
+        of `roles`."""
         if are_ignored(self._database):
             return pw.SQL("1 = 0")
         share = self._share
@@ -109,7 +110,7 @@ class Audience:
             share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
 
     def shared_at_all(self, resource: str) -> pw.Node:
-        """Somebody has a right on the row."""
+        """Returns the condition that the row has any share."""
         if are_ignored(self._database):
             return pw.SQL("1 = 0")
         share = self._share
@@ -117,12 +118,12 @@ class Audience:
 
     def counts(self, which: Sequence[pw.Node], who: Sequence[pw.Node] | None,
                *several: Sequence[Way], values: Mapping[str, object]) -> list[Counts]:
-        """The counts of the rows that one of the ways picks, for each of `several`, in one statement.
+        """Returns the counts of the rows that match at least one of the ways, for each of `several`, in one statement.
 
         which    conditions of the rows that count at all
         who      conditions of the users; None: no user is looked for, and `Counts.users` is None
-        several  where there are no ways, nothing is counted
-        values   what fills the placeholders of all these conditions
+        several  an entry without ways counts nothing
+        values   values for the placeholders of all these conditions
 
         Raises `TimedOut`.
         """
@@ -172,5 +173,5 @@ def _where(query: Any, *conditions: pw.Node) -> Any:
 
 
 def _merged(queries: Iterable[Any]) -> Any:
-    """Rows of any of the queries, each once."""
+    """Returns the union of the queries."""
     return reduce(lambda left, right: left.union(right), queries)

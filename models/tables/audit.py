@@ -1,4 +1,4 @@
-"""The audit trail: rows that are added and never changed, and the seals that chain them."""
+"""Audit log: rows that are added and never changed, and the seals that chain them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from models.records.times import now
 from models.tables.erasure import Erasure, begun_among
 
 SALT = 16  # bytes
-ORIGINS = 100  # logins of one principal that tell from where it is known
-NEWEST = 1000  # rows among which the latest time is looked for
+ORIGINS = 100  # logins of one principal that show its known addresses
+NEWEST = 1000  # rows among which the latest time is searched
 
 
 class Audit(Table):
-    """One thing that a principal did, or `count` refusals of one source within a minute.
+    """An audit event: one action of a principal, or `count` refusals of one source within a minute.
 
-    seq         orders rows as they were written; the API shows `id`
+    seq         order in which rows were written; the API shows `id`
     rule        file and line that decided
-    facts       an object of what else is known, or null: `{"email"}` that was tried, `{"fields"}`, `{"filters",
-                "count"}`, and by what the policy decided (docs/policy/facts.md)
+    facts       JSON object with further facts, or null: the attempted `{"email"}`, `{"fields"}`, `{"filters",
+                "count"}`, and the values that the policy decided by (docs/policy/facts.md)
     salt        16 random bytes: the key of the row's commitment (`models.tables.sealed_rows`)
-    commitment  what proves the personal columns once they were erased; null until then
+    commitment  proof of the personal columns after they were erased; null until then
     """
 
     seq = pw.BigAutoField()
@@ -63,9 +63,9 @@ class Audit(Table):
 class Seal(Table):
     """A batch of audit rows, chained to the seal before it: `head` is an HMAC of `previous` and the rows.
 
-    form       of what is signed (`models.tables.sealed_rows`)
-    committed  of a seal of form 1: a second HMAC, of `head` and the rows in form 2, which proves them once a row was
-               erased; null where there were no rows any more, or they could not be proved
+    form       format of the signed bytes (`models.tables.sealed_rows`)
+    committed  in a seal of form 1: a second HMAC, of `head` and the rows in form 2. It proves the rows after one was
+               erased. Null if the rows were deleted already, or did not match the seal.
     """
 
     seq = pw.BigAutoField()
@@ -83,7 +83,7 @@ class Seal(Table):
 
 
 class Retention(Table):
-    """One row: audit rows older than `before` may be deleted; the triggers refuse any other deletion.
+    """The only row: audit rows older than `before` may be deleted. Triggers refuse any other deletion.
 
     `models.tables.seals` deletes them.
     """
@@ -96,10 +96,10 @@ class Retention(Table):
 
 
 def add(**values: Any) -> None:
-    """Add one audit row of these columns, its own `tenant_id` among them, as fast as can be: every write does.
+    """Adds one audit row with these columns, including `tenant_id`. It must be fast: every write calls it.
 
-    What is left out is null, but for id, time, salt and a count of 1. Raises `Erased` when the principal is a person
-    who is erased, or is being erased: what they were about to write is undone with this row.
+    Other columns are null, except id, time, salt and a count of 1. Raises `Erased` if the principal is a user who is
+    erased, or is being erased: the transaction, with all its writes, is then undone.
     """
     row = {**_EMPTY, "id": new_id(), "time": now(), "salt": urandom(SALT), **values}
     if not _adding(current).write(current, {**row, _PERSON: _person(row["principal"])}):
@@ -107,9 +107,9 @@ def add(**values: Any) -> None:
 
 
 def newest_time() -> str | None:
-    """The latest time of the `NEWEST` rows that were written last, None without one; the database is connected.
+    """Returns the latest time of the last `NEWEST` written rows, None without rows. The database is connected.
 
-    Not of the last alone: after a clock was set back, rows with earlier times follow it.
+    The last row alone is not enough: after a clock was set back, later rows have earlier times.
     """
     # Across tenants: one clock for all of them.
     last = Audit.select(Audit.time).order_by(Audit.seq.desc()).limit(NEWEST).alias("last")
@@ -118,8 +118,9 @@ def newest_time() -> str | None:
 
 
 def unsealed() -> tuple[int, str | None]:
-    """The number of rows written since the newest seal, and the time of the oldest; the database is connected."""
-    # Across tenants: the chain is one for all of them.
+    """Returns the number of rows written since the newest seal, and the time of the oldest. The database is connected.
+    """
+    # Across tenants: they share one chain.
     sealed = Seal.select(Seal.last_seq).order_by(Seal.last_seq.desc()).limit(1).scalar() or 0
     oldest = Audit.select(Audit.seq, Audit.time).where(Audit.seq > sealed).order_by(Audit.seq).first()
     if oldest is None:
@@ -129,7 +130,7 @@ def unsealed() -> tuple[int, str | None]:
 
 
 def append(rows: Iterable[Audit]) -> int:
-    """Add audit rows, each with its own `tenant_id`; missing ids and times are filled in; their number."""
+    """Adds audit rows, each with its own `tenant_id`, and fills in missing ids and times. Returns their number."""
     made = [whole(_stamped(row)) for row in _bare(list(rows))]
     if made:
         bulk.load(current, Audit, tuple(made[0]), [tuple(row.values()) for row in made])
@@ -137,26 +138,26 @@ def append(rows: Iterable[Audit]) -> int:
 
 
 def append_missing(rows: Iterable[Audit]) -> None:
-    """Add those of the rows, which have ids, that are not there.
+    """Adds those of the rows that are missing, by id.
 
-    Where another transaction is about to add one of them, this waits until it is known what becomes of it.
+    If another transaction is adding one of them, this waits until that transaction ends.
     """
     for some in pw.chunked([whole(row) for row in _bare(list(rows))], _AT_ONCE):
         Audit.insert_many(some).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
 
 
 def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:
-    """A query over one tenant's audit rows."""
+    """Returns a query over one tenant's audit rows."""
     return Audit.select(*columns).where(Audit.tenant_id == tenant_id)
 
 
 def origins(tenant_id: str, principal: str, since: str) -> set[str]:
-    """The addresses of a principal's last `ORIGINS` logins since then.
+    """Returns the addresses of a principal's last `ORIGINS` logins since then.
 
-    Read from an index of logins alone: how long it takes does not tell what else the principal did, or whether the
+    Reads an index of logins only. So the time it takes does not reveal the principal's other actions, or whether the
     principal exists.
     """
-    # Constants in the statement itself: SQLite takes the index only where it sees that they are those of the index.
+    # Constants in the statement itself: SQLite uses the index only if it sees that they equal those of the index.
     login = [column == pw.SQL(value) for column, value in (
         (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
     rows: Any = (of_tenant(tenant_id, Audit.address).where(Audit.principal == principal, Audit.time >= since, *login)
@@ -165,9 +166,9 @@ def origins(tenant_id: str, principal: str, since: str) -> set[str]:
 
 
 def told_since(tenant_id: str, since: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """These columns (`time` and `id` among them) of one tenant's rows from a time on, the oldest first.
+    """Yields these columns (including `time` and `id`) of one tenant's rows from a time on, the oldest first.
 
-    Read by an index and a few at a time, so that no read is long. Raises Damaged.
+    Reads a few rows at a time by an index, so that no read is long. Raises Damaged.
     """
     columns = [Audit._meta.fields[name] for name in names]
     later = (Audit.time >= Bind("time"), (Audit.time > Bind("time")) | (Audit.id > Bind("id")))
@@ -181,27 +182,27 @@ def told_since(tenant_id: str, since: str, names: Sequence[str]) -> Iterator[dic
 
 
 def of_all() -> pw.ModelSelect[Audit]:
-    """A query over every tenant's audit rows."""
-    # Across tenants: the operator looks after all of them.
+    """Returns a query over every tenant's audit rows."""
+    # Across tenants: the operator is responsible for all of them.
     return Audit.select()
 
 
 @cache_sql
 def _adding(database: Database) -> Prepared:
-    # One statement with the look at the erasures: every write comes by here.
+    # One statement that also checks the erasures, because every write calls it.
     erased = Erasure.select(pw.SQL("1")).where(Erasure.user_id == Bind(_PERSON))
     row = pw.Select(columns=[Bind(name) for name in _EMPTY]).where(~pw.fn.EXISTS(erased))
     return prepare(database, Audit.insert_from(row, [Audit._meta.fields[name] for name in _EMPTY]))
 
 
 def _person(principal: str) -> str | None:
-    """The id of the user who a principal is; None for one that is none."""
+    """Returns the id of a principal that is a user; None for any other."""
     id = principal.removeprefix("user:")
     return id if id != principal and is_id(id) else None
 
 
 def _bare(rows: list[Audit]) -> list[Audit]:
-    """Rows that have waited in memory, without what is personal where they are about somebody erased meanwhile."""
+    """Removes personal data from rows that waited in memory, if their user was erased meanwhile."""
     about = {id for row in rows for id in (_person(row.principal), row.resource_id) if id is not None}
     erased = begun_among(about) if about else set()
     for row in rows if erased else ():
@@ -220,6 +221,6 @@ def _stamped(row: Audit) -> Audit:
 
 _READ_AT_ONCE = 1000  # rows
 _BEFORE_ALL = str(UUID(int=0))  # an id
-_AT_ONCE = 500  # rows of one statement: a database takes some ten thousand values
+_AT_ONCE = 500  # rows of one statement: a database accepts some ten thousand values
 _EMPTY = whole(Audit())
 _PERSON = "person"

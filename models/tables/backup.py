@@ -1,4 +1,4 @@
-"""Which backups were made, where they were put, and which of them were proved by a restore."""
+"""Backups: when and where each was made, and which of them were verified by a restore."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from models.records.rows import expire
 from models.records.table import Table
 from models.records.times import DAY, elapsed, now
 
-KEPT = 400 * DAY  # seconds for which is remembered that a backup was made
+KEPT = 400 * DAY  # seconds for which the record of a backup is kept
 HOUR = 3600.0  # seconds
-LONGEST = 6 * HOUR  # seconds that a backup takes at most
+LONGEST = 6 * HOUR  # longest time of a backup in seconds
 
 
 class Backup(Table):
     """A backup of the schedule or of a command: under way, made, or failed.
 
-    place      the file; empty until it is made
+    place      its file; empty until it is made
     digest     SHA-256 of the file in hexadecimal digits; null until it is made
-    seconds    that it took
-    error      why it failed, was not proved, or was not copied elsewhere
-    proved_at  when it was last restored in a scratch place and found whole
-    scheduled  whether the schedule has made it
+    seconds    duration
+    error      why it failed, or was not verified, or was not copied elsewhere
+    proved_at  time of the last successful restore in a scratch place
+    scheduled  True if the schedule has made it
     """
 
     id = IdField(primary_key=True)
@@ -45,7 +45,7 @@ class Backup(Table):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was made and, where the settings ask for that, proved and copied elsewhere."""
+        """True if it was made and, where the settings require that, verified and copied elsewhere."""
         return self.digest is not None and self.error is None
 
     @property
@@ -54,13 +54,13 @@ class Backup(Table):
 
 
 class BackupAges(NamedTuple):
-    """What is known of backups; null where there is none.
+    """Summary of the known backups; null where there is none.
 
-    made_at    when the newest was made
-    proved_at  when a restore was last proved
-    error      why the newest of the schedule that has ended went wrong, if it did
-    kept_at    when the newest of the schedule was made with which nothing went wrong
-    under_way  whether one of the schedule is being made
+    made_at    time of the newest
+    proved_at  time of the last successful verification
+    error      what went wrong with the newest scheduled one that has ended
+    kept_at    time of the newest scheduled one without any error
+    under_way  True while a scheduled one is being made
     """
 
     made_at: str | None
@@ -71,7 +71,7 @@ class BackupAges(NamedTuple):
 
 
 def is_due(hours: int) -> bool:
-    """Whether the newest backup of the schedule is so old, or went wrong more than an hour ago."""
+    """True if the newest scheduled backup is that old, or failed more than an hour ago."""
     newest = _newest_scheduled()
     if newest is None:
         return True
@@ -80,10 +80,10 @@ def is_due(hours: int) -> bool:
 
 
 def begin(hours: int | None = None) -> str | None:
-    """Write down that a backup begins, inside a transaction; its id. `hours`: it is one of the schedule, and None where
-    none is due."""
+    """Records that a backup begins, and returns its id. Needs a transaction. `hours`: it is a scheduled one; then
+    returns None if none is due."""
     if hours is not None:
-        # Of two processes that look at once, the second sees what the first has begun.
+        # If two processes check at once, the second sees the row of the first.
         if current.dialect == "postgres":
             current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
         if not is_due(hours):
@@ -94,27 +94,28 @@ def begin(hours: int | None = None) -> str | None:
 
 
 def note_made(id: str, place: str, digest: str, size: int, seconds: float) -> None:
-    """Write down that a backup was made, inside a transaction."""
-    # Across tenants: a backup holds them all.
+    """Records that a backup was made. Needs a transaction."""
+    # Across tenants: a backup contains all of them.
     Backup.update({Backup.place: place, Backup.digest: digest, Backup.bytes: size, Backup.seconds: seconds}).where(
         Backup.id == id).execute()
 
 
 def note_error(id: str, error: str) -> None:
-    """Write down what went wrong with a backup, inside a transaction."""
+    """Records what went wrong with a backup. Needs a transaction."""
     # Across tenants, as above.
     Backup.update({Backup.error: error}).where(Backup.id == id).execute()
 
 
 def note_proof(digest: str) -> bool:
-    """Write down that the backup with that digest was restored and found whole, inside a transaction; whether it is
-    known."""
+    """Records that the backup with that digest was restored successfully. Returns False for an unknown one. Needs a
+    transaction."""
     # Across tenants, as above.
     return bool(Backup.update({Backup.proved_at: now()}).where(Backup.digest == digest).execute())
 
 
 def known(database: Database) -> list[dict[str, Any]]:
-    """Every row, with the columns that the table has: it may wait for migrations. Raises `RowError`."""
+    """Returns every row, with the columns that the table has: the database may wait for migrations. Raises `RowError`.
+    """
     with database.connected():
         if not database.table_exists(Backup._meta.table_name):
             return []
@@ -126,7 +127,7 @@ def known(database: Database) -> list[dict[str, Any]]:
 
 
 def remember(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Keep rows of `known` in a database that replaces theirs, inside a transaction."""
+    """Stores rows of `known` in a database, in place of its own ones. Needs a transaction."""
     # Across tenants, as above.
     for row in rows:
         Backup.delete().where(Backup.id == row["id"]).execute()
@@ -134,14 +135,14 @@ def remember(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def remember_file(place: str, digest: str, size: int, made_at: str) -> None:
-    """Write down that a file is a backup of that time, unless it is known; inside a transaction."""
+    """Records that a file is a backup of that time, unless it is known. Needs a transaction."""
     # Across tenants, as above.
     if not Backup.select().where(Backup.digest == digest).exists():
         Backup(id=new_id(), made_at=made_at, place=place, digest=digest, bytes=size).save(force_insert=True)
 
 
 def ages() -> BackupAges:
-    """Of the backups that are known."""
+    """Returns a summary of the known backups."""
     # Across tenants, as above.
     made = Backup.digest.is_null(False)
     found: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(made)
@@ -158,7 +159,7 @@ def ages() -> BackupAges:
 
 
 def purge(before: str, most: int) -> int:
-    """Forget up to `most` backups that were made before that time; how many."""
+    """Deletes up to `most` records of backups that were made before that time. Returns their number."""
     return expire(Backup.made_at, before, most)
 
 

@@ -1,4 +1,4 @@
-"""Categories: a tree in which products and articles are filed."""
+"""Categories: a tree of groups for products and articles."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Category(Owned):
 
 
 def hold_tree(tenant_id: str) -> None:
-    """Keep other transactions from moving the tenant's categories until this one ends.
+    """Keeps other transactions from moving the tenant's categories until this one ends.
 
-    Two moves at once, each harmless, could close a circle between them.
+    Two concurrent moves, each valid alone, could form a cycle together.
     """
-    # On SQLite a transaction already has the database for itself. New rows of the tenant do not wait for this.
+    # On SQLite a transaction has the whole database already. New rows of the tenant do not wait for this lock.
     if current.dialect == "postgres":
-        lock: Any = "FOR NO KEY UPDATE"  # peewee takes the words, and its types only know True
+        lock: Any = "FOR NO KEY UPDATE"  # peewee accepts the words, but its types only allow True
         Tenant.select(Tenant.id).where(Tenant.id == tenant_id).for_update(lock).execute()
 
 
 def would_be_cycle(tenant_id: str, id: str, parent_id: str | None) -> bool:
-    """Whether `parent_id` is the category `id` itself or lies below it."""
-    # Chains are short, and one lookup by primary key per link is the same on both databases.
+    """True if `parent_id` is the category `id` itself or a descendant of it."""
+    # Chains are short, and one lookup by primary key for each link works alike on both databases.
     rows, seen = Rows(Category, tenant_id), {id}
     while parent_id is not None:
         if parent_id in seen:

@@ -13,10 +13,10 @@ from models.tables.article import Article
 
 
 class Comment(Owned):
-    """A remark about an article, shown once approved.
+    """A comment on an article, visible once approved.
 
-    `article_status` follows the article's `status` within each transaction that changes it: a trigger of the database
-    stamps the comments that are there (migration 0012), `stamp` a new one.
+    `article_status` follows the article's `status` within each transaction that changes it. A trigger updates existing
+    comments (migration 0012), and `stamp` sets it in a new one.
     """
 
     searched = ("body",)
@@ -35,9 +35,9 @@ class Comment(Owned):
             self.read_article(tenant_id)
 
     def read_article(self, tenant_id: str, *, lock: bool = True) -> None:
-        """Take over the article's status, which no other transaction changes before this one ends (`lock`).
+        """Copies the article's status, and keeps other transactions from changing it before this one ends (`lock`).
 
-        It stays empty, as no article's is, where there is no such article.
+        Without such an article it stays empty, which is no article's status.
         """
         articles = _status(current, lock).run(current, {"tenant": tenant_id, "article": self.article_id})
         self.article_status = articles[0][0] if articles else ""

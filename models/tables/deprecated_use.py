@@ -1,4 +1,4 @@
-"""Which clients still use deprecated endpoints, and how much."""
+"""Counts of the use of deprecated endpoints, by client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.records.times import now
 
 
 class DeprecatedUse(Record):
-    """How often `client` called `endpoint`, and when last."""
+    """Number of calls of `endpoint` by `client`, and the time of the last one."""
 
     endpoint = pw.TextField()
     client = pw.TextField()
@@ -23,11 +23,11 @@ class DeprecatedUse(Record):
 
 
 def note_use(tenant_id: str, endpoint: str, client: str, times: int = 1) -> None:
-    """Count `times` more uses, inside a transaction."""
+    """Counts `times` more uses. Needs a transaction."""
     at = now()
     row = DeprecatedUse(endpoint=endpoint, client=client, count=times, last_used_at=at)
     row.stamp(tenant_id, at)
-    # One statement: two processes may see a client for the first time at once.
+    # One statement, because two processes may see a new client at the same time.
     DeprecatedUse.insert(whole(row)).on_conflict(
         conflict_target=(DeprecatedUse.tenant_id, DeprecatedUse.endpoint, DeprecatedUse.client),
         update={DeprecatedUse.count: DeprecatedUse.count + times, DeprecatedUse.last_used_at: at,
@@ -35,6 +35,6 @@ def note_use(tenant_id: str, endpoint: str, client: str, times: int = 1) -> None
 
 
 def uses(tenant_id: str, limit: int = 1000) -> pw.ModelSelect[DeprecatedUse]:
-    """The uses of a tenant, by endpoint and client; at most `limit`."""
+    """Returns the uses of a tenant, by endpoint and client; at most `limit`."""
     return (Rows(DeprecatedUse, tenant_id).select()
             .order_by(DeprecatedUse.endpoint, DeprecatedUse.client).limit(limit))

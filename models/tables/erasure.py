@@ -1,4 +1,4 @@
-"""Erasures: which persons were erased, or are being erased, and when. Nothing here says who they were."""
+"""Erasures: ids of users who were erased, or are being erased, and the times. No other personal data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BATCH = 500  # ids in one statement
 
 
 class Erasure(Table):
-    """The erasure of the user `user_id`, a pseudonym from then on.
+    """Erasure of the user `user_id`, which is a pseudonym from then on.
 
-    begun_at   since when nothing is stored in their name any more
-    erased_at  when their rows were erased; null while that is under way
-    heir_id    the user who got what was handed over; null: it stayed
+    begun_at   time from which nothing more is stored in the user's name
+    erased_at  time when the user's rows were erased; null while that is under way
+    heir_id    the user who received the rows that were handed over; null: they stayed
     """
 
     user_id = IdField(primary_key=True)
@@ -33,18 +33,18 @@ class Erasure(Table):
 
 
 def begin(user_id: str, heir_id: str | None) -> None:
-    """Write down that an erasure begins, or begins anew; inside a transaction."""
+    """Records that an erasure begins, or begins again. Needs a transaction."""
     Erasure.insert(user_id=user_id, begun_at=now(), heir_id=heir_id).on_conflict(
         conflict_target=(Erasure.user_id,), update={Erasure.heir_id: heir_id}).execute()
 
 
 def end(user_id: str, at: str) -> None:
-    """Write down that the rows of a person are erased; in the transaction that erases them."""
+    """Records that the rows of a user are erased, in the transaction that erases them."""
     Erasure.update({Erasure.erased_at: at}).where(Erasure.user_id == user_id, Erasure.erased_at.is_null()).execute()
 
 
 def note(known: Iterable[Erasure]) -> None:
-    """Write down erasures of another database, inside a transaction; those that are known stay as they are."""
+    """Records erasures of another database. Needs a transaction. Known erasures stay unchanged."""
     for one in known:
         Erasure.insert(user_id=one.user_id, begun_at=one.begun_at, heir_id=one.heir_id).on_conflict(
             action="nothing", conflict_target=(Erasure.user_id,)).execute()
@@ -61,13 +61,13 @@ def _begun(database: Database) -> Prepared:
 
 
 def begun_among(ids: Collection[str]) -> set[str]:
-    """The users among `ids` who are erased, or are being erased."""
+    """Returns the users among `ids` who are erased, or are being erased."""
     return {one.user_id for some in pw.chunked(sorted(ids), _BATCH)
             for one in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
 
 
 def erasures(database: Database) -> list[Erasure]:
-    """All of them, in the order in which they began; none in a database of before there were any."""
+    """Returns all erasures, in the order in which they began; none for an older database without the table."""
     with database.connected():
         if not database.table_exists("erasures"):
             return []
@@ -75,5 +75,5 @@ def erasures(database: Database) -> list[Erasure]:
 
 
 def unfinished() -> list[str]:
-    """The ids of those whose erasure has begun, and not ended."""
+    """Returns the ids of users whose erasure has begun and not ended."""
     return [one.user_id for one in Erasure.select(Erasure.user_id).where(Erasure.erased_at.is_null())]

@@ -1,4 +1,4 @@
-"""Answers remembered under an `Idempotency-Key`, so that a repeated request has its effect once."""
+"""Responses kept under an `Idempotency-Key`, so that a repeated request takes effect only once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from models.records.times import now
 class IdempotencyKey(Record):
     """One caller's `key` for one method and path.
 
-    The row is claimed by the first statement of the effect's own transaction: its twin (the same request, sent again)
-    waits on the unique index until that transaction ends.
+    The first statement of the effect's own transaction claims the row. A duplicate request waits on the unique index
+    until that transaction ends.
 
-    credential   digest of what the caller came with: a session or a service token, and its scopes
-    fingerprint  tells another request under the same key
-    status       null until answered; `body` also where it was too large to be kept
-    collection   with `row_id`: the row that the answer shows; null where there is none that the caller may view
-    guarded      the guarded fields of that row that the answer shows because the policy let the caller see them
+    credential   digest of the caller's credential: a session or a service token, and its scopes
+    fingerprint  differs for another request under the same key
+    status       null until there is a response; `body` is also null if it was too large to keep
+    collection   with `row_id`: the row in the response; null if there is none that the caller may view
+    guarded      the guarded fields of that row in the response that the policy let the caller see
     """
 
     principal = pw.TextField()
@@ -42,31 +42,31 @@ class IdempotencyKey(Record):
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: an expired key is of no use in any of them.
+        # Across tenants: an expired key is useless in any of them.
         return expire(cls.expires_at, before, most)
 
 
 def stored(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
-    """What the caller of `wanted` did before under its key, unless that has expired."""
+    """Returns the claim that the caller of `wanted` made before with its key; None if it has expired."""
     found = _find(tenant_id, wanted)
     return found if found is not None and found.expires_at > now() else None
 
 
 def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
-    """Store the claim `wanted`, first thing in a transaction. An expired one in its place is dropped.
+    """Stores the claim `wanted` as the first statement of a transaction. Deletes an expired one in its place.
 
-    Raises `AlreadyExists` when the key is taken (undo the transaction, then read it with `stored`),
-    `TimedOut` or `Unavailable` when the twin does not end in time.
+    Raises `AlreadyExists` if the key is taken (undo the transaction, then read it with `stored`), `TimedOut` or
+    `Unavailable` if the duplicate does not end in time.
     """
     rows, found = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
     if found is not None and found.expires_at <= now():
-        # A twin may have dropped it, too: then one of the two cannot insert.
+        # A duplicate may have deleted it, too: then one of the two cannot insert.
         rows.discard(id=found.id)
     return rows.insert(wanted)
 
 
 def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
-    """Keep what the request was answered: HTTP status, headers as JSON, body or None."""
+    """Keeps the response to a request: HTTP status, headers as JSON, body or None."""
     claimed.status, claimed.headers, claimed.body = status, headers, body
     Rows(IdempotencyKey, tenant_id).save(claimed)
 

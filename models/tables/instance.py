@@ -1,4 +1,4 @@
-"""What is true of the instance as a whole, whatever tenants it has: one row; and the row that health writes."""
+"""State of the whole instance, in one row, and the row of the write probe."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from models.records.times import now
 
 
 class Instance(Table):
-    """The one row of the instance.
+    """The only row of the instance.
 
-    epoch               what a restore makes anew, the empty text before the first one: part of cursors and entity tags
-    key_fingerprint     by which the key ring of the instance is known again; null until a process has noted it
-    restored_at         when it was last restored
-    policy_in_database  whether its rules are in the database: then no node's files may be noted as the policy in force
+    epoch               changes with each restore; empty before the first one; part of cursors and entity tags
+    key_fingerprint     identifies the key ring of the instance; null until a process has noted it
+    restored_at         time of the last restore
+    policy_in_database  True if the rules are in the database: then no node's files may become the policy in force
     """
 
     id = pw.IntegerField(primary_key=True)
@@ -29,7 +29,7 @@ class Instance(Table):
 
 
 class Heartbeat(Table):
-    """The one row that is written to learn whether writes are possible; `written_at`: when that was last done."""
+    """The only row of the write probe; `written_at`: time of the last successful write."""
 
     id = pw.IntegerField(primary_key=True)
     written_at = TimeField(null=True)
@@ -39,32 +39,32 @@ class Heartbeat(Table):
 
 
 def the_instance() -> Instance:
-    """The row of the instance, without what only the newest migration has added: a backup of before is asked, too."""
-    # Across tenants: one instance has them all.
+    """Returns the row of the instance, without the newest column: an older backup does not have it."""
+    # Across tenants: one instance contains all of them.
     known = (Instance.id, Instance.epoch, Instance.key_fingerprint, Instance.restored_at)
     return Instance.select(*known).get()
 
 
 def policy_is_in_database() -> bool:
-    """Whether the rules are in the database."""
+    """True if the rules are in the database."""
     # Across tenants, as above.
     return bool(Instance.select(Instance.policy_in_database).scalar())
 
 
 def note_fingerprint(fingerprint: str) -> None:
-    """Note by what the key ring is known again, inside a transaction."""
+    """Notes the fingerprint of the key ring. Needs a transaction."""
     # Across tenants, as above.
     Instance.update({Instance.key_fingerprint: fingerprint}).execute()
 
 
 def note_policy_in_database(stored: bool) -> None:
-    """Note whether the rules are in the database, inside a transaction."""
+    """Notes whether the rules are in the database. Needs a transaction."""
     # Across tenants, as above.
     Instance.update({Instance.policy_in_database: stored}).execute()
 
 
 def beat() -> str:
-    """Write the row of the heartbeat, inside a transaction; when."""
+    """Writes the row of the write probe, and returns the time. Needs a transaction."""
     # Across tenants, as above.
     at = now()
     Heartbeat.update({Heartbeat.written_at: at}).execute()

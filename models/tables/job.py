@@ -1,4 +1,4 @@
-"""Jobs: work that is written down in the transaction of its cause, and done later, whatever happens meanwhile."""
+"""Jobs: work that is stored in the transaction of its cause, and runs later, even after a crash."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED)
 
 
 class Job(Record):
-    """One piece of work. It is run by the process that holds its lease, until it is done, failed or cancelled.
+    """One piece of work. The process that holds its lease runs it, until it is done, failed or cancelled.
 
-    owner_id      the user who asked for it; null for one of the service or a plugin
-    kind          names what runs it, such as `articles.export`
-    payload       JSON that the kind understands
-    scopes        of the token that asked for it; null: not narrowed
+    owner_id      the user who requested it; null for a job of the service or a plugin
+    kind          name of the task that runs it, such as `articles.export`
+    payload       JSON for the task
+    scopes        of the token that requested it; null: not narrowed
     token_id      of that token, if it is a service token
-    progress      rows that were done so far
-    attempts      how often it was begun, out of `max_attempts`
-    run_at        not to be begun before
-    tick          of a periodic job: the time that it is for; no kind has a tick twice in a tenant
-    stopping      somebody has asked for its end while it runs
+    progress      number of rows done so far
+    attempts      number of attempts so far, out of `max_attempts`
+    run_at        earliest time of its start
+    tick          of a periodic job: its scheduled time; unique for a kind in a tenant
+    stopping      True if it was cancelled while it runs
     steps         names of the effects that were committed already
-    lease         who runs it, until `leased_until`: seconds of the lease's clock
-    result        JSON: what became of it, as its owner may see it
-    last_error    what went wrong last, for operators
-    expires_at    until when its file is kept
+    lease         its holder, until `leased_until`: seconds of the lease's clock
+    result        JSON: the outcome that its owner may see
+    last_error    the last error, for operators
+    expires_at    expiry of its file
     """
 
     owner_id = IdField(null=True)
@@ -67,12 +67,12 @@ class Job(Record):
         self.run_at = self.run_at or at
 
     def begin_anew(self) -> None:
-        """Let it wait as if it had never been tried; what its steps have committed stays."""
+        """Resets the job, so that it waits as if it had never run. Committed steps stay."""
         self.state, self.attempts, self.progress = WAITING, 0, 0
         self.run_at, self.done_at, self.result = now(), None, None
 
     def call_off(self) -> bool:
-        """Cancel it, or ask it to stop if it runs; False, and nothing changed, if it has ended."""
+        """Cancels a waiting job, or asks a running one to stop. Returns False, without a change, if it has ended."""
         if self.state == WAITING:
             self.state, self.done_at = CANCELLED, now()
         elif self.state == RUNNING:
@@ -83,14 +83,15 @@ class Job(Record):
 
     @classmethod
     def by_id(cls, id: str, *, lock: bool = False) -> Job | None:
-        """`lock`: no other transaction may change it before this one ends."""
+        """Returns a job. `lock`: no other transaction may change it before this one ends."""
         # Across tenants: for operators.
         query = cls.select().where(cls.id == id)
         return (locked(query) if lock else query).first()
 
     @classmethod
     def newest(cls, most: int, *, state: str | None = None, kind: str | None = None) -> list[Job]:
-        """The newest jobs, of this state or kind if one is given, without what may be long: payload and result."""
+        """Returns the newest jobs, of this state or kind if given, without the columns that may be long: payload and
+        result."""
         # Across tenants: for operators.
         columns = (cls.id, cls.state, cls.kind, cls.created_at, cls.attempts, cls.max_attempts, cls.last_error)
         query = cls.select(*columns).order_by(cls.created_at.desc(), cls.id.desc()).limit(most)
@@ -101,19 +102,18 @@ class Job(Record):
 
     @classmethod
     def has_tick(cls, tenant_id: str, kind: str, tick: str) -> bool:
-        """Whether there is a job of this kind for that tick."""
+        """True if there is a job of this kind for that tick."""
         return bool(Rows(cls, tenant_id).select(cls.id).where(cls.kind == kind, cls.tick == tick).exists())
 
     @property
     def notes_tick(self) -> bool:
-        """Whether it says which tick of its kind is done, or called off: without its row that tick would come again."""
+        """True if this job has the last tick of its kind. Without its row, the tick would be scheduled again."""
         later = Rows(Job, self.tenant_id).select(Job.id).where(Job.kind == self.kind, Job.tick > self.tick)
         return self.tick is not None and not later.exists()
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: a job that ended long ago is of no use in any of them. The last of its kind says which tick
-        # is done.
+        # Across tenants: an old job is useless in any of them. The last one of its kind shows which tick is done.
         other = cls.alias()
         last = other.select(pw.fn.MAX(other.tick)).where(other.tenant_id == cls.tenant_id, other.kind == cls.kind)
         over = cls.select(cls.id).where(cls.done_at < before, cls.tick.is_null() | (cls.tick < last))
@@ -121,13 +121,13 @@ class Job(Record):
 
 
 def unfinished(tenant_id: str, owner_id: str) -> int:
-    """How many jobs of one user wait or run."""
+    """Counts the jobs of one user that wait or run."""
     mine = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id, Job.state.in_([WAITING, RUNNING]))
     return int(mine.count())
 
 
 class Backlog(NamedTuple):
-    """How much there is to do: numbers of jobs, and for how many seconds the one that waits longest has been due."""
+    """Numbers of jobs, and the seconds for which the longest-waiting one has been due."""
 
     waiting: int
     running: int
@@ -136,7 +136,7 @@ class Backlog(NamedTuple):
 
 
 def backlog(database: Database) -> Backlog:
-    """The backlog of all tenants. Raises `Unavailable`, `TimedOut`."""
+    """Returns the backlog of all tenants. Raises `Unavailable`, `TimedOut`."""
     with database.connected():
         return _backlog(now())
 
@@ -151,9 +151,9 @@ def _backlog(at: str) -> Backlog:
 
 
 def enqueue(tenant_id: str, kind: str, payload: dict[str, Any], **columns: Any) -> Job:
-    """Write a job down, inside the transaction of its cause: it is begun once that is committed.
+    """Stores a job in the transaction of its cause. It starts after the commit.
 
-    `columns` are others of `Job`. Raises `AlreadyExists` for a tick that the kind has had in this tenant.
+    `columns` are others of `Job`. Raises `AlreadyExists` for a tick that the kind already has in this tenant.
     """
     job = Job(kind=kind, payload=orjson.dumps(payload).decode(), **columns)
     return Rows(Job, tenant_id).insert(job)

@@ -1,8 +1,8 @@
-"""Files of jobs, in pieces: the body that an import was sent, the file that an export has made.
+"""Files of jobs in chunks: the request body of an import, the file that an export has made.
 
-Bodies lie in the database. So do files of exports on Postgres; on SQLite they lie in a database of their own
-(`Database.files`), which backups leave out. A job ends only after its file was committed there; a file whose job has
-not ended well is deleted by a chore (`sweep`).
+Bodies are in the database. So are files of exports on Postgres. On SQLite those are in a separate database
+(`Database.files`), which backups leave out. A job ends only after its file was committed there. A background task
+deletes files of jobs that did not end well (`sweep`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from models.tables.job import DONE, RUNNING, WAITING, Job
 from models.tables.user import User
 
 SIZE = 2**18  # bytes of a chunk; the last one of a file may be shorter
-KEPT = DAY  # seconds for which a file is kept once its job has ended
-UNCLAIMED = 3600  # seconds that a job may take to be written down after the first chunk of its body
+KEPT = DAY  # seconds for which a file is kept after its job has ended
+UNCLAIMED = 3600  # seconds between the first chunk of a body and the creation of its job, at most
 _FILES = (
     """
     CREATE TABLE job_chunks (
@@ -46,15 +46,15 @@ _FILES = (
     """,
     "CREATE INDEX job_chunks_owner ON job_chunks (tenant_id, owner_id, job_id, size)",
 )
-EXPORT = ".export"  # how the kind of an export ends
-_KNOWN = 500  # jobs of a user whose files say how long the next ones will be
+EXPORT = ".export"  # suffix of the kind of an export
+_KNOWN = 500  # recent jobs of a user whose file sizes predict those of the next ones
 
 
 class JobChunk(Record):
-    """The chunk `number` of the one file that a job has, counted from 0.
+    """The chunk `number` of a job's only file, counted from 0.
 
-    job_id    no reference: the body of a request is there before its job
-    owner_id  whose quota it counts for
+    job_id    no reference: the body of a request is stored before its job
+    owner_id  the user whose quota it counts for
     size      bytes of `data`
     """
 
@@ -69,8 +69,9 @@ class JobChunk(Record):
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        """Delete up to `most` chunks of files that ended before that time, or that no job has or needs; how many."""
-        # Across tenants: what nobody can ask for any more is of no use in any of them.
+        """Deletes up to `most` chunks of files whose job ended before that time, or that no job has or needs. Returns
+        their number."""
+        # Across tenants: a file that nobody can download any more is useless in any of them.
         lost = Job.id.is_null() & (cls.job_id < last_id(later(-UNCLAIMED)))
         taken_in = (Job.state == DONE) & Job.expires_at.is_null()
         found = cls.select(cls.id).join(Job, pw.JOIN.LEFT_OUTER, on=(Job.id == cls.job_id)).where(
@@ -79,15 +80,17 @@ class JobChunk(Record):
 
 
 def make_files(database: Database) -> None:
-    """Make the database of files, unless it is there. Raises `Unavailable`."""
+    """Makes the database of files, unless it exists. Raises `Unavailable`."""
     database.files.make(*_FILES)
 
 
 def hold_owner(tenant_id: str, owner_id: str) -> Counter[str]:
-    """Bytes of the files of one owner, by job; in a transaction, or in one of the database of files: no other adds to
-    them before that ends."""
+    """Returns the bytes of one owner's files, by job. Needs a transaction, or one of the database of files.
+
+    No other transaction adds to them before that one ends.
+    """
     if current.dialect == "postgres":
-        # Rows that refer to the user can be stored meanwhile.
+        # This lock lets others store rows that refer to the user.
         Rows(User, tenant_id).select(User.id).where(User.id == owner_id).for_update(
             "FOR NO KEY UPDATE").first()  # type: ignore[arg-type]
     _main, *others = current.with_files()
@@ -95,7 +98,7 @@ def hold_owner(tenant_id: str, owner_id: str) -> Counter[str]:
     for files in others:
         with files.connected():
             kept = _lengths(tenant_id, owner_id)
-        # Those of jobs that were deleted are only still to be swept.
+        # Files of deleted jobs do not count: `sweep` deletes them later.
         there = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id)
         known = {job.id for some in pw.chunked(kept, _KNOWN) for job in there.where(Job.id.in_(list(some)))}
         held.update({job_id: size for job_id, size in kept.items() if job_id in known})
@@ -110,9 +113,11 @@ def _lengths(tenant_id: str, owner_id: str) -> Counter[str]:
 
 
 def claimed(tenant_id: str, owner_id: str, kind: str, request: str) -> int:
-    """Bytes that files of one owner have, and will have when all exports that wait or run are done and one more of this
-    `kind` and `request` (`request_of`). Of an export that nobody can foresee, one byte is counted. In a transaction, as
-    `hold_owner`."""
+    """Returns the bytes of one owner's files after all exports that wait or run, and one more of this `kind` and
+    `request` (`request_of`).
+
+    An export of unknown size counts one byte. Needs a transaction, as `hold_owner` does.
+    """
     held = hold_owner(tenant_id, owner_id)
     jobs = Rows(Job, tenant_id).select(Job.id, Job.kind, Job.state, Job.payload).where(
         Job.owner_id == owner_id, Job.kind.endswith(EXPORT), Job.created_at > later(-KEPT)).order_by(
@@ -129,12 +134,12 @@ def claimed(tenant_id: str, owner_id: str, kind: str, request: str) -> int:
 
 
 def request_of(payload: Mapping[str, Any]) -> str:
-    """What two exports of one kind that make the same file have in common."""
+    """Returns a text that is the same for two exports of one kind that make the same file."""
     return f"{payload.get('query')} {payload.get('headers', {}).get('Accept')}"
 
 
 def add(tenant_id: str, job_id: str, owner_id: str, number: int, data: bytes, *, files: bool = False) -> None:
-    """Store one chunk, in a transaction; with `files` in the database of files, in a transaction of it.
+    """Stores one chunk. Needs a transaction; with `files`, uses the database of files and needs a transaction of that.
 
     Raises `AlreadyExists`, `InvalidReference`, `Unavailable`, `Erased` for an owner who is erased.
     """
@@ -147,14 +152,16 @@ def add(tenant_id: str, job_id: str, owner_id: str, number: int, data: bytes, *,
 
 
 def read(tenant_id: str, job_id: str, number: int) -> bytes | None:
-    """The bytes of one chunk in the current database; None: it is not there."""
+    """Returns the bytes of one chunk in the current database; None if it is missing."""
     found = Rows(JobChunk, tenant_id).find_by(job_id=job_id, number=number)
     return None if found is None else bytes(found.data)
 
 
 def holder(database: Database, tenant_id: str, job_id: str, size: int) -> Database | None:
-    """The database that holds the whole file of a job, of so many bytes; None: none does. Files of a version that knew
-    no database of files, and of its backups, are where they were."""
+    """Returns the database with the whole file of a job, of so many bytes; None if neither has it.
+
+    Older versions had no database of files. Their files, also in their backups, are in the main one.
+    """
     for place in reversed(database.with_files()):
         with place.connected():
             sizes = Rows(JobChunk, tenant_id).select(pw.fn.SUM(JobChunk.size)).where(JobChunk.job_id == job_id)
@@ -164,8 +171,8 @@ def holder(database: Database, tenant_id: str, job_id: str, size: int) -> Databa
 
 
 def drop(tenant_id: str, job_id: str, most: int, *, files: bool = False) -> int:
-    """Delete up to `most` chunks of one job, with `files` in the database of files, in a transaction of it; how many.
-    """
+    """Deletes up to `most` chunks of one job and returns their number. With `files`, in the database of files and in a
+    transaction of it."""
     place = current.files if files else current
     with place.entered():
         rows = Rows(JobChunk, tenant_id)
@@ -174,12 +181,12 @@ def drop(tenant_id: str, job_id: str, most: int, *, files: bool = False) -> int:
 
 
 def sweep(database: Database, most: int) -> int:
-    """Delete what the database of files holds of jobs that are gone, have not ended well, or whose time is over, some
-    chunks at a time; how many. Raises `Unavailable`."""
-    # Across tenants: what nobody can ask for any more is of no use in any of them.
+    """Deletes files in the database of files whose jobs are deleted, did not end well, or have expired. Works in steps
+    of `most` chunks. Returns their number. Raises `Unavailable`."""
+    # Across tenants: a file that nobody can download any more is useless in any of them.
     gone = 0
     for files in database.with_files()[1:]:
-        # What is just being stored, too.
+        # Includes files that are just being stored.
         stored = files.transact(lambda: {row.job_id for row in JobChunk.select(JobChunk.job_id).distinct()})
         for some in pw.chunked(sorted(stored), _KNOWN):
             with database.connected():
@@ -192,24 +199,24 @@ def sweep(database: Database, most: int) -> int:
 
 
 def _delete(job_id: str, most: int) -> int:
-    # Across tenants: no two jobs have one id.
+    # Across tenants: ids of jobs are unique.
     found = [row.id for row in JobChunk.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)]
     return int(JobChunk.delete().where(JobChunk.id.in_(found)).execute()) if found else 0
 
 
 def is_unclaimed(tenant_id: str, job_id: str) -> bool:
-    """Whether there is no such job."""
+    """True if there is no such job."""
     return Rows(Job, tenant_id).find(job_id) is None
 
 
 def publish(job: Job, rights: str, size: int) -> None:
-    """Keep the file of a job, of so many bytes, for a while, for a caller with these `rights` (a digest); in its last
-    transaction."""
+    """Keeps the file of a job, of so many bytes, for `KEPT` seconds, for a caller with these `rights` (a digest). Call
+    it in the job's last transaction."""
     _note(job, {"rights": rights, "bytes": size}, expires_at=later(KEPT))
 
 
 def note_length(job: Job, size: int) -> None:
-    """Note that the file of a job would have had so many bytes at least."""
+    """Notes that the file of a job would have had at least so many bytes."""
     _note(job, {"bytes": size})
 
 
@@ -224,5 +231,5 @@ def _note(job: Job, said: dict[str, Any], **columns: Any) -> None:
 
 
 def is_over(expires_at: str) -> bool:
-    """Whether a file is no longer kept."""
+    """True if a file has expired."""
     return expires_at <= now()

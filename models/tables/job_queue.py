@@ -1,7 +1,7 @@
-"""The queue of jobs: which is due, who runs it, and what becomes of it.
+"""Queue of jobs: finds the job that is due, leases it to a process, and stores its outcome.
 
-Every change of a running job says whose lease it must be under, so that a process that was given up for dead, and comes
-back, changes nothing. Everything here crosses tenants: a process runs the jobs of all of them.
+Every change of a running job requires its lease. So a process that was given up as dead, and comes back, changes
+nothing. Everything here crosses tenants: a process runs the jobs of all of them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from models.tables.job import CANCELLED, DONE, FAILED, RUNNING, WAITING, Job
 
 
 def has_due(database: Database) -> bool:
-    """Whether a job waits for somebody to run it; the caller holds a connection."""
+    """True if a job is due. The caller holds a connection."""
     return _due(moment(database)).exists()
 
 
 def claim(database: Database, holder: str, seconds: float) -> Job | None:
-    """Take the job that has been due for the longest, under a lease of so many seconds; None: there is none.
+    """Takes the job that has been due for the longest, under a lease of so many seconds; None if there is none.
 
-    In a transaction. A job whose lease has run out was run by a process that died. `attempts` counts this one.
+    Needs a transaction. A job whose lease has expired was run by a process that died. `attempts` includes this one.
     """
     at = moment(database)
     found = _due(at)
     if database.dialect == "postgres":
-        # Another process may be about to take it: this one takes the next.
+        # Another process may be taking it: this one takes the next.
         found = found.for_update("FOR UPDATE SKIP LOCKED")  # type: ignore[arg-type]
     job: Job | None = found.first()
     if job is None:
@@ -43,53 +43,56 @@ def claim(database: Database, holder: str, seconds: float) -> Job | None:
 
 
 def renew(job: Job, seconds: float) -> bool:
-    """Put off the end of the lease; whether it is still held. In a transaction."""
+    """Extends the lease. Returns False if it is no longer held. Needs a transaction."""
     return _change(job, {"leased_until": moment(current).seconds + seconds})
 
 
 def note_step(job: Job, steps: list[str]) -> bool:
-    """Note which steps are done, in the transaction of their effect; whether the lease is still held."""
+    """Notes the steps that are done, in the transaction of their effect. Returns False if the lease is no longer held.
+    """
     return _change(job, {"steps": steps})
 
 
 def note_progress(job: Job, progress: int) -> bool:
-    """Note how many rows are done; whether the lease is still held."""
+    """Notes the number of rows that are done. Returns False if the lease is no longer held."""
     return _change(job, {"progress": progress})
 
 
 def asked_to_stop(job: Job) -> bool | None:
-    """Whether somebody has cancelled the job; None: the lease is no longer held. The caller holds a connection."""
+    """True if the job was cancelled; None if the lease is no longer held. The caller holds a connection."""
     found = Job.select(Job.stopping).where(*_held(job)).tuples().first()
     return None if found is None else bool(found[0])
 
 
 def finish(job: Job, progress: int, result: Any) -> bool:
-    """It is done, with this result (JSON-ready); whether the lease was still held, else nothing is changed."""
+    """Marks the job as done, with this result (JSON-ready). Returns False, without a change, if the lease is no longer
+    held."""
     return _end(job, DONE, {"progress": progress, "result": result})
 
 
 def fail(job: Job, progress: int, result: Any, error: str) -> bool:
-    """It is not tried again. `result`: why, for its owner; `error`: for operators."""
+    """Marks the job as failed, without a retry. `result`: the reason for its owner; `error`: for operators."""
     return _end(job, FAILED, {"progress": progress, "result": result, "last_error": error})
 
 
 def cancel(job: Job, progress: int) -> bool:
-    """It was asked to stop, and did."""
+    """Marks the job as cancelled, after it was asked to stop."""
     return _end(job, CANCELLED, {"progress": progress})
 
 
 def put_off(job: Job, run_at: str, error: str) -> bool:
-    """It is tried again at that time, unless it was asked to stop: then it is cancelled. In a transaction."""
+    """Schedules a retry at that time, or cancels the job if it was asked to stop. Needs a transaction."""
     held = _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
     if held:
-        # Nobody can ask meanwhile: this transaction has changed the row.
+        # This transaction has changed the row, so nobody can ask it to stop meanwhile.
         ended = {"state": CANCELLED, "stopping": False, "done_at": now()}
         _update(ended, Job.id == job.id, Job.stopping == True)  # noqa: E712
     return held
 
 
 def give_back(job: Job) -> bool:
-    """The process that runs it stops: another one begins it at once, and this attempt does not count."""
+    """Returns the job to the queue because its process stops. It can start again at once, and this attempt does not
+    count."""
     return _change(job, {**_FREE, "state": WAITING, "progress": 0, "attempts": job.attempts - 1})
 
 
@@ -109,7 +112,7 @@ def _end(job: Job, state: str, changes: dict[str, Any]) -> bool:
 
 
 def _held(job: Job) -> tuple[pw.Expression, ...]:
-    """That the job is run under the lease with which it was claimed."""
+    """Returns the condition that the job still runs under its lease."""
     return Job.id == job.id, Job.lease == job.lease, Job.state == RUNNING
 
 

@@ -1,9 +1,9 @@
-"""Loads: many rows stored in short transactions, and hidden from everybody until the last one closes the load.
+"""Loads: many rows stored in short transactions, and hidden from all others until the last one closes the load.
 
-On SQLite alone, where one long transaction would keep all other writers waiting; on Postgres it keeps nobody waiting,
-and its rows are hidden by themselves. Each row has the number of its load in the column `load` (`ddl.loadable`);
-`models.engine.sqlite.loads` hides the rows of open loads. A load belongs to the process that opened it, by a file lock
-beside the database that ends with the process: what is left behind is undone by any other.
+Only for SQLite, where one long transaction would keep all other writers waiting. On Postgres it keeps nobody waiting,
+and hides its rows until it is committed. Each row has the number of its load in the column `load` (`ddl.loadable`);
+`models.engine.sqlite.loads` hides the rows of open loads. A file lock beside the database shows that the process of a
+load is alive. Any other process undoes the loads of one that has ended.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from models.records.times import now
 
 T = TypeVar("T")
 
-PATIENCE = 5.0  # seconds for which a load waits for another one of its table: as long as a writer for its turn
-GLANCE = 0.05  # seconds between two looks whether that has ended
-AT_ONCE = 200  # rows of an undone load that are deleted in one transaction
-TOGETHER = ("jobs",)  # tables that a load's transactions fill beside its own
+PATIENCE = 5.0  # seconds for which a load waits for another one of its table: as long as a writer waits for its turn
+GLANCE = 0.05  # seconds between two checks of that other load
+AT_ONCE = 200  # rows of an undone load that one transaction deletes
+TOGETHER = ("jobs",)  # tables that a load's transactions fill besides its own
 
 
 def can_load(database: Database, model: type[Record]) -> bool:
-    """Whether rows of this table can be stored by a load: on SQLite, where it has the column."""
+    """True if a load can store rows of this table: on SQLite, if the table has the column."""
     return database.dialect == "sqlite" and _has_column(database, model._meta.table_name)
 
 
 class Load:
-    """An open load of one table in one tenant. Made by `opened`.
+    """An open load of one table in one tenant. `opened` makes it.
 
     tables  the tables that it fills → the first row number that may be one of its rows
     held    seconds for which the last transaction of `store` kept other writers waiting, without its commit
@@ -52,9 +52,9 @@ class Load:
         self.held = 0.0
 
     def store(self, work: Callable[[], T]) -> T:
-        """Run `work` in a transaction of its own: what it adds to the tables of the load is hidden once committed.
+        """Runs `work` in its own transaction. New rows in the tables of the load are hidden after the commit.
 
-        Raises what `work` raises, everything it did undone, and what `Database.transact` raises.
+        Raises what `work` raises after undoing all that it did, and what `Database.transact` raises.
         """
         def stored() -> T:
             began = monotonic()
@@ -66,7 +66,7 @@ class Load:
             self.held = monotonic() - began
             return result
 
-        # It answers no request meanwhile that others could wait for, and must not be refused half way.
+        # The thread answers no request meanwhile, and must not be refused half way.
         with uncounted():
             result = self._database.transact(stored)
         self.tables = self._firsts()
@@ -76,13 +76,13 @@ class Load:
         return {table: min(first, self._tops[table] + 1) for table, first in self.tables.items()}
 
     def _note_first(self) -> None:
-        # Where the newest row was deleted meanwhile, SQLite gives its number to the next one.
+        # If the newest row was deleted meanwhile, SQLite gives its number to the next row.
         if (firsts := self._firsts()) != self.tables:
             self._database.write("UPDATE loads SET tables = ? WHERE number = ? AND state = 'open'",
                                  [orjson.dumps(firsts).decode(), self.number])
 
     def own(self, model: type[Record], ids: list[str]) -> set[str]:
-        """Those of `ids` whose rows this load has made; within `store`."""
+        """Returns those of `ids` whose rows this load has made. Call it within `store`."""
         table = model._meta.table_name
         rows = self._database.query(
             f'SELECT id FROM main."{table}" WHERE id IN (SELECT value FROM json_each(?)) AND ("load" = ? OR rowid > ?)',
@@ -90,20 +90,21 @@ class Load:
         return {id for id, in rows}
 
     def close(self) -> None:
-        """Show all of its rows, once this transaction is committed. Raises `Unavailable` when it was undone."""
+        """Makes all of its rows visible after the commit of this transaction. Raises `Unavailable` if the load was
+        undone."""
         if not self._database.write("UPDATE loads SET state = 'closed' WHERE number = ? AND state = 'open'",
                                     [self.number]):
             raise Unavailable("the load was undone")
 
     def undo(self) -> None:
-        """Delete its rows in short transactions, unless it is closed; then close it."""
+        """Deletes its rows in short transactions, unless it is closed; then closes it."""
         with self._database.connected():
             found = self._database.query("SELECT state FROM loads WHERE number = ?", [self.number])
         if found != [("open",)]:
             return
         with of_load(self.number), uncounted():
             before = -1
-            # Rows that others of the load refer to go after these.
+            # Rows that other rows of the load refer to are deleted in a later round.
             while kept := sum(_delete(self._database, self.number, table, first)
                               for table, first in self.tables.items()):
                 if kept == before:
@@ -114,9 +115,10 @@ class Load:
 
 @contextmanager
 def opened(database: Database, tenant_id: str, model: type[Record]) -> Iterator[Load]:
-    """Open a load: the transactions that this thread begins see its rows. At the end it is undone, unless closed.
+    """Opens a load: transactions of this thread see its rows. At the end of the block it is undone, unless it was
+    closed.
 
-    Raises `Busy` where another load of the table stays open for longer than a writer waits.
+    Raises `Busy` if another load of the table stays open for longer than a writer waits.
     """
     load, lock = _open(database, tenant_id, model._meta.table_name)
     try:
@@ -124,7 +126,7 @@ def opened(database: Database, tenant_id: str, model: type[Record]) -> Iterator[
             try:
                 yield load
             finally:
-                # What cannot be undone now is undone once the lock is gone (`undo_left`).
+                # If it cannot be undone now, `undo_left` does it after the lock is released.
                 with suppress(RowError):
                     load.undo()
     finally:
@@ -132,14 +134,14 @@ def opened(database: Database, tenant_id: str, model: type[Record]) -> Iterator[
 
 
 def open_loads(database: Database) -> int:
-    """How many loads are open; the database is connected."""
+    """Returns the number of open loads. The database is connected."""
     if database.dialect != "sqlite":
         return 0
     return int(database.query("SELECT count(*) FROM loads WHERE state = 'open'")[0][0])
 
 
 def undo_left(database: Database) -> int:
-    """Undo the loads of processes that are gone; how many."""
+    """Undoes the loads of processes that have ended. Returns their number."""
     if database.dialect != "sqlite":
         return 0
     with database.connected():
@@ -166,7 +168,7 @@ def _open(database: Database, tenant_id: str, table: str) -> tuple[Load, int]:
 
 
 def _try_to_open(database: Database, tenant_id: str, table: str) -> tuple[Load, int] | None:
-    """The new load and its lock; None while there is another one of the table."""
+    """Returns the new load and its lock; None while another load of the table is open."""
     locks: dict[int, int] = {}
     undo_left(database)
     try:
@@ -180,24 +182,25 @@ def _try_to_open(database: Database, tenant_id: str, table: str) -> tuple[Load, 
 
 
 def _opening(database: Database, tenant_id: str, table: str, locks: dict[int, int]) -> Load | None:
-    """Open a load inside a transaction; its lock is put into `locks`."""
+    """Opens a load inside a transaction, and adds its lock to `locks`."""
     if database.query("SELECT 1 FROM loads WHERE state = 'open' AND tenant_id = ? AND name = ?", [tenant_id, table]):
         return None
     tables = {name: _top(database, name) + 1 for name in (table, *TOGETHER)}
     number, = database.query("SELECT coalesce(max(number), 0) + 1 FROM loads")[0]
     lock = _lock(database, number)
     if lock is None:
-        return None  # of a file that had this name before
+        return None  # the lock of a load in an earlier file of this name
     locks[number] = lock
     database.write("INSERT INTO loads (number, tenant_id, name, tables, state, created_at) "
                    "VALUES (?, ?, ?, ?, 'open', ?)", [number, tenant_id, table, orjson.dumps(tables).decode(), now()])
-    # The newest stays: connections know by it that there was one.
+    # The newest row stays: it shows connections that there was a load.
     database.write("DELETE FROM loads WHERE state = 'closed'")
     return Load(database, number, tables)
 
 
 def _delete(database: Database, number: int, table: str, first: int) -> int:
-    """Delete the rows of a load from one table, the newest first; how many stay because others refer to them."""
+    """Deletes the rows of a load from one table, the newest first. Returns the number of rows that others refer to,
+    which stay."""
     below, kept = _end(database, table), 0
     while True:
         with database.connected():
@@ -216,7 +219,7 @@ def _delete_some(database: Database, table: str, rows: list[int]) -> int:
         try:
             database.write(deleting, [row])
         except StillReferenced:
-            kept += 1  # by a row of the load that is older
+            kept += 1  # an older row of the load refers to it
     return kept
 
 
@@ -235,7 +238,7 @@ def _has_column(database: Database, table: str) -> bool:
 
 
 def _lock(database: Database, number: int) -> int | None:
-    """An open descriptor that holds the lock of a load, None where another one holds it."""
+    """Returns an open descriptor that holds the lock of a load; None if another one holds it."""
     try:
         descriptor = os.open(_file(database, number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -249,7 +252,7 @@ def _lock(database: Database, number: int) -> int | None:
 
 
 def _let_go(database: Database, number: int, lock: int) -> None:
-    # Before it is unlocked: a file that another process has just opened and locked would be removed otherwise.
+    # Deleted before the unlock: otherwise it could delete a file that another process has just opened and locked.
     with suppress(FileNotFoundError):
         _file(database, number).unlink()
     os.close(lock)

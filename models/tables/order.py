@@ -1,4 +1,4 @@
-"""Orders and what was ordered, at the prices of that moment."""
+"""Orders and their items, with the prices at that time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from models.records.rows import Rows
 from models.records.table import Owned, Record
 from models.tables.product import Product, return_stock, take_stock
 
-PRICE = frozenset(("total", "currency"))  # columns that follow from the products
-_BEYOND = 2**63  # a total that no column holds; larger ones are told as this one
+PRICE = frozenset(("total", "currency"))  # columns that depend on the products
+_BEYOND = 2**63  # a total that no column can store; stands for all larger ones, too
 Wanted = Sequence[tuple[Product, int]]
 """Products and their quantities."""
 
@@ -25,7 +25,7 @@ Wanted = Sequence[tuple[Product, int]]
 class Order(Owned):
     """An order; `total` counts minor units of `currency`.
 
-    wanted  what a new order is about, where that is known before it is stored
+    wanted  products and quantities of a new order, if known before it is stored
     """
 
     wanted: Wanted | None = None
@@ -40,7 +40,7 @@ class Order(Owned):
 
 
 class OrderItem(Record):
-    """One line of an order, `position` counted from 0. It goes with its order and keeps its product."""
+    """One item of an order, `position` counted from 0. It is deleted with its order. Its product cannot be deleted."""
 
     order_id = IdField()
     position = pw.IntegerField()
@@ -52,12 +52,12 @@ class OrderItem(Record):
         table_name = "order_items"
 
     def line(self) -> dict[str, Any]:
-        """What the order says of it."""
+        """Returns the fields of the item that the order shows."""
         return {"product_id": self.product_id, "quantity": self.quantity, "unit_price": self.unit_price}
 
 
 def items_of(tenant_id: str, order_ids: Collection[str]) -> dict[str, list[OrderItem]]:
-    """The items of each order, in their order, with one query for all."""
+    """Returns the items of each order by position, with one query for all."""
     found: dict[str, list[OrderItem]] = {id: [] for id in order_ids}
     items = Rows(OrderItem, tenant_id).find_all(found, column="order_id")
     for item in sorted(items, key=attrgetter("position")):
@@ -66,7 +66,7 @@ def items_of(tenant_id: str, order_ids: Collection[str]) -> dict[str, list[Order
 
 
 def quantities(items: Collection[OrderItem]) -> dict[str, int]:
-    """How many of each product the items hold together."""
+    """Sums the quantities of each product."""
     total: dict[str, int] = {}
     for item in items:
         total[item.product_id] = total.get(item.product_id, 0) + item.quantity
@@ -74,22 +74,23 @@ def quantities(items: Collection[OrderItem]) -> dict[str, int]:
 
 
 def leave_unpriced(order: Order) -> None:
-    """Leave out the columns of the price, so that what reads one fails, and does not take it for missing."""
+    """Removes the price columns, so that code that reads one fails instead of taking it for missing."""
     for name in PRICE:
         order.__data__.pop(name, None)
 
 
 def price(order: Order, wanted: Wanted) -> None:
-    """Give a new order its products, and by them its currency and total."""
+    """Sets the products of a new order, and with them its currency and total."""
     order.wanted, order.currency = wanted, wanted[0][0].currency
     order.total = min(sum(product.price * quantity for product, quantity in wanted), _BEYOND)
 
 
 def place(order: Order, wanted: Wanted) -> None:
-    """Store a new order of `wanted` (product, quantity), at its price and out of its stock; in a transaction.
+    """Stores a new order of `wanted` (product, quantity), with its price, and takes the products from stock. Needs a
+    transaction.
 
-    Raises `InvalidState` for products that are not active or not of one currency, `OutOfStock`, each with the items
-    at fault (`items/0`), and `InvalidValue` for a total beyond 64 bits; then the transaction must be undone.
+    Raises `InvalidState` for products that are not active or differ in currency, and `OutOfStock`, each with the wrong
+    items (`items/0`). Raises `InvalidValue` for a total beyond 64 bits. Then the transaction must be undone.
     """
     items = [OrderItem(position=position, product_id=product.id, quantity=quantity, unit_price=product.price)
              for position, (product, quantity) in enumerate(wanted)]
@@ -114,5 +115,5 @@ def place(order: Order, wanted: Wanted) -> None:
 
 
 def give_back(order: Order) -> None:
-    """Put everything that was ordered back into stock, in a transaction that holds the order's row."""
+    """Returns all products of an order to stock, in a transaction that has locked the order's row."""
     return_stock(order.tenant_id, quantities(items_of(order.tenant_id, [order.id])[order.id]))

@@ -1,4 +1,4 @@
-"""How often each line of the policy was used, by day, and which processes counted it."""
+"""Counts of the uses of each policy rule by day, and the processes that counted them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from models.records.rows import expire
 from models.records.table import Table
 from models.records.times import DAY, now
 
-KEPT = 400 * DAY  # seconds for which counts stay: a year can be asked for, and what is used once a year is in it
+KEPT = 400 * DAY  # seconds for which counts are kept: a query can cover a year, with rules that are used once a year
 
 
 class PolicyUse(Table):
-    """How often a line settled a permission on one day.
+    """Number of times that a rule settled a permission on one day.
 
-    line   the digest of what the line says
+    line   digest of the rule's text
     day    in UTC: `2026-11-23`
     """
 
@@ -33,8 +33,8 @@ class PolicyUse(Table):
 
 
 class PolicyCounter(Table):
-    """A process that counts uses: from when, until when what it counted is stored, and whether it stored the rest when
-    it ended."""
+    """A process that counts uses since `since`. Counts up to `stored_at` are stored; `ended`: also the rest, at its
+    end."""
 
     id = IdField(primary_key=True)
     since = TimeField()
@@ -46,14 +46,14 @@ class PolicyCounter(Table):
 
 
 class Used(NamedTuple):
-    """What was counted of one line and permission: how often, and on which day last."""
+    """Number of uses of one rule and permission, and the day of the last one."""
 
     times: int
     last: str
 
 
 class Counted(NamedTuple):
-    """From when to when a process has counted, and whether it ended in good order."""
+    """Period in which a process has counted, and whether it ended in good order."""
 
     since: str
     until: str
@@ -61,11 +61,11 @@ class Counted(NamedTuple):
 
 
 def note_uses(process: str, since: str, uses: Mapping[tuple[str, str], int], *, ended: bool) -> None:
-    """Add (line, permission) → uses to those of today, inside a transaction, and say that the process has stored them.
-    """
-    # Across tenants: they have one policy.
+    """Adds (line, permission) → uses to the counts of today, and records that the process has stored them. Needs a
+    transaction."""
+    # Across tenants: they share one policy.
     at = now()
-    # In one order everywhere, so that two processes cannot wait for each other in a circle.
+    # All processes use the same order, so that two cannot deadlock.
     rows = [{"line": line, "permission": permission, "day": at[:10], "count": count}
             for (line, permission), count in sorted(uses.items())]
     for some in pw.chunked(rows, _AT_ONCE):
@@ -77,7 +77,7 @@ def note_uses(process: str, since: str, uses: Mapping[tuple[str, str], int], *, 
 
 
 def used_since(day: str) -> dict[tuple[str, str], Used]:
-    """(line, permission) → its uses from that day on."""
+    """Returns (line, permission) → its uses from that day on."""
     # Across tenants, as above.
     query: Any = (PolicyUse.select(PolicyUse.line, PolicyUse.permission, pw.fn.SUM(PolicyUse.count),
                                    pw.fn.MAX(PolicyUse.day))
@@ -86,7 +86,7 @@ def used_since(day: str) -> dict[tuple[str, str], Used]:
 
 
 def counted_since(time: str) -> list[Counted]:
-    """The processes that have stored what they counted since that time, in the order in which they began."""
+    """Returns the processes that have stored counts since that time, by their start."""
     # Across tenants, as above.
     query: Any = (PolicyCounter.select(PolicyCounter.since, PolicyCounter.stored_at, PolicyCounter.ended)
                   .where(PolicyCounter.stored_at >= time).order_by(PolicyCounter.since))
@@ -94,9 +94,9 @@ def counted_since(time: str) -> list[Counted]:
 
 
 def purge(before: str, most: int) -> int:
-    """Delete the counts of the days before that time, and up to `most` processes that counted last before it; how many
-    of these."""
-    # Across tenants, as above. An hour later there is at most one more day.
+    """Deletes the counts of days before that time, and up to `most` processes that counted last before it. Returns the
+    number of these processes."""
+    # Across tenants, as above. Called each hour, so there is at most one more day.
     PolicyUse.delete().where(PolicyUse.day < before[:10]).execute()
     return expire(PolicyCounter.stored_at, before, most)
 

@@ -1,4 +1,4 @@
-"""The ledger of policies: each one that was in force, since when, by what, and its files."""
+"""Policy history: each policy that was in force, since when, by whom, and its files."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from models.records.times import later
 from models.tables.audit import Retention
 from models.tables.instance import note_policy_in_database, policy_is_in_database
 
-SHORTEST = 8  # characters of a version that name it
+SHORTEST = 8  # shortest prefix of a version that names it, in characters
 START, FILES, COMMAND, HTTP, REVERT, ACCEPT = "start", "files", "command", "http", "revert", "accept"
 OPERATOR, SYSTEM = "operator", "system"
-_TICK = 0.001  # seconds by which a policy is in force after the one before it
+_TICK = 0.001  # seconds by which a policy follows the one before it, at least
 
 
 class PolicyVersion(Table):
     """A policy that came into force. The same policy may come back: then it has several rows.
 
-    seq         the order in which rows were stored; `applied_at` is when the policy came into force
-    version     the digest of its files
+    seq         order in which rows were stored; `applied_at` is the time when the policy came into force
+    version     digest of its files
     cause       `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`
-    author      `operator`, `user:<id>`, or `system` where nobody said who it was
-    late        whether the database could not be written when the policy came into force
+    author      `operator`, `user:<id>`, or `system` if nobody is known
+    late        True if the database could not be written when the policy came into force
     files       name → text
     packaged    names of those files that came with a plugin's package
-    cases       the text of tests.yaml that it passed, where the rules are in the database; null: it had none
-    changes     what it allows that the one before did not, and the reverse; null until that is known
-    origin      of a change over HTTP, what its audit event is to tell of the request; null once it was told
+    cases       text of the tests.yaml that it passed, if the rules are in the database; null: it had none
+    changes     permissions that it added and removed; null until that is known
+    origin      facts of the request behind a change over HTTP, for its audit event; null once that is written
     """
 
     seq = pw.BigAutoField()
@@ -54,11 +54,11 @@ class PolicyVersion(Table):
 
 
 class Stray(Exception):
-    """The files of one node are no policy of an instance whose rules are in the database."""
+    """The files of one node cannot be the policy of an instance whose rules are in the database."""
 
 
 class PolicyHistory(Table):
-    """The ledger as each tenant reads it in pages: the same for all, and read only. `by` is the author."""
+    """Policy history as each tenant reads it in pages: the same for all, and read-only. `by` is the author."""
 
     id = IdField(primary_key=True)
     tenant_id = IdField()
@@ -75,10 +75,11 @@ class PolicyHistory(Table):
 
 
 def append(row: PolicyVersion) -> bool:
-    """Add a row, inside a transaction, unless the one before or after it in time is of the same version, or it is there
-    already: of several processes that see the same change one adds it. Whether it was added.
+    """Adds a row and returns True, unless it is stored already or a neighbour in time has the same version. Needs a
+    transaction.
 
-    Raises Stray for what would be the newest row where the rules are in the database: all nodes would use it.
+    So if several processes see the same change, only one adds it. Raises Stray for a newest row if the rules are in the
+    database, because all nodes would use it.
     """
     _lock()
     after = PolicyVersion.select(PolicyVersion.version).where(PolicyVersion.applied_at > row.applied_at).order_by(
@@ -95,16 +96,18 @@ def append(row: PolicyVersion) -> bool:
 
 
 def take_over() -> None:
-    """Note that the rules are in the database from now on, inside a transaction: no row of files is added any more."""
+    """Notes that the rules are in the database from now on. Needs a transaction. After that, no row of files is added.
+    """
     _lock()
     note_policy_in_database(True)
 
 
 def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], bool]) -> bool:
-    """Add a row as the newest, inside a transaction, if `holds` says so of the newest before it; whether it was added.
+    """Adds a row as the newest if `holds` accepts the present newest. Returns True if it was added. Needs a
+    transaction.
 
-    Its time is put off where the clock of another node, which has added that one, is ahead. The rules are in the
-    database from then on.
+    If the clock of the node that added the present newest is ahead, the time of the new row is moved after it. From
+    then on the rules are in the database.
     """
     _lock()
     before = newest()
@@ -118,36 +121,37 @@ def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], boo
 
 
 def newest_id() -> str | None:
-    """The id of the row of the policy that came into force last."""
+    """Returns the id of the latest row."""
     found = listed(PolicyVersion.id).first()
     return None if found is None else str(found.id)
 
 
 def newest() -> PolicyVersion | None:
-    """The policy that came into force last."""
+    """Returns the latest row."""
     found: PolicyVersion | None = listed().first()
     return found
 
 
 def newest_version() -> str | None:
-    """The version of the policy that came into force last."""
+    """Returns the version of the latest row."""
     found = listed(PolicyVersion.version).first()
     return None if found is None else str(found.version)
 
 
 def listed(*columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
-    """A query over the whole ledger, the newest first."""
+    """Returns a query over the whole policy history, the newest first."""
     return PolicyVersion.select(*columns).order_by(PolicyVersion.applied_at.desc(), PolicyVersion.seq.desc())
 
 
 def predecessor(row: PolicyVersion) -> PolicyVersion | None:
-    """The row before another one in time."""
+    """Returns the row before this one in time."""
     found: PolicyVersion | None = _before(row.applied_at, row.seq).first()
     return found
 
 
 def named(version: str) -> PolicyVersion | None:
-    """The newest row of a version, which may be shortened to its first `SHORTEST` characters; None without one."""
+    """Returns the newest row of a version, given in full or by its first `SHORTEST` or more characters; None if there
+    is none."""
     if len(version) < SHORTEST or not version.isalnum():
         return None
     found: PolicyVersion | None = listed().where(PolicyVersion.version.startswith(version)).first()
@@ -155,32 +159,33 @@ def named(version: str) -> PolicyVersion | None:
 
 
 def untold() -> Iterator[int]:
-    """The numbers of rows whose changes are not known yet, the oldest first."""
+    """Yields the numbers of rows whose changes are not known yet, the oldest first."""
     query = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.changes.is_null()).order_by(PolicyVersion.seq)
     found: Any = query.tuples()
     yield from [seq for seq, in found]
 
 
 def packaged(most: int) -> Iterator[tuple[int, list[str]]]:
-    """The numbers of the newest `most` rows, and which of their files came with packages of plugins; where some did."""
+    """Yields number and packaged files of the rows with files of plugin packages, among the newest `most` rows."""
     found: Any = listed(PolicyVersion.seq, PolicyVersion.packaged).limit(most)
     yield from [(row.seq, row.packaged) for row in found if row.packaged]
 
 
 def by_number(seq: int) -> PolicyVersion | None:
-    """One row."""
+    """Returns the row with this number, or None."""
     found: PolicyVersion | None = PolicyVersion.get_or_none(PolicyVersion.seq == seq)
     return found
 
 
 def tell(seq: int, changes: str) -> bool:
-    """Fill in what a row has changed, as JSON, and drop its origin, unless that is known; whether it was not."""
+    """Stores the changes of a row as JSON, and deletes its origin. Returns False if the changes were known already."""
     query = PolicyVersion.update({PolicyVersion.changes: changes, PolicyVersion.origin: None})
     return bool(query.where(PolicyVersion.seq == seq, PolicyVersion.changes.is_null()).execute())
 
 
 def purge(most: int) -> int:
-    """Delete up to `most` rows that were replaced before the retention of the audit trail begins; how many."""
+    """Deletes up to `most` rows that were replaced before the retention of the audit log begins. Returns their number.
+    """
     before = Retention.select(Retention.before).scalar()
     last = listed(PolicyVersion.seq, PolicyVersion.applied_at).where(PolicyVersion.applied_at < before).first()
     if last is None:
@@ -195,7 +200,7 @@ def _lock() -> None:
 
 
 def _before(moment: str, seq: int | None, *columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
-    """The rows before a moment, or before the row `seq` of that moment, the newest first."""
+    """Returns a query for the rows before a time, or before the row `seq` of that time, the newest first."""
     earlier = PolicyVersion.applied_at <= moment if seq is None else (
         (PolicyVersion.applied_at < moment) | ((PolicyVersion.applied_at == moment) & (PolicyVersion.seq < seq)))
     return listed(*columns).where(earlier)

@@ -1,4 +1,4 @@
-"""Products: what can be ordered, at which price, and how many are left."""
+"""Products for sale, with price and stock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.records.table import Owned
 
 
 class Product(Owned):
-    """Something for sale; `sku` is unique per tenant, `price` counts minor units of `currency`."""
+    """A product; `sku` is unique per tenant, `price` counts minor units of `currency`."""
 
     searched = ("name", "description")
 
@@ -30,12 +30,12 @@ class Product(Owned):
 
 
 def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
-    """Take `wanted` (product id → quantity) from stock, in a transaction; the ids with too little left.
+    """Takes `wanted` (product id → quantity) from stock. Returns the ids with too little left. Needs a transaction.
 
-    Any id in the answer means that the transaction must be undone: the others were taken.
+    If it returns any id, the transaction must be undone: the other products were taken.
     """
     rows, short = Rows(Product, tenant_id), []
-    # Always in the order of ids: two orders for the same products cannot wait for each other in a circle.
+    # Always in the order of ids, so that two orders for the same products cannot deadlock.
     for id in sorted(wanted):
         if not rows.add(Product.stock, -wanted[id], id):
             short.append(id)
@@ -43,7 +43,7 @@ def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
 
 
 def return_stock(tenant_id: str, given: Mapping[str, int]) -> None:
-    """Put `given` (product id → quantity) back into stock, inside a transaction."""
+    """Returns `given` (product id → quantity) to stock. Needs a transaction."""
     rows = Rows(Product, tenant_id)
     for id in sorted(given):
         rows.add(Product.stock, given[id], id)

@@ -1,5 +1,5 @@
-"""What deleted rows leave in the files of a database, and how it goes: pages that are free, words of an index, the log,
-statistics of columns, versions of rows that no transaction sees."""
+"""Removal of data that deleted rows leave in the files of a database: free pages, words of an index, the log,
+statistics of columns, old versions of rows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from models.records.search import index_anew
 from models.records.table import Table
 from models.tables.sizes import lengths
 
-PATIENCE = 20.0  # seconds that are waited for readers of what was there before
-_PAUSE = 1.0  # seconds between two tries
+PATIENCE = 20.0  # seconds to wait for readers of the old data
+_PAUSE = 1.0  # seconds between two attempts
 
 
 def overwrite(database: Database, changed: Sequence[type[Table]], patience: float = PATIENCE) -> None:
-    """Leave nothing of rows that these tables no longer hold in the files of the database.
+    """Removes everything that deleted rows of these tables have left in the files of the database.
 
-    On SQLite the words of these tables are indexed anew, the file is written anew and its log is cut, and so is the
-    file of exports; on Postgres the tables are written anew. Raises `InUse` where readers of what was there before do
-    not end in time, `TimedOut`, `Unavailable`: then it can be repeated.
+    On SQLite it indexes the words of these tables again, rewrites the file and cuts its log, and does the same to the
+    file of exports. On Postgres it rewrites the tables. Raises `InUse` if readers of the old data do not end in time,
+    `TimedOut`, `Unavailable`: then it can be repeated.
     """
     with _unhurried(database):
         for model in changed if database.dialect == "sqlite" else ():
@@ -48,14 +48,14 @@ def _rewrite(database: Database, tables: Sequence[str]) -> None:
     database.rewrite(tables)
     with database.connected():
         size, log = lengths(database)
-    # The whole file went through the log: one that was cut is shorter, whatever others have written since.
+    # The whole file went through the log. A log that was cut is shorter, even after writes of others.
     if log is not None and log >= size:
         raise InUse("a reader keeps the log of the database from being cut")
 
 
 @contextmanager
 def _unhurried(database: Any) -> Iterator[None]:
-    """Let the statements on SQLite take their time; on Postgres `rewrite` does."""
+    """Lifts the time limit of statements on SQLite; on Postgres `rewrite` does."""
     if database.dialect != "sqlite":
         yield
         return

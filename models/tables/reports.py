@@ -1,4 +1,4 @@
-"""Reports: how many rows of each status or owner a tenant has, and orders, revenue, logins and refusals by day.
+"""Reports: numbers of rows by status or owner, and orders, revenue, logins and refusals by day.
 
 All are queries that count along an index: of a tenant's rows, or of the days since a time. Days are UTC; a day with
 nothing to count is left out.
@@ -18,20 +18,20 @@ from models.records.times import now
 from models.tables.audit import Audit, of_tenant
 from models.tables.order import Order
 
-EARNING = ("approved", "shipped", "completed")  # the states of an order whose money is ours
+EARNING = ("approved", "shipped", "completed")  # states of an order that count as revenue
 BILLION = 10**9
 
 
 def by_status(model: type[Record], tenant_id: str) -> pw.ModelSelect[Any]:
-    """(status, rows) of every status: one walk along the index of the statuses."""
+    """Returns a query for (status, rows) of every status: one walk along the index of the statuses."""
     status = model._meta.fields["status"]
     return Rows(model, tenant_id).select(status, pw.fn.COUNT(pw.SQL("*"))).group_by(status).order_by(status)
 
 
 def total(model: type[Record], tenant_id: str, until: str | None = None, gone: str | None = None
           ) -> pw.ModelSelect[Any]:
-    """(rows,) of the tenant: one walk along the index of creation; of those only whose column `until` lies ahead, and
-    whose column `gone` is null."""
+    """Returns a query for (rows,) of the tenant: one walk along the index of creation. Skips expired rows (expiry
+    column `until`) and those with a value in the column `gone`."""
     every = Rows(model, tenant_id).select(pw.fn.COUNT(pw.SQL("*")))
     if until is not None:
         every = every.where(model._meta.fields[until] > now())
@@ -39,7 +39,7 @@ def total(model: type[Record], tenant_id: str, until: str | None = None, gone: s
 
 
 def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:
-    """How many rows one owner has, counted up to `most` along the index of owners; with those that are being loaded."""
+    """Counts the rows of one owner up to `most`, along the index of owners. Includes rows of open loads."""
     if current.dialect == "sqlite":
         counting = (f'SELECT count(*) FROM (SELECT 1 FROM main."{model._meta.table_name}" '
                     "WHERE tenant_id = ? AND owner_id = ? LIMIT ?)")
@@ -49,16 +49,17 @@ def owned(model: type[Record], tenant_id: str, owner_id: str, most: int) -> int:
 
 
 def orders_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
-    """(day, orders) since that time."""
+    """Returns a query for (day, orders) since that time."""
     day = _day(Order.created_at)
     return (Rows(Order, tenant_id).select(day, pw.fn.COUNT(pw.SQL("*")))
             .where(Order.created_at >= since).group_by(day).order_by(day))
 
 
 def revenue_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
-    """(day, currency, billions, rest) of minor units ordered since that time and neither refused nor refunded."""
+    """Returns a query for (day, currency, billions, rest) of minor units since that time, of orders that count as
+    revenue."""
     day = _day(Order.created_at)
-    # In two parts, because two large orders together may leave 64 bits.
+    # Split in two, because the sum of large orders may exceed 64 bits.
     billions = Order.total / BILLION
     parts = pw.fn.SUM(billions), pw.fn.SUM(Order.total - billions * BILLION)
     return (Rows(Order, tenant_id).select(day, Order.currency, *parts)
@@ -67,12 +68,12 @@ def revenue_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
 
 
 def logins_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
-    """(day, successful logins) since that time."""
+    """Returns a query for (day, successful logins) since that time."""
     return _audited(tenant_id, since, Audit.action == "create", Audit.resource == "session", Audit.result == "allowed")
 
 
 def refusals_per_day(tenant_id: str, since: str) -> pw.ModelSelect[Any]:
-    """(day, refused requests) since that time."""
+    """Returns a query for (day, refused requests) since that time."""
     return _audited(tenant_id, since, Audit.result == "refused")
 
 
@@ -85,4 +86,4 @@ def _audited(tenant_id: str, since: str, *where: pw.Expression) -> pw.ModelSelec
 def _day(column: TimeField) -> pw.Node:
     if current.dialect == "sqlite":
         return pw.fn.SUBSTR(column, 1, 10)
-    return pw.fn.TO_CHAR(column, pw.SQL("'YYYY-MM-DD'"))  # our connections speak UTC
+    return pw.fn.TO_CHAR(column, pw.SQL("'YYYY-MM-DD'"))  # our connections use UTC

@@ -1,4 +1,4 @@
-"""Rows that tell of things under way: how they end when a backup is restored, and when an instance is moved."""
+"""Ends work that was under way, after a backup is restored or an instance is moved."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from models.tables.session import Session
 
 
 def new_epoch() -> str:
-    """A name for the time after a restore: eight hexadecimal digits."""
+    """Returns a name for the epoch after a restore: eight hexadecimal digits."""
     return token_hex(4)
 
 
 def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) -> None:
-    """End all sessions, forget kept answers, hold service tokens (unless `keep_tokens`), let unfinished jobs fail
-    (unless `resume_jobs`), and begin the epoch; inside a transaction of the database that is restored."""
-    # Across tenants: a restore brings them all back.
+    """Ends all sessions, deletes kept responses, suspends service tokens (unless `keep_tokens`), marks unfinished jobs
+    as failed (unless `resume_jobs`), and begins the epoch. Needs a transaction of the restored database."""
+    # Across tenants: a restore contains all of them.
     at = now()
     _end_sessions(at)
     IdempotencyKey.delete().execute()
@@ -37,8 +37,11 @@ def end_what_was_under_way(epoch: str, *, keep_tokens: bool, resume_jobs: bool) 
 
 
 def end_after_move() -> tuple[int, int]:
-    """End all sessions and let unfinished jobs fail, inside a transaction of the database that rows were moved to; how
-    many of each. All else goes on: what was answered for a key, tokens, cursors and entity tags."""
+    """Ends all sessions and marks unfinished jobs as failed. Returns the numbers of both.
+
+    Needs a transaction of the database that rows were moved to. Everything else stays valid: kept responses, tokens,
+    cursors and entity tags.
+    """
     at = now()
     return _end_sessions(at), _fail_jobs(at, "the instance was moved to another database")
 
@@ -60,7 +63,7 @@ def _unfinished() -> pw.Expression:
 
 
 def release_tokens(*ids: str) -> int:
-    """Let tokens that a restore holds act again, all of them where no id is given; how many."""
+    """Re-enables tokens that a restore suspended: these, or all of them without an id. Returns their number."""
     # Across tenants: for operators.
     held: pw.Expression = ServiceToken.held_hash.is_null(False)
     chosen = held & ServiceToken.id.in_(ids) if ids else held

@@ -1,4 +1,4 @@
-"""Reviews of access: every user with what tells whether the account is still used."""
+"""Access reviews: every user, with the facts that show whether the account is still used."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from models.tables.session import Session
 from models.tables.tenant import Tenant
 from models.tables.user import User
 
-AT_ONCE = 5_000  # users of one statement: constant memory, and far from the time limit of a statement
+AT_ONCE = 5_000  # users of one statement: constant memory, and far below the time limit of a statement
 _BATCH = 500  # ids in one statement
 
 
 class Account(NamedTuple):
     """A user of some tenant.
 
-    last_login  by the audit trail, as far back as it goes, and the sessions that there are; None: not known
+    last_login  from the audit log, as far back as it goes, and the present sessions; None: not known
     last_use    the last audit row, refresh of a session, or use of a service token; None: not known
-    tokens      service tokens that are valid
+    tokens      number of valid service tokens
     """
 
     id: str
@@ -40,7 +40,7 @@ class Account(NamedTuple):
 
 
 def accounts() -> Iterator[Account]:
-    """Every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged."""
+    """Yields every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged."""
     statement, last = prepare(current, _accounts()), ""
     while True:
         found = statement.run(current, {"after": last or _BEFORE_ALL, "now": now()})
@@ -51,24 +51,25 @@ def accounts() -> Iterator[Account]:
 
 
 def accounts_of(tenant_id: str, ids: Sequence[str]) -> dict[str, Account]:
-    """Those of these users of a tenant that there are, by id; at most a page of them. Raises Damaged."""
+    """Returns those of these users of a tenant that exist, by id; at most a page of them. Raises Damaged."""
     statement = prepare(current, _accounts().where(User.tenant_id == tenant_id, User.id.in_(ids)))
     return {one.id: one for one in map(_account, statement.run(current, {"after": _BEFORE_ALL, "now": now()}))}
 
 
 def active_of(ids: Sequence[str]) -> dict[str, bool]:
-    """Whether each of these users is active, by id; those that there are, and were not erased."""
-    # Across tenants: the lines of a policy name persons of any.
+    """Returns for each of these users, by id, whether the account is active. Missing and erased users are left out."""
+    # Across tenants: policy rules name users of any.
     batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
     return {user.id: user.active for batch in batches
             for user in User.select(User.id, User.active).where(User.id.in_(batch), User.erased_at.is_null())}
 
 
 def _accounts() -> pw.ModelSelect[Any]:
-    # Across tenants: the operator looks after all of them.
+    # Across tenants: the operator is responsible for all of them.
     key = pw.NodeList((pw.SQL("'user:' ||"), User.id))
     theirs = (Audit.tenant_id == User.tenant_id) & (Audit.principal == key)
-    # Constants in the statement itself: SQLite takes the index of logins only where it sees that they are those of it.
+    # Constants in the statement itself: SQLite uses the index of logins only if it sees that they equal those of the
+    # index.
     login = [column == pw.SQL(value) for column, value in (
         (Audit.resource, "'session'"), (Audit.action, "'create'"), (Audit.result, "'allowed'"))]
     valid = ServiceToken.expires_at.is_null() | (ServiceToken.expires_at > Bind("now"))

@@ -1,10 +1,10 @@
-"""The bytes of audit rows that a seal signs.
+"""Bytes of audit rows that a seal signs.
 
-The personal columns are covered by a commitment alone: HMAC-SHA-256 (RFC 2104) over them, keyed with the 16 random
-bytes of the row's own `salt`. So a person can be erased: value and salt go, the commitment is kept in their place, the
-seal still proves the row, and nobody can try which value it was.
+A commitment covers the personal columns: HMAC-SHA-256 (RFC 2104) over them, keyed with the 16 random bytes of the row's
+own `salt`. So a user can be erased: values and salt are deleted, and the commitment is kept in their place. The seal
+still proves the row, and nobody can guess the values.
 
-Format 1 is that of seals before there were commitments: each row with its values in the clear. Format 2 is today's.
+Format 1 is from before commitments: each row with its values in the clear. Format 2 is the present one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH = 500  # rows of one seal at most; also of one deletion or erasure
 
 
 class SealedRow(NamedTuple):
-    """The columns of a row, as the database gives them: fourteen public ones, three personal ones, and their proof.
+    """Columns of a row, as the database returns them: fourteen public ones, three personal ones, and their proof.
 
     number  the column `count`
     """
@@ -45,12 +45,12 @@ class SealedRow(NamedTuple):
     number: int
     address: str | None
     request_id: str | None
-    facts: str | None  # the text itself: what it says might be written in other ways
+    facts: str | None  # the stored text: the same value could be written in other ways
     salt: bytes | None
     commitment: str | None
 
 
-# The place of each column of format 1.
+# Position of each column of format 1.
 _IN_THE_CLEAR = tuple(map(SealedRow._fields.index, (
     "seq", "id", "tenant_id", "time", "principal", "role", "action", "resource", "resource_id", "address", "result",
     "reason", "rule", "policy_version", "request_id", "number", "facts")))
@@ -58,7 +58,7 @@ _COLUMNS = [Audit.count if name == "number" else Audit._meta.fields[name] for na
 
 
 def between(after: int, upto: int, limit: int) -> list[SealedRow]:
-    """The rows with numbers in (after, upto], at most `limit` of them."""
+    """Returns the rows with numbers in (after, upto], at most `limit` of them."""
     rows = _between(current).run(current, {"after": after, "upto": upto, "limit": limit})
     return list(map(SealedRow._make, rows))
 
@@ -70,17 +70,17 @@ def _between(database: Database) -> Prepared:
 
 
 def content(previous: str, rows: Iterable[SealedRow], form: int = FORMAT) -> bytes:
-    """The bytes that the head of a seal signs: the head before it, and each row."""
+    """Returns the bytes that the head of a seal signs: the head before it, and each row."""
     leaf = _in_the_clear if form == 1 else _committed
-    # A damaged row may hold bytes: as anything else than what was sealed.
+    # A damaged row may contain bytes: `str` turns them into something that differs from the sealed text.
     return b"\n".join((previous.encode(), *(orjson.dumps(leaf(row), default=str) for row in rows)))
 
 
 def commitment(row: SealedRow) -> str:
-    """The proof of the personal columns of a row, kept once they are erased."""
+    """Returns the proof of the personal columns of a row, which is kept after they are erased."""
     if row.commitment is not None:
         return row.commitment
-    # An older process that still runs beside this one gives its rows no salt.
+    # An older process that still runs beside this one writes rows without a salt.
     return digest(row.salt or b"", orjson.dumps(row[14:17], default=str), "sha256").hex()
 
 
@@ -90,14 +90,15 @@ def is_erased(row: SealedRow) -> bool:
 
 
 def is_half_erased(row: SealedRow) -> bool:
-    """True if a row that counts as erased has personal values: no erasure leaves it so."""
+    """True if a row is marked as erased but has personal values. No erasure leaves a row in this state."""
     return is_erased(row) and any(value is not None for value in (*row[14:17], row.salt))
 
 
 def erase(seqs: Sequence[int]) -> int:
-    """Erase the personal columns of these rows, inside a transaction; how many had not been erased.
+    """Erases the personal columns of these rows. Returns the number of rows that were not erased before. Needs a
+    transaction.
 
-    Their seals still prove them. What an erasure says of itself is a row that the caller adds.
+    Their seals still prove them. The caller adds the audit event of the erasure.
     """
     return sum(map(_erase, sorted(set(seqs))))
 
@@ -111,7 +112,7 @@ def _erase(seq: int) -> int:
 
 
 def _in_the_clear(row: SealedRow) -> list[Any]:
-    """A row as format 1 has it. Rows of before the column `facts` have none, and are proved without it."""
+    """Returns a row in format 1. Rows from before the column `facts` are signed without it."""
     values = [row[place] for place in _IN_THE_CLEAR]
     return values if row.facts is not None else values[:-1]
 

@@ -1,10 +1,10 @@
-"""Seals: committed audit rows, chained in batches, so that none can be changed or taken out unnoticed.
+"""Seals: committed audit rows, chained in batches, so that a change or deletion of any row is detected.
 
-A seal covers every row after the seal before it, and its head is an HMAC over that seal's head and the rows. Who
-signs is not known here (`Sealer`). Chaining single rows would make writers wait for one another; a batch every few
-seconds costs them nothing.
+A seal covers every row after the seal before it. Its head is an HMAC over that seal's head and the rows. The signer is
+not known here (`Sealer`). Chaining single rows would make writers wait for each other; a batch every few seconds costs
+them nothing.
 
-Seals go with their rows after the retention, all but the newest of those: the chain that is left begins with it.
+Seals are deleted with their rows after the retention, except the newest of them: the remaining chain begins with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models.tables import sealed_rows
 from models.tables.audit import Audit, Retention, Seal
 from models.tables.sealed_rows import BATCH, SealedRow
 
-PATIENCE = 200  # milliseconds for which sealing may hold up writers on Postgres
+PATIENCE = 200  # milliseconds for which sealing may block writers on Postgres
 _SEAL: Mapping[str, tuple[type, ...]] = {
     "seq": (int,), "last_seq": (int,), "rows": (int,), "previous": (str,), "head": (str,), "created_at": (str,),
     "form": (int,), "committed": (str, type(None))}
@@ -31,7 +31,7 @@ _SEAL: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the seal of one row says: made when, its head, and whether what it covers is still what was sealed."""
+    """Proof of one row: creation time and head of its seal; `proved`: the rows of the seal are unchanged."""
 
     created_at: str
     head: str
@@ -40,13 +40,13 @@ class Proof:
 
 @dataclass
 class Verdict:
-    """What `verify` found. The trail is whole when there are no `findings`.
+    """Result of `verify`. Without `findings`, the audit log is complete and unchanged.
 
-    sealed    rows that their seals prove
-    erased    those of them whose personal columns were erased
-    unsealed  rows that are too new to have a seal
-    retired   seals whose rows were deleted after their time
-    older     exported heads of seals that were deleted after their time, too
+    sealed    number of rows that their seals prove
+    erased    number of those whose personal columns were erased
+    unsealed  number of rows that are too new to have a seal
+    retired   number of seals whose rows were deleted after their retention
+    older     number of exported heads whose seals were deleted after their retention
     """
 
     sealed: int = 0
@@ -58,7 +58,8 @@ class Verdict:
 
 
 def seal(database: Database, sealer: Sealer) -> int:
-    """Seal every committed row that has no seal yet; how many. Of several processes at once, one does it."""
+    """Seals every committed row that has no seal yet. Returns their number. If several processes try at once, one does
+    it."""
     with database.connected():
         last = _last()
         sealed, after, head = 0, last.last_seq if last else 0, last.head if last else ""
@@ -79,7 +80,7 @@ def seal(database: Database, sealer: Sealer) -> int:
 
 
 def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None = None) -> Verdict:
-    """Walk the whole chain. `known`: heads by number that were exported earlier and must still be there."""
+    """Checks the whole chain. `known`: exported heads by number, whose seals must still exist."""
     verdict, exported, last = Verdict(), dict(known or {}), None
     with database.connected():
         allowed = Retention.select(Retention.before).scalar() or ""
@@ -93,7 +94,7 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
                 verdict.findings.append(f"seal {one.seq} is not the one that was exported")
             retired = _judge(one, after, sealer, allowed, verdict)
             if last is None and retired:
-                # What was before it went after its time.
+                # The seals before it were deleted after their retention.
                 verdict.older = sum(exported.pop(number) is not None for number in gone)
             elif one.previous != (last.head if last else ""):
                 verdict.findings.append(f"seal {one.seq} does not continue the seal before it")
@@ -107,9 +108,9 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
 
 
 def proof_of(id: str, sealer: Sealer) -> Proof | None:
-    """What the seal that covers a row, by its id, proves of it; None while the row is too new to have one.
+    """Returns the proof of a row, given by id; None while the row is too new to have a seal.
 
-    At most `BATCH` rows are looked at. That the seals after it are there, the whole chain alone tells.
+    Reads at most `BATCH` rows. Only a check of the whole chain shows that no later seal is missing.
     """
     number = Audit.select(Audit.seq).where(Audit.id == id)
     one = Seal.select().where(Seal.last_seq >= number).order_by(Seal.last_seq).first()
@@ -122,12 +123,13 @@ def proof_of(id: str, sealer: Sealer) -> Proof | None:
 
 
 def _before(oldest: Seal) -> int:
-    """After which row the oldest seal that is left begins."""
+    """Returns the number of the row after which the oldest remaining seal begins."""
     return int(oldest.first_seq) - 1 if oldest.previous else 0
 
 
 def _judge(one: Seal, after: int, sealer: Sealer, allowed: str, verdict: Verdict) -> bool:
-    """Add to the verdict what is to be said of one seal; whether its rows went after their time."""
+    """Checks one seal and adds the result to the verdict. Returns True if its rows were deleted after their retention.
+    """
     span = f"rows {after + 1} to {one.last_seq}"
     try:
         rows = sealed_rows.between(after, one.last_seq, one.rows + 1)
@@ -151,13 +153,13 @@ def _is_proved(one: Seal, rows: list[SealedRow], sealer: Sealer) -> bool:
     if any(map(sealed_rows.is_half_erased, rows)):
         return False
     if one.form == 1 and any(map(sealed_rows.is_erased, rows)):
-        # The clear text that the old head signs is gone.
+        # The clear text that the old head signs was erased.
         return one.committed is not None and sealer.prove(sealed_rows.content(one.head, rows), one.committed)
     return sealer.prove(sealed_rows.content(one.previous, rows, one.form), one.head)
 
 
 def _readable(verdict: Verdict) -> Iterator[Seal]:
-    """The seals in order, as far as they can be read; one that cannot is a finding, and those after it are not read."""
+    """Yields the seals in order. The first unreadable seal is added as a finding and ends the iteration."""
     last = 0
     try:
         for one in heads():
@@ -170,14 +172,16 @@ def _readable(verdict: Verdict) -> Iterator[Seal]:
 
 
 def heads() -> Iterator[Seal]:
-    """Every seal in order: kept elsewhere, its head proves that the end of the trail was not cut off."""
+    """Yields every seal in order. A head that is kept elsewhere proves that the end of the audit log was not cut off.
+    """
     yield from Seal.select().order_by(Seal.seq).iterator()
 
 
 def retire(database: Database, before: str) -> int:
-    """Delete what was sealed before that time, in all tenants, a small transaction for each seal; how many rows.
+    """Deletes rows that were sealed before that time, in all tenants, in one small transaction for each seal. Returns
+    the number of rows.
 
-    The newest seal's rows stay, so that numbers are never used twice. Of the seals without rows the newest stays.
+    Keeps the rows of the newest seal, so that no number is used twice. Of the seals without rows, keeps the newest.
     """
     with database.connected():
         oldest, last = Audit.select(Audit.seq).order_by(Audit.seq).limit(1).scalar(), _last()
@@ -201,13 +205,13 @@ def _forget_seals() -> None:
 
 
 def newest_head() -> str | None:
-    """The head of the newest seal, None without one; the database is connected."""
+    """Returns the head of the newest seal, None without a seal. The database is connected."""
     last = _last()
     return None if last is None else last.head
 
 
 def has_seal_of(kids: Iterable[str]) -> bool:
-    """True if a key of that name (`kid`) has made one of the seals; the database is connected."""
+    """True if a key with one of these names (`kid`) has signed a seal. The database is connected."""
     signed = reduce(or_, (Seal.head.startswith(f"{kid}:") for kid in kids))
     return bool(Seal.select().where(signed).exists())
 
@@ -218,14 +222,14 @@ def _last() -> Seal | None:
 
 
 def _newest() -> int:
-    """The number of the newest audit row, 0 without one."""
+    """Returns the number of the newest audit row, 0 without rows."""
     return int(Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar() or 0)
 
 
 def _settled(database: Database) -> int:
-    """The newest number below which no other row can turn up any more; 0 when that cannot be told now.
+    """Returns the newest number below which no other row can appear any more; 0 if that is not known now.
 
-    On Postgres a number is taken before its row is committed, so for a moment no writer may be between the two.
+    On Postgres a row gets its number before it is committed, so this waits for a moment without writers.
     """
     def without_writers() -> int:
         current.execute_sql(f"SET LOCAL lock_timeout = {PATIENCE}")

@@ -15,7 +15,7 @@ from models.records.table import Owned
 from models.records.times import DAY, now
 from models.tables.user import User
 
-LASTS = 90 * DAY  # seconds for which a token is valid whose maker says nothing else
+LASTS = 90 * DAY  # default validity of a token in seconds
 
 
 class Bearer(NamedTuple):
@@ -34,9 +34,9 @@ class Bearer(NamedTuple):
 
 
 class ServiceToken(Owned):
-    """A token `gp_<id>_<secret>`, of which only the secret's hash is kept; it acts as its owner.
+    """A token `gp_<id>_<secret>` that acts as its owner. Only the hash of the secret is stored.
 
-    held_hash  the hash while a restore holds the token: then `token_hash` is empty, which no secret's is
+    held_hash  the hash while a restore has suspended the token: then `token_hash` is empty and matches no secret
     """
 
     name = pw.TextField()
@@ -55,12 +55,13 @@ class ServiceToken(Owned):
 
     @classmethod
     def by_id(cls, id: str) -> ServiceToken | None:
-        # Across tenants: the token names itself before it is known whose it is.
+        # Across tenants: the owner is not known before the token is read.
         return cls.select().where(cls.id == id).first()
 
     @classmethod
     def bearer(cls, database: Database, id: str) -> Bearer | None:
-        """The token and its owner, by primary keys, in one statement: the first query of a program's request."""
+        """Returns the token and its owner, by primary keys, in one statement: the first query of a program's request.
+        """
         rows = _bearer(database).recall(database, {"id": id})
         if not rows:
             return None
@@ -70,33 +71,33 @@ class ServiceToken(Owned):
 
     @classmethod
     def valid(cls) -> tuple[int, int]:
-        """The number of valid tokens, and of those without end."""
-        # Across tenants: the operator asks how many credentials there are.
+        """Returns the number of valid tokens, and of those without an expiry."""
+        # Across tenants: for operators.
         endless = cls.select().where(cls.expires_at.is_null()).count()
         return endless + cls.select().where(cls.expires_at > now()).count(), endless
 
     @classmethod
     def held(cls) -> int:
-        """The number of tokens that a restore suspended."""
+        """Returns the number of tokens that a restore has suspended."""
         # Across tenants: for operators.
         return int(cls.select().where(cls.held_hash.is_null(False)).count())
 
     @classmethod
     def valid_of(cls, tenant_id: str, owners: Collection[str] | None = None) -> list[ServiceToken]:
-        """The valid tokens of these users, a page of them at most; without `owners` those of all."""
+        """Returns the valid tokens of these users, a page of them at most; without `owners` those of all users."""
         lasting = cls.expires_at.is_null() | (cls.expires_at > now())
         found = Rows(cls, tenant_id).select().where(cls.token_hash != "", lasting)
         return list(found if owners is None else found.where(cls.owner_id.in_([*owners])))
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:
-        # Across tenants, and without a new version: to be used is not to be changed.
+        # Across tenants, and without a new version: a use is no change.
         cls.update({cls.last_used_at: at}).where(cls.id == id).execute()
 
 
 @cache_sql
 def _bearer(database: Database) -> Prepared:
-    # Across tenants: the token names itself before it is known whose it is.
+    # Across tenants: the owner is not known before the token is read.
     columns = (ServiceToken.token_hash, ServiceToken.scopes, ServiceToken.expires_at, ServiceToken.last_used_at,
                User.id, User.tenant_id, User.role, User.department, User.groups, User.active)
     return prepare(database, ServiceToken.select(*columns).join(User, on=(User.id == ServiceToken.owner_id)).where(

@@ -1,4 +1,4 @@
-"""Sessions: one per login, kept alive by exchanging its refresh token."""
+"""Sessions: one for each login, extended by exchanging its refresh token."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from models.records.times import later, now
 from models.tables.user import User
 
 API, CONSOLE = "api", "console"  # kinds of sessions
-KEPT = 3600  # seconds for which the row of an ended session stays
-COUNTED = 100_000  # live sessions that are counted; there are so many or more
+KEPT = 3600  # seconds for which the row of an ended session is kept
+COUNTED = 100_000  # live sessions to count at most
 
 
 class SessionUser(NamedTuple):
@@ -35,13 +35,13 @@ class SessionUser(NamedTuple):
 
 class Session(Record):
     """A login of the user `owner_id` on the API or the console (`kind`), from `address` with a `device`
-    (`r.env.device`); null where that is not known.
+    (`r.env.device`); null if not known.
 
-    Only hashes of refresh tokens, or of the console's cookie, are stored: of the valid one, and of those used a moment
-    ago (`recent`, each with the time of its use, the oldest first). `family` is shared by all sessions that descend
-    from one login. `last_used_at` is when the session was opened or refreshed, or the console last looked at. It ends
-    at `expires_at`, which a refresh or a look puts off, up to `absolute_expires_at`; `revoke` ends it at once. Some
-    time later its row is deleted: a token of a session that is not there is as invalid as one of an ended session.
+    Only hashes of refresh tokens, or of the console's cookie, are stored: of the valid one, and of recently used ones
+    (`recent`, each with the time of its use, the oldest first). All sessions that descend from one login share
+    `family`. `last_used_at` is the last time that the session was opened or refreshed, or the console was used. It ends
+    at `expires_at`. A refresh or use extends that, up to `absolute_expires_at`; `revoke` ends the session at once. Its
+    row is deleted some time later: a token of a missing session is as invalid as one of an ended session.
     """
 
     owner_id = IdField()
@@ -49,7 +49,7 @@ class Session(Record):
     family = IdField()
     token_hash = pw.TextField()
     recent = ListField(column_name="previous_hash", null=True)
-    last_used_at = TimeField(null=True)  # in the table; no row is without it
+    last_used_at = TimeField(null=True)  # null only in the schema; every row has a value
     expires_at = TimeField()
     absolute_expires_at = TimeField()
     revoked_at = TimeField(null=True)
@@ -65,14 +65,14 @@ class Session(Record):
 
     @classmethod
     def by_id(cls, id: str, *, lock: bool = False) -> Session | None:
-        """`lock`: no other transaction may change it before this one ends."""
-        # Across tenants: a token names its session before it is known whose it is.
+        """Returns a session. `lock`: no other transaction may change it before this one ends."""
+        # Across tenants: the owner is not known before the session is read.
         query = cls.select().where(cls.id == id)
         return (locked(query) if lock else query).first()
 
     @classmethod
     def user_of(cls, database: Database, id: str) -> SessionUser | None:
-        """The session and its user, by primary keys, in one statement: the first query of every request."""
+        """Returns the session and its user, by primary keys, in one statement: the first query of every request."""
         rows = _user_of(database).recall(database, {"id": id})
         if not rows:
             return None
@@ -82,19 +82,19 @@ class Session(Record):
 
     @classmethod
     def touch(cls, id: str, at: str, until: str) -> None:
-        """Note that a session of the console is in use, and put its end off."""
-        # Across tenants, and without a new version: to be used is not to be changed.
+        """Notes that a session of the console is in use, and extends it."""
+        # Across tenants, and without a new version: a use is no change.
         cls.update({cls.last_used_at: at, cls.expires_at: until}).where(
             cls.id == id, cls.revoked_at.is_null()).execute()
 
     @classmethod
     def purge(cls, before: str, most: int) -> int:
-        # Across tenants: an ended session is of no use in any of them.
+        # Across tenants: an ended session is useless in any of them.
         return expire(cls.expires_at, later(-KEPT, before), most)
 
 
 def live() -> int:
-    """The number of live sessions, `COUNTED` at most; the database is connected."""
+    """Returns the number of live sessions, `COUNTED` at most. The database is connected."""
     # Across tenants: for operators.
     some = Session.select(Session.id).where(Session.revoked_at.is_null(), Session.expires_at > now()).limit(COUNTED)
     return int(some.count())
@@ -102,7 +102,7 @@ def live() -> int:
 
 @cache_sql
 def _user_of(database: Database) -> Prepared:
-    # Across tenants: a token names its session before it is known whose it is.
+    # Across tenants: the owner is not known before the session is read.
     columns = (User.id, User.tenant_id, User.role, User.department, User.groups, User.active, User.token_version,
                Session.expires_at, Session.revoked_at)
     return prepare(database, Session.select(*columns).join(User, on=(User.id == Session.owner_id)).where(
@@ -110,21 +110,23 @@ def _user_of(database: Database) -> Prepared:
 
 
 def revoke(tenant_id: str, *where: pw.Expression) -> int:
-    """End the tenant's sessions that satisfy `where` and were not ended before; their number."""
+    """Ends the tenant's sessions that satisfy `where` and had not been ended before. Returns their number."""
     at = now()
     return Rows(Session, tenant_id).change({Session.revoked_at: at, Session.expires_at: at},
                                            Session.revoked_at.is_null(), *where)
 
 
 def end_all(user: User) -> None:
-    """End every session of the user, who is saved afterwards, and refuse the access tokens that were issued so far."""
+    """Ends every session of the user, and invalidates the access tokens issued so far. The caller saves the user
+    afterwards."""
     revoke(user.tenant_id, Session.owner_id == user.id)
     user.token_version += 1
 
 
 def keep_newest(session: Session, most: int) -> int:
-    """End the live sessions of its user but this one and the `most` - 1 others that were used last; how many."""
-    # A clock that was set back has made others newer than this one.
+    """Ends the live sessions of its user, except this one and the `most` - 1 others that were used last. Returns their
+    number."""
+    # After a clock was set back, others may be newer than this one.
     others = (Rows(Session, session.tenant_id).select(Session.id)
               .where(Session.owner_id == session.owner_id, Session.expires_at > now(), Session.id != session.id))
     last = others.order_by(Session.last_used_at.desc(), Session.id.desc())

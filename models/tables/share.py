@@ -14,7 +14,7 @@ from models.records.rows import Rows
 from models.records.table import Record
 from models.tables.tenant import Tenant
 
-GROUP = "group:"  # how a grantee that is a group begins
+GROUP = "group:"  # prefix of a grantee that is a group
 
 
 class Share(Record):
@@ -34,13 +34,13 @@ class Share(Record):
 
 
 def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
-    """The shares of one object, oldest first."""
+    """Returns the shares of one object, the oldest first."""
     return list(Rows(Share, tenant_id).select().where(*_object(resource, object_id))
                 .order_by(Share.created_at, Share.id))
 
 
 def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """(grantee, right) of the shares of several objects, by the object's id; of each the oldest first."""
+    """Returns (grantee, right) of the shares of several objects, by the object's id; the oldest first."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for one in (Rows(Share, tenant_id).select().where(Share.resource == resource, Share.object_id.in_(object_ids))
                 .order_by(Share.created_at, Share.id)):
@@ -49,7 +49,7 @@ def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> di
 
 
 def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """Shares that give rights, as `of_objects` does; none where sharing is left out."""
+    """Returns the shares that give rights, as `of_objects` does; none if sharing is left out."""
     return {} if are_ignored() else of_objects(tenant_id, resource, object_ids)
 
 
@@ -61,18 +61,18 @@ def with_groups(tenant_id: str, resource: str, object_ids: Collection[str]) -> b
 
 
 def number(tenant_id: str, resource: str, object_id: str) -> int:
-    """The number of shares of an object."""
+    """Returns the number of shares of an object."""
     return int(Rows(Share, tenant_id).select().where(*_object(resource, object_id)).count())
 
 
 def find(tenant_id: str, resource: str, object_id: str, grantee: str) -> Share | None:
-    """The share of this very grantee on one object."""
+    """Returns the share of this grantee on one object."""
     return Rows(Share, tenant_id).find_by(resource=resource, object_id=object_id, grantee=grantee)
 
 
 def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: str,
           granted_by: str | None = None) -> Share:
-    """Give `grantee` that right, in place of any other on the same object."""
+    """Gives `grantee` that right, in place of any other on the same object."""
     rows = Rows(Share, tenant_id)
     share = find(tenant_id, resource, object_id, grantee)
     if share is None:
@@ -85,39 +85,39 @@ def grant(tenant_id: str, resource: str, object_id: str, grantee: str, right: st
 
 
 def withdraw(tenant_id: str, resource: str, object_id: str, grantee: str | None = None) -> int:
-    """Take the right away from `grantee`, or from every grantee when the object is deleted; how many had one."""
+    """Deletes the share of `grantee` on the object, or all of its shares. Returns their number."""
     whose = {} if grantee is None else {"grantee": grantee}
     return Rows(Share, tenant_id).discard(resource=resource, object_id=object_id, **whose)
 
 
 def withdraw_granted(tenant_id: str, resource: str, object_id: str, granted_by: str) -> int:
-    """Take back what one user granted on one object; how many shares."""
+    """Deletes the shares that one user granted on one object. Returns their number."""
     return Rows(Share, tenant_id).discard(resource=resource, object_id=object_id, granted_by=granted_by)
 
 
 def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
-    """(resource, object id) of every object that one user shared with others, in this order."""
+    """Returns (resource, object id) of every object that one user shared with others, in this order."""
     found = (Rows(Share, tenant_id).select(Share.resource, Share.object_id).distinct()
              .where(Share.granted_by == granted_by).order_by(Share.resource, Share.object_id))
     return [(one.resource, one.object_id) for one in found]
 
 
 def named(grantee: str, resources: Collection[str], most: int) -> tuple[int, list[Share]]:
-    """The number of shares with a grantee on objects of these resources, and the first `most` of them."""
-    # Across tenants: this is for an operator. That tenant and resource are known ones lets the index serve.
+    """Returns the number of shares with a grantee on objects of these resources, and the first `most` of them."""
+    # Across tenants: for operators. The conditions on tenant and resource let the index serve.
     found = Share.select().where(Share.tenant_id.in_(Tenant.select(Tenant.id)), Share.resource.in_(list(resources)),
                                  Share.grantee == grantee)
     return int(found.count()), list(found.order_by(Share.resource, Share.object_id).limit(most))
 
 
 def forget(tenant_id: str, grantee: str) -> int:
-    """Take every right away from a grantee that is deleted; how many there were."""
+    """Deletes all shares of a deleted grantee. Returns their number."""
     return Rows(Share, tenant_id).discard(grantee=grantee)
 
 
 def shared_ids(tenant_id: str | Bind, resource: str | Bind, grantees: Collection[str | Bind],
                rights: Collection[str]) -> pw.ModelSelect[Share]:
-    """A sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
+    """Returns a sub-query for `id IN (…)`: the objects on which one of `grantees` has one of `rights`."""
     return Rows(Share, tenant_id).select(Share.object_id).where(
         Share.resource == resource, Share.grantee.in_(list(grantees)), Share.right.in_(list(rights)))
 
@@ -136,7 +136,7 @@ def _any_shared(database: Database, grantees: int) -> Prepared:
 
 def any_in(tenant_id: str, resource: str) -> bool:
     """True if any object of a resource is shared with anybody."""
-    # `are_ignored` comes last: mostly nothing is shared.
+    # `are_ignored` comes last, because in most tenants nothing is shared.
     return bool(_any_in(current).recall(current, {"tenant": tenant_id, "resource": resource})) and not are_ignored()
 
 
@@ -162,7 +162,7 @@ def _has_right(database: Database, grantees: int, rights: tuple[str, ...]) -> Pr
 
 
 def rights(tenant_id: str, resource: str, object_id: str, grantees: Sequence[str]) -> list[str]:
-    """The rights that `grantees` have on the object, sorted."""
+    """Returns the rights that `grantees` have on the object, sorted."""
     if are_ignored():
         return []
     values = {"tenant": tenant_id, "resource": resource, "object": object_id, **_named(grantees)}
@@ -176,7 +176,7 @@ def _rights(database: Database, grantees: int) -> Prepared:
 
 
 def are_ignored(database: Database = current) -> bool:
-    """True if shares count for nothing in a database: sharing is left out."""
+    """True if shares have no effect in a database, because sharing is left out."""
     return Share._meta.table_name in database.ignored
 
 
@@ -185,7 +185,7 @@ def _named(grantees: Sequence[str]) -> dict[str, str]:
 
 
 def _binds(grantees: int) -> list[Bind]:
-    """A Bind for each value that `_named` names."""
+    """Returns a Bind for each value that `_named` names."""
     return [Bind(f"grantee {number}") for number in range(grantees)]
 
 

@@ -1,4 +1,4 @@
-"""How large a database has become, without reading it through: for its operator."""
+"""Size of a database, measured without reading it whole, for its operator."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from models.engine.database import Database
 from models.tables.audit import Audit, of_all
 
-COUNTED = 100_000  # rows of a table of SQLite's without row ids that are counted; it has so many or more
+COUNTED = 100_000  # rows to count at most, in a SQLite table without row ids
 
 
 class TableSize(NamedTuple):
-    """A table with about so many rows; `bytes` with its indexes, None where that cannot be told quickly."""
+    """A table with its approximate number of rows; `bytes` includes its indexes, None if that is slow to measure."""
 
     name: str
     rows: int
@@ -21,10 +21,12 @@ class TableSize(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """`database`, `log` (the write-ahead log, None on a server) and `files` (the database of exported files with its
-    log, None where they are rows) in bytes; the tables, largest first.
+    """Sizes of a database, in bytes.
 
-    `since`: the time of the oldest audit row, None without one.
+    log     of the write-ahead log; None on a server
+    files   of the database of exported files with its log; None if they are rows of the main one
+    tables  the largest first
+    since   time of the oldest audit row; None without rows
     """
 
     database: int
@@ -35,7 +37,7 @@ class Sizes(NamedTuple):
 
 
 def measure(database: Database) -> Sizes:
-    """Measure the connected database; milliseconds, however large it is. Raises what a query raises."""
+    """Measures the connected database in milliseconds, however large it is. Raises what a query raises."""
     oldest = of_all().order_by(Audit.seq).first()
     since = None if oldest is None else oldest.time
     tables = _sqlite_tables if database.dialect == "sqlite" else _postgres_tables
@@ -43,7 +45,7 @@ def measure(database: Database) -> Sizes:
 
 
 def lengths(database: Database) -> tuple[int, int | None]:
-    """Bytes of the connected database, and of its write-ahead log, None on a server."""
+    """Returns the bytes of the connected database, and of its write-ahead log, None on a server."""
     if database.dialect == "sqlite":
         file = Path(str(database.database))
         return _length(file), _length(Path(f"{file}-wal"))
@@ -51,7 +53,7 @@ def lengths(database: Database) -> tuple[int, int | None]:
 
 
 def length_of_files(database: Database) -> int | None:
-    """Bytes of the database of exported files, and of its write-ahead log; None where they are rows of `database`."""
+    """Returns the bytes of the database of exported files and of its log; None if they are rows of `database`."""
     if database.files is database:
         return None
     return sum(length or 0 for length in lengths(database.files))
@@ -66,7 +68,8 @@ def _sqlite_tables(database: Database) -> list[TableSize]:
 
 
 def _span(database: Database, name: str) -> int:
-    # A count would read every page of an index, and so would both ends in one SELECT. Rows deleted between are counted.
+    # A count would read every page of an index, and so would both ends in one SELECT. Deleted rows in between count,
+    # too.
     table = f'main."{name}"'
     newest, oldest = database.query(f"SELECT (SELECT max(rowid) FROM {table}), (SELECT min(rowid) FROM {table})")[0]
     return 0 if newest is None else int(newest - oldest + 1)

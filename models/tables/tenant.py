@@ -1,4 +1,4 @@
-"""Tenants: organisations that share an instance, none of which sees another's rows."""
+"""Tenants: organisations that share an instance and do not see each other's rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Tenant(Table):
 
     @classmethod
     def add(cls, name: str) -> Tenant:
-        """A new tenant. Raises `AlreadyExists`."""
+        """Stores a new tenant and returns it. Raises `AlreadyExists`."""
         tenant = cls(id=new_id(), name=name, created_at=now())
         cls.insert(tenant.__data__).execute()
         return tenant
@@ -37,8 +37,8 @@ class Tenant(Table):
 
     @classmethod
     def oldest(cls) -> str | None:
-        """When the first tenant was made, and the instance with it."""
-        # Across tenants: the table is theirs.
+        """Returns the creation time of the first tenant, and so of the instance."""
+        # Across tenants: this is the table of tenants.
         return cls.select(pw.fn.MIN(cls.created_at)).scalar()
 
     @classmethod

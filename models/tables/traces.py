@@ -1,4 +1,5 @@
-"""What the audit trail and kept answers hold of one person, and how it goes. Who did what stays, by the person's id."""
+"""Personal data of one user in the audit log and in kept responses, and its erasure. The user's id stays with each
+action."""
 
 from __future__ import annotations
 
@@ -22,81 +23,85 @@ from models.tables.job_chunk import JobChunk
 from models.tables.share import Share
 from models.tables.user import User
 
-_SPAN = 20_000  # audit rows that one statement looks through
+_SPAN = 20_000  # audit rows that one statement searches
 _AT_ONCE = 500  # rows of one statement
 
 
 def key_of(person: User) -> str:
-    """The person as a principal and a grantee."""
+    """Returns the user as a principal and a grantee."""
     return f"user:{person.id}"
 
 
 def told(person: User, after: int = 0) -> list[int]:
-    """The numbers, beyond `after`, of the audit rows with something personal of this person that was not erased yet:
-    of what they did, of what was tried with their account or e-mail address, and of facts about them.
+    """Returns the numbers, beyond `after`, of the audit rows with personal data of this user that was not erased yet.
+
+    They are the user's actions, attempts with the user's account or e-mail address, and facts about the user.
     """
-    # Across tenants: a login that fails is written down where it was tried.
+    # Across tenants: a failed login is recorded where it was tried.
     last = int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
     spans = ((start, min(start + _SPAN, last)) for start in range(after, last, _SPAN))
     return [seq for span in spans for seq in _told_within(person, *span)]
 
 
 def told_of(tenant_id: str, ids: Iterable[str]) -> list[int]:
-    """The numbers of the audit rows about these objects of a tenant, as far as something personal is in them."""
+    """Returns the numbers of the audit rows about these objects of a tenant that contain personal data."""
     return [row.seq for some in pw.chunked(list(ids), _AT_ONCE) for row in Audit.select(Audit.seq).where(
         Audit.tenant_id == tenant_id, Audit.resource_id.in_(some), _personal())]
 
 
 def newest_number() -> int:
-    """The number of the newest audit row, 0 without one."""
+    """Returns the number of the newest audit row, 0 without rows."""
     return int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
 
 
 def erase_told(seqs: Iterable[int]) -> int:
-    """Erase what is personal in these audit rows, inside a transaction; how many had it. Their seals still prove them.
+    """Erases the personal data in these audit rows. Returns the number of rows that had any. Needs a transaction.
+
+    Their seals still prove them.
     """
     return sealed_rows.erase(list(seqs))
 
 
 def done_by(person: User) -> pw.ModelSelect[Audit]:
-    """A query over the audit rows of what a person did."""
+    """Returns a query over the audit rows of a user's actions."""
     return Audit.select().where(Audit.tenant_id == person.tenant_id, Audit.principal == key_of(person))
 
 
 def shares_with(person: User) -> pw.Expression:
-    """That a share gives the person a right."""
+    """Returns the condition that a share gives the user a right."""
     mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.grantee == key_of(person))
     return mine
 
 
 def shares_by(person: User) -> pw.Expression:
-    """That a share was granted by the person on an object of another owner."""
+    """Returns the condition that the user granted a share on an object of another owner."""
     mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.granted_by == person.id)
     return mine
 
 
 def keys_of(person: User) -> pw.Expression:
-    """That a kept answer was given to the person."""
+    """Returns the condition that a kept response was sent to the user."""
     mine: pw.Expression = (IdempotencyKey.tenant_id == person.tenant_id) & (
         IdempotencyKey.principal == key_of(person))
     return mine
 
 
 def uses_of(person: User) -> pw.Expression:
-    """That a deprecated endpoint was used by the person."""
+    """Returns the condition that the user called a deprecated endpoint."""
     mine: pw.Expression = (DeprecatedUse.tenant_id == person.tenant_id) & (DeprecatedUse.client == key_of(person))
     return mine
 
 
 def chunks_of(person: User) -> pw.Expression:
-    """That a chunk belongs to a file of the person's jobs."""
+    """Returns the condition that a chunk belongs to a file of the user's jobs."""
     mine: pw.Expression = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id == person.id)
     return mine
 
 
 def forget_in_answers(person: User) -> int:
-    """Take the bodies of answers to others that name the person, inside a transaction; how many. A request that is
-    repeated is answered without the body then, as where it was too large to be kept.
+    """Deletes the bodies of kept responses that name the user. Returns their number. Needs a transaction.
+
+    A repeated request then gets a response without the body, as if it had been too large to keep.
     """
     named = [row.id for row in _all(IdempotencyKey, (IdempotencyKey.id, IdempotencyKey.body),
                                     (IdempotencyKey.tenant_id == person.tenant_id) & IdempotencyKey.body.is_null(False))
@@ -107,14 +112,14 @@ def forget_in_answers(person: User) -> int:
 
 
 def files_naming(database: Database, person: User) -> list[str]:
-    """The ids of other users' jobs that have ended and whose kept file names the person."""
+    """Returns the ids of other users' ended jobs whose kept file names the user."""
     with database.connected():
         ended = {job.id for job in Job.select(Job.id).where(
             Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
     others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id)
     found: set[str] = set()
     for place in database.with_files():
-        tails: dict[str, bytes] = {}  # the end of the chunk before: a name may lie across
+        tails: dict[str, bytes] = {}  # the end of the chunk before: a name may cross the boundary
         with place.connected():
             for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
                 data = tails.get(row.job_id, b"") + bytes(row.data)
@@ -125,8 +130,10 @@ def files_naming(database: Database, person: User) -> list[str]:
 
 
 def drop_files(jobs: Iterable[str], at: str) -> int:
-    """Delete the files of these jobs, as if their time was over; inside a transaction; how many. In a database of files
-    they are left to `job_chunk.sweep`."""
+    """Deletes the files of these jobs, as if they had expired. Returns the number of jobs. Needs a transaction.
+
+    `job_chunk.sweep` later deletes those in a database of files.
+    """
     dropped = list(jobs)
     for some in pw.chunked(dropped, _AT_ONCE):
         JobChunk.delete().where(JobChunk.job_id.in_(some)).execute()
@@ -135,7 +142,7 @@ def drop_files(jobs: Iterable[str], at: str) -> int:
 
 
 def count(model: type[Table], where: pw.Expression) -> int:
-    """The number of rows that satisfy a condition; of chunks, also of those in the database of files."""
+    """Returns the number of rows that satisfy a condition; for chunks, includes those in the database of files."""
     places: tuple[Database, ...] = current.with_files()
     number = 0
     for place in places if model is JobChunk else places[:1]:
@@ -145,8 +152,8 @@ def count(model: type[Table], where: pw.Expression) -> int:
 
 
 def delete_all(model: Any, where: pw.Expression, resource: str | None = None) -> int:
-    """Delete the rows that satisfy a condition, some at a time, inside a transaction; how many. With a `resource`,
-    their shares go, too."""
+    """Deletes the rows that satisfy a condition, in batches. Returns their number. Needs a transaction. With a
+    `resource`, also deletes their shares."""
     gone = 0
     while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
         if resource is not None:
@@ -174,24 +181,24 @@ def _personal() -> pw.Expression:
 
 
 def _addresses(person: User) -> set[str]:
-    """The person's e-mail address as it is stored, and as it may have been written down."""
+    """Returns the user's e-mail address as it is stored, and in the other spellings that may have been recorded."""
     return {person.email, mailbox(person.email), in_punycode(person.email)}
 
 
 def _as_json(text: str) -> set[str]:
-    """A text as it can stand inside a string of JSON, in small letters."""
+    """Returns the forms of a text inside a string of JSON, in lower case."""
     return {json.dumps(text)[1:-1].lower(), orjson.dumps(text).decode()[1:-1].lower()}
 
 
 def _names(person: User, data: bytes) -> bool:
-    """Whether the e-mail address, or the name as words of their own, stand in the bytes of an answer or a file."""
+    """True if the bytes of a response or a file contain the user's e-mail address or name as whole words."""
     small = data.lower()
     written = {form.encode() for name in (*_addresses(person), person.name) for form in (name.lower(), *_as_json(name))}
     return any(re.search(rb"(?<!\w)" + re.escape(one) + rb"(?!\w)", small) for one in written)
 
 
 def _all(model: Any, columns: Iterable[pw.Field], where: pw.Expression) -> Iterator[Any]:
-    """Rows in the order of their ids, few at a time, whatever is deleted meanwhile."""
+    """Yields rows in the order of their ids, few at a time. Rows may be deleted meanwhile."""
     last = "00000000-0000-0000-0000-000000000000"
     while rows := list(model.select(*columns).where(where, model.id > last).order_by(model.id).limit(20)):
         yield from rows

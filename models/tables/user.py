@@ -1,4 +1,4 @@
-"""Users: who may log in, as which role, in which tenant."""
+"""Users: accounts with a role in a tenant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.records.rows import locked
 from models.records.table import Owned
 from models.tables.tenant import Tenant
 
-# A DISTINCT would read the index through, however few the roles are; this looks up the next role of each tenant.
+# A DISTINCT would read the whole index, even for few roles. This looks up the next role of each tenant.
 _HELD = """
 WITH RECURSIVE held(tenant_id, role) AS (
     SELECT id, (SELECT min(role) FROM users WHERE tenant_id = tenants.id) FROM tenants
@@ -23,17 +23,17 @@ WITH RECURSIVE held(tenant_id, role) AS (
 )
 SELECT DISTINCT role FROM held WHERE role IS NOT NULL
 """
-_BATCH = 500  # ids in one statement; SQLite takes 32 766
-ADMINISTRATOR = "admin"  # the role that no other one ranks above
+_BATCH = 500  # ids in one statement; SQLite allows 32 766
+ADMINISTRATOR = "admin"  # the highest role
 NOBODY = "deleted user"  # the name of a tombstone
 
 
 class User(Owned):
-    """A person with one role.
+    """A user with one role.
 
-    `owner_id` is the user's own id, so that the condition `own` means the same here as everywhere else.
-    `token_version` goes up when all access tokens issued so far must stop working.
-    `erased_at` is when the person was erased: then the row is a tombstone, which others refer to and nobody sees.
+    `owner_id` is the user's own id, so that the condition `own` has the same meaning here as in other tables.
+    `token_version` is raised to invalidate all access tokens issued so far. `erased_at` is the time of the user's
+    erasure: then the row is a tombstone, which other rows refer to and nobody sees.
     """
 
     owns_itself = True
@@ -56,11 +56,11 @@ class User(Owned):
 
     @property
     def administers(self) -> bool:
-        """Whether the user is one of the administrators: active, and of that role by what is stored."""
+        """True if the user is an active administrator, by the stored role."""
         return self.active and self.role == ADMINISTRATOR
 
     def bury(self, unusable: str, at: str) -> None:
-        """Make the row a tombstone, which is saved afterwards. `unusable`: what is kept in the place of a password."""
+        """Makes the row a tombstone; the caller saves it afterwards. `unusable`: replaces the hash of the password."""
         self.name, self.email, self.password_hash = NOBODY, f"{self.id}@invalid", unusable
         self.role, self.department, self.groups = "user", None, []
         self.active, self.erased_at = False, at
@@ -68,36 +68,38 @@ class User(Owned):
 
     @classmethod
     def administrators(cls, *, lock: bool = False) -> list[str]:
-        """The ids of all administrators, in order; `lock`: no other transaction changes them before this one ends."""
-        # Across tenants: an administrator of one decides about the whole instance, and any of them can make another.
+        """Returns the ids of all administrators, in order; `lock`: no other transaction changes them before this one
+        ends."""
+        # Across tenants: an administrator of any tenant decides about the whole instance, and can make others.
         found = cls.select(cls.id).where(cls.role == ADMINISTRATOR, cls.active).order_by(cls.id)
         return [user.id for user in (locked(found) if lock else found)]
 
     @classmethod
     def by_email(cls, email: str) -> User | None:
-        """The user whose address is stored just so, or else the one whose mailbox this is."""
-        # Across tenants: a login names an e-mail address, unique per instance, and no tenant.
+        """Returns the user with this stored address, or else the user with this mailbox."""
+        # Across tenants: a login sends an e-mail address, unique per instance, and no tenant.
         known = spellings(email)
         stored = cls.email.in_([pw.Value(one, converter=False) for one in known])
         found = {user.email: user for user in cls.select().where(stored, cls.erased_at.is_null())}
         return next((found[one] for one in known if one in found), None)
 
     def shares_mailbox(self) -> bool:
-        """True if another user has the normalized spelling of this user's address, which is stored otherwise."""
+        """True if this user's address is not normalized, and another user has its normalized spelling."""
         # Across tenants, as above.
         mine = mailbox(self.email)
         return mine != self.email and User.select().where(User.email == mine).exists()
 
     @classmethod
     def misspelled(cls) -> list[tuple[str, str]]:
-        """(id, address) of the users whose address is not in the one spelling of its mailbox, or is impossible."""
+        """Returns (id, address) of the users whose address is impossible or not normalized."""
         # Across tenants, as above.
         kept = cls.select(cls.id, cls.email).where(cls.erased_at.is_null()).tuples()
         return [(id, email) for id, email in kept.iterator() if normalize(email) != email]
 
     @classmethod
     def by_mailboxes(cls, mailboxes: Sequence[str]) -> dict[str, str]:
-        """The id of the user who has each of these mailboxes in its one spelling; those that there are."""
+        """Returns the ids of the users with these normalized addresses, by address. Addresses without a user are left
+        out."""
         # Across tenants, as above.
         batches = (mailboxes[start:start + _BATCH] for start in range(0, len(mailboxes), _BATCH))
         return {user.email: user.id for batch in batches
@@ -105,15 +107,15 @@ class User(Owned):
 
     @classmethod
     def roles(cls, ids: Sequence[str]) -> dict[str, str]:
-        """The stored role of each of these users, by id; those that there are."""
-        # Across tenants: the lines of a policy name persons of any.
+        """Returns the stored roles of these users, by id. Missing and erased users are left out."""
+        # Across tenants: policy rules name users of any.
         batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
         return {user.id: user.role for batch in batches
                 for user in cls.select(cls.id, cls.role).where(cls.id.in_(batch), cls.erased_at.is_null())}
 
     @classmethod
     def tenants(cls, ids: Sequence[str]) -> dict[str, str]:
-        """The tenant of each of these users, by id; those that there are, erased ones among them."""
+        """Returns the tenants of these users, by id, including erased users. Missing users are left out."""
         # Across tenants, as above.
         batches = (ids[start:start + _BATCH] for start in range(0, len(ids), _BATCH))
         return {user.id: user.tenant_id for batch in batches
@@ -121,27 +123,27 @@ class User(Owned):
 
     @classmethod
     def held_roles(cls, database: Database) -> frozenset[str]:
-        """Every role that some user has, active or not: some lookups in an index for each role and tenant."""
-        # Across tenants: they have one policy.
+        """Returns every role that some user has, active or not. Takes one index lookup for each role and tenant."""
+        # Across tenants: they share one policy.
         return frozenset(role for (role,) in database.query(_HELD))
 
     @classmethod
     def with_roles(cls, roles: Collection[str], most: int) -> list[str]:
-        """The e-mails of users with one of these roles, in order, `most` at most."""
-        # Across tenants, as above; that the tenant is one of them lets the index by role serve.
+        """Returns the e-mail addresses of users with one of these roles, in order, `most` at most."""
+        # Across tenants, as above. The condition on the tenant lets the index by role serve.
         found = cls.select(cls.email).where(cls._has_one_of(roles)).order_by(cls.email).limit(most)
         return [user.email for user in found]
 
     @classmethod
     def number_with_roles(cls, roles: Collection[str]) -> int:
-        """How many users have one of these roles."""
+        """Counts the users with one of these roles."""
         # Across tenants, as above.
         return int(cls.select().where(cls._has_one_of(roles)).count()) if roles else 0
 
     @classmethod
     def names(cls, since: str | None = None) -> tuple[set[str], set[str]]:
-        """The departments and the groups of users: of all, or of those changed since then."""
-        # Across tenants: they have one policy.
+        """Returns the departments and the groups of users: of all, or of those changed since then."""
+        # Across tenants: they share one policy.
         query = cls.select(cls.department, cls.groups).distinct()
         if since is not None:
             query = query.where(cls.updated_at >= since)
@@ -157,5 +159,5 @@ class User(Owned):
 
     @classmethod
     def by_id(cls, id: str) -> User | None:
-        # Across tenants: a token names its user, and the user's row says which tenant that is now.
+        # Across tenants: a token names its user, and the user's row names the present tenant.
         return cls.select().where(cls.id == id).first()
