@@ -80,20 +80,20 @@ class Catalog:
 
 def look(database: Database, tables: Iterable[str]) -> Catalog:
     """Reads the catalog of these tables from the connected database. Missing tables are left out."""
-    asked, sqlite = frozenset(tables), database.dialect == "sqlite"
+    names, sqlite = frozenset(tables), database.dialect == "sqlite"
     columns: dict[str, dict[str, Column]] = {}
     for table, column, strict, bare in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
-        if table in asked:
+        if table in names:
             columns.setdefault(table, {})[column] = Column(bool(strict), bool(strict and bare))
     made: dict[tuple[str, str], list[str]] = {}
     for table, index, column, descending in database.query(_INDEXES_SQLITE if sqlite else _INDEXES_POSTGRES):
-        if table in asked:
+        if table in names:
             # An expression has no name, so nothing is ordered by it.
             made.setdefault((table, index), []).append(f"{'-' if descending else ''}{column or ''}")
     indexes: dict[str, set[Order]] = {}
     for (table, _), keys in made.items():
         indexes.setdefault(table, set()).add(tuple(keys))
-    loose = tuple(one for one in _loose(database) if one.table in asked or one.parent in asked) if sqlite else ()
+    loose = tuple(key for key in _loose(database) if key.table in names or key.parent in names) if sqlite else ()
     return Catalog(columns, {table: frozenset(orders) for table, orders in indexes.items()}, loose)
 
 

@@ -33,7 +33,7 @@ def contents(database: Database) -> Contents:
     tables = [name for name, in database.query(_TABLES[database.dialect])]
     main = "main." if database.dialect == "sqlite" else ""  # also rows that a load still hides
     rows = {name: int(database.query(f'SELECT count(*) FROM {main}"{name}"')[0][0]) for name in tables}
-    histories = {name.removeprefix(_HISTORY): [str(one) for one, in database.query(
+    histories = {name.removeprefix(_HISTORY): [str(migration) for migration, in database.query(
         f'SELECT name FROM "{name}" ORDER BY name')] for name in tables if name.startswith(_HISTORY)}
     newest = "SELECT head FROM audit_seals ORDER BY last_seq DESC LIMIT 1"
     seals = database.query(newest) if "audit_seals" in rows else []

@@ -95,31 +95,31 @@ def table(database: Database, name: str, *definitions: str, owned: bool = True) 
     target of a foreign key does not exist.
     """
     _check(name)
-    said = (*_EVERY_ROW, *(_OWNED_ROW if owned else ()), *definitions, *((_OWNER,) if owned else ()))
+    parts = (*_EVERY_ROW, *(_OWNED_ROW if owned else ()), *definitions, *((_OWNER,) if owned else ()))
     for parent in dict.fromkeys(_PARENT.findall(" ".join(definitions))):
-        said = _referred(database, name, parent, said)
+        parts = _referred(database, name, parent, parts)
     if database.table_exists(name):
-        known = {column.name for column in database.get_columns(name)}
-        missing = [column for column in map(_column, said) if column is not None and column not in known]
+        existing = {column.name for column in database.get_columns(name)}
+        missing = [column for column in map(_column, parts) if column is not None and column not in existing]
         if missing:
             raise MigrationError(f"there is a table {name} already, which lacks the column {missing[0]}")
     else:
-        run(database, f"CREATE TABLE {name} ({', '.join(said)}) {{strict}}")
+        run(database, f"CREATE TABLE {name} ({', '.join(parts)}) {{strict}}")
     index(database, name, "created_at")
     if owned:
         index(database, name, "owner_id,created_at")
 
 
-def _referred(database: Database, name: str, parent: str, said: tuple[str, ...]) -> tuple[str, ...]:
+def _referred(database: Database, name: str, parent: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Makes the ids of another table unique with their tenant. Returns the definitions, extended for a table that
     refers to itself."""
     if parent == name:
-        return (*said, "UNIQUE (tenant_id, id)")
+        return (*parts, "UNIQUE (tenant_id, id)")
     if not database.table_exists(parent):
         raise MigrationError(f"there is no table {parent}, which {name} refers to; make it before")
-    if not any(found.unique and found.columns == ["tenant_id", "id"] for found in database.get_indexes(parent)):
+    if not any(made.unique and made.columns == ["tenant_id", "id"] for made in database.get_indexes(parent)):
         index(database, parent, "id", unique=True)
-    return said
+    return parts
 
 
 def _column(definition: str) -> str | None:
@@ -142,8 +142,8 @@ def index(database: Database, table: str, order: str, *, unique: bool = False, n
         _check(each)
     # The id follows the direction of the last key, as in lists.
     ordered = keys if unique else [*keys, "-id" if keys[-1].startswith("-") else "id"]
-    said = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
-    run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({said})")
+    listed = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
+    run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({listed})")
 
 
 def _check(name: str) -> None:

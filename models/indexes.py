@@ -39,15 +39,15 @@ def made_by(directories: Mapping[str, Path] = SHIPPED) -> Mapping[str, tuple[Col
 def leading(model: type[Record]) -> frozenset[str]:
     """Returns the first column after the tenant of each index of the table. Lists ordered or filtered by them are
     cheap."""
-    found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name))
-    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found)
+    orders = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name))
+    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in orders)
 
 
 @cache
 def unique(model: type[Record]) -> frozenset[str]:
     """Returns the first column after the tenant of each unique index, without `id`."""
-    found = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name) if index.unique)
-    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in found) - {"", "id"}
+    orders = (index.columns for index in model._meta.database.get_indexes(model._meta.table_name) if index.unique)
+    return frozenset(next((name for name in columns if name != "tenant_id"), "") for columns in orders) - {"", "id"}
 
 
 @cache

@@ -187,15 +187,15 @@ def _named(history: str, path: str) -> Iterator[None]:
         lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
         if isinstance(error, SyntaxError):
             lines = [error.lineno or 1]
-        said = str(error) if isinstance(error, MigrationError) else f"{type(error).__name__}: {error}"
-        raise MigrationError(f"{path}{f':{lines[-1]}' if lines else ''}: {said.strip()}") from error
+        message = str(error) if isinstance(error, MigrationError) else f"{type(error).__name__}: {error}"
+        raise MigrationError(f"{path}{f':{lines[-1]}' if lines else ''}: {message.strip()}") from error
 
 
 def _is_rolling(module: ModuleType) -> bool:
-    said = getattr(module, "ROLLING", False)
-    if not isinstance(said, bool):
-        raise MigrationError(f"{module.__name__}: ROLLING is True or False, not {said!r}")
-    return said
+    value = getattr(module, "ROLLING", False)
+    if not isinstance(value, bool):
+        raise MigrationError(f"{module.__name__}: ROLLING is True or False, not {value!r}")
+    return value
 
 
 def _load(name: str, directories: Mapping[str, Path]) -> ModuleType:

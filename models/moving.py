@@ -149,7 +149,7 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
     if open_loads(source):
         raise CannotMove("An import is under way. Wait until it has ended, or stop Gatepost.")
     there = contents(source)
-    tables, left = _tables(source, target, there, leave_unknown)
+    tables, unknown = _tables(source, target, there, leave_unknown)
     _refuse_nul(source, tables)
     whole, copied = sum(there.rows[name] for name in tables), 0
     try:
@@ -165,7 +165,7 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
         raise CannotMove(f"A row refers to another that is not there. {error}") from error
     sealed = _compare(source, target, there, tables, sealer)
     sessions, jobs = end_after_move()
-    return Done(target.place, {name: there.rows[name] for name in tables}, sealed, sessions, jobs, left)
+    return Done(target.place, {name: there.rows[name] for name in tables}, sealed, sessions, jobs, unknown)
 
 
 def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequence[str],
@@ -185,26 +185,26 @@ def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequen
 def _tables(source: Database, target: Database, there: Contents,
             leave_unknown: bool) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Returns the tables to copy with their columns, and those that only plugins know which are not installed."""
-    known, tables, left = filling.columns(target), dict[str, tuple[str, ...]](), []
+    existing, tables, unknown = filling.columns(target), dict[str, tuple[str, ...]](), []
     for history in sorted(histories(target)):
         if there.migrations.get(history) != _applied(target, history):
             raise CannotMove(f"The two databases do not have the same migrations of {history}.")
     for name, number in there.rows.items():
         if name in STAYS or name in OF_THE_SCHEMA or name.startswith(_HISTORY):
             continue
-        if name not in known:
+        if name not in existing:
             if number:
-                left.append(name)
+                unknown.append(name)
             continue
         columns = [column for column, in source.query("SELECT name FROM pragma_table_info(?, 'main')", [name])]
         for column in columns:
-            if column not in known[name] and column != _HIDDEN:
+            if column not in existing[name] and column != _HIDDEN:
                 raise CannotMove(f"Postgres has no column {column} of {name}. Install the plugin that has made it.")
-        tables[name] = tuple(column for column in columns if known[name].get(column) is False)
-    if left and not leave_unknown:
-        raise CannotMove(f"No plugin that is installed knows these tables: {', '.join(left)}. Install theirs; or, to "
-                         "leave their rows behind, add --leave-unknown.")
-    return tables, tuple(left)
+        tables[name] = tuple(column for column in columns if existing[name].get(column) is False)
+    if unknown and not leave_unknown:
+        raise CannotMove(f"No plugin that is installed knows these tables: {', '.join(unknown)}. Install theirs; or, "
+                         "to leave their rows behind, add --leave-unknown.")
+    return tables, tuple(unknown)
 
 
 def _applied(database: Database, history: str) -> list[str]:
@@ -214,17 +214,17 @@ def _applied(database: Database, history: str) -> list[str]:
 
 def _refuse_nul(source: Database, tables: Mapping[str, Sequence[str]]) -> None:
     """Raises CannotMove with the rows that contain NUL in a text, which Postgres refuses."""
-    found: list[str] = []
+    names: list[str] = []
     for name, columns in tables.items():
         holds = " OR ".join(f"(typeof(\"{column}\") = 'text' AND instr(\"{column}\", char(0)))" for column in columns)
-        found += [f"{name} {key}" for key, in source.query(
-            f'SELECT "{_key(columns)}" FROM main."{name}" WHERE {holds} LIMIT {NAMED + 1 - len(found)}')]
-        if len(found) > NAMED:
+        names += [f"{name} {key}" for key, in source.query(
+            f'SELECT "{_key(columns)}" FROM main."{name}" WHERE {holds} LIMIT {NAMED + 1 - len(names)}')]
+        if len(names) > NAMED:
             break
-    if found:
-        others = "\nand others" if len(found) > NAMED else ""
+    if names:
+        others = "\nand others" if len(names) > NAMED else ""
         raise CannotMove("Postgres stores no text with the character NUL (U+0000). Change these rows first:\n"
-                         + "\n".join(found[:NAMED]) + others)
+                         + "\n".join(names[:NAMED]) + others)
 
 
 class _Rows:

@@ -133,7 +133,7 @@ def bind(position: Position | None) -> dict[str, object]:
 def _beyond(keys: Sequence[Key], skipped: int, backward: bool) -> Iterator[Conditions]:
     """Yields the ranges after the position in `keys[skipped:]`, none of which is NULL; the nearest first."""
     numbered = list(enumerate(keys))[skipped:]
-    runs = [list(run) for _, run in groupby(numbered, key=lambda one: one[1].descending)]
+    runs = [list(run) for _, run in groupby(numbered, key=lambda pair: pair[1].descending)]
     for last in reversed(range(len(runs))):
         equal = [key.column == Bind(_NAMES[number]) for run in runs[:last] for number, key in run]
         yield (*equal, _compare(runs[last], backward))
@@ -170,14 +170,14 @@ class Shape:
     @cached_property
     def selected(self) -> tuple[pw.Field, ...]:
         """The columns, then those of the order that are missing among them."""
-        names = {one.name for one in self.columns}
-        return (*self.columns, *(one for one in self.order.columns if one.name not in names))
+        names = {column.name for column in self.columns}
+        return (*self.columns, *(column for column in self.order.columns if column.name not in names))
 
     @cached_property
     def ordinals(self) -> tuple[int, ...]:
         """Positions of the order's columns in `selected`, from 0."""
-        names = [one.name for one in self.selected]
-        return tuple(names.index(one.name) for one in self.order.columns)
+        names = [column.name for column in self.selected]
+        return tuple(names.index(column.name) for column in self.order.columns)
 
     @cached_property
     def position(self) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -194,7 +194,7 @@ class Shape:
 
     def reasons(self) -> list[Conditions]:
         """Returns the conditions that each branch adds to the filters; one empty addition if every row is visible."""
-        return [()] if self.branches is None else [(one,) for one in self.branches]
+        return [()] if self.branches is None else [(branch,) for branch in self.branches]
 
     @cached_property
     def width(self) -> int:
@@ -228,13 +228,13 @@ def count(database: Database, shape: Shape, values: Values, *, limit: int | None
     where SQLite has no statistics; a UNION of ids takes 50 ms to find the first 10 000.)
     """
     bounded = limit is not None
-    found = 0
+    number = 0
     for text in shape.texts((database.dialect, "count", bounded), lambda: _counting(database, shape, bounded)):
-        rest = None if limit is None else limit - found
-        found += int(text.run(database, {**values, "page.limit": rest})[0][0])
-        if found == limit:
+        rest = None if limit is None else limit - number
+        number += int(text.run(database, {**values, "page.limit": rest})[0][0])
+        if number == limit:
             break
-    return found
+    return number
 
 
 def estimate(database: Database, shape: Shape, values: Values) -> int:
@@ -252,8 +252,8 @@ def estimate(database: Database, shape: Shape, values: Values) -> int:
     rows = database.query(f'SELECT max(rowid) FROM main."{name}"')[0][0] or 0
     sample = min(rows, SAMPLE)
     chosen = range(1, rows + 1) if rows <= SAMPLE else [1 + n * STRIDE % rows for n in range(SAMPLE)]
-    found = int(text.run(database, {**values, "page.sample": orjson.dumps(list(chosen)).decode()})[0][0])
-    return round(found * rows / sample) if sample else 0
+    matches = int(text.run(database, {**values, "page.sample": orjson.dumps(list(chosen)).decode()})[0][0])
+    return round(matches * rows / sample) if sample else 0
 
 
 def _counting(database: Database, shape: Shape, bounded: bool) -> Iterator[Prepared]:
@@ -263,7 +263,7 @@ def _counting(database: Database, shape: Shape, bounded: bool) -> Iterator[Prepa
         if bounded:
             rows = rows.limit(Bind("page.limit"))
         yield prepare(database, pw.Select([rows.alias("found")], [pw.fn.COUNT(pw.SQL("*"))]))
-        counted += [pw.NodeList((one, pw.SQL("IS NOT TRUE"))) for one in reason]
+        counted += [pw.NodeList((condition, pw.SQL("IS NOT TRUE"))) for condition in reason]
 
 
 def _estimating(database: Database, shape: Shape) -> Prepared:
@@ -298,12 +298,12 @@ def walk(database: Database, shape: Shape, values: Values, *, size: int, positio
     rows = _read(database, shape, values, size + 1, position, backward)
     if not rows and position is not None:
         return _emptied(database, shape, values, position, backward)
-    more, known = len(rows) > size, position is not None
+    more, has_position = len(rows) > size, position is not None
     del rows[size:]
     if backward:
         rows.reverse()
-        return _page(shape, rows, has_next=known, has_prev=more)
-    return _page(shape, rows, has_next=more, has_prev=known)
+        return _page(shape, rows, has_next=has_position, has_prev=more)
+    return _page(shape, rows, has_next=more, has_prev=has_position)
 
 
 def skip(database: Database, shape: Shape, values: Values, *, size: int, offset: int) -> Page:
@@ -384,11 +384,11 @@ def _reading(shape: Shape, range_: Conditions, backward: bool, skipping: bool, d
     positions = _cut(merged.order_by(*_sorted(numbers, directions)), skipping)
     if shape.ordinals == tuple(range(len(shape.selected))):
         return positions
-    found = positions.alias("found")
-    places = [getattr(found.c, column.column_name) for column in shape.order.columns]
+    page = positions.alias("found")
+    places = [getattr(page.c, column.column_name) for column in shape.order.columns]
     # Needs no condition on the tenant: all rows of the branches have passed their filters in this statement.
     same = shape.model._meta.primary_key == places[-1]
-    return shape.model.select(*shape.selected).join(found, on=same).order_by(*_sorted(places, directions))
+    return shape.model.select(*shape.selected).join(page, on=same).order_by(*_sorted(places, directions))
 
 
 def _sorted(columns: Iterable[Any], directions: Iterable[bool]) -> list[pw.Node]:

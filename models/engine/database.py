@@ -283,8 +283,8 @@ class Database(pw.Database):
         """
         if monotonic() - self._looked >= REMEMBERED:
             self._looked = monotonic()
-            if (found := self.examine()) is not None:
-                self.note(found)
+            if (damage := self.examine()) is not None:
+                self.note(damage)
         return self.damage
 
     def examine(self, seconds: float = 1.0) -> Damaged | None:

@@ -63,7 +63,7 @@ class Entering(Generic[D]):
         if error is not None:
             # Rows are read lazily, and peewee does not execute COMMIT: both may fail after `_execute_cursor`.
             problem = self.database.translate(error)
-            if isinstance(found := problem or error, Damaged):
-                self.database.note(found)
+            if isinstance(raised := problem or error, Damaged):
+                self.database.note(raised)
             if problem is not None:
                 raise problem from error

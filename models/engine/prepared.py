@@ -65,7 +65,7 @@ class Prepared:
     def __init__(self, text: str, parameters: list[Any]) -> None:
         self.text = text
         # A key is the name of a Bind, or the position of a value that peewee bound itself.
-        keys = [one.name if isinstance(one, _Placeholder) else place for place, one in enumerate(parameters)]
+        keys = [value.name if isinstance(value, _Placeholder) else place for place, value in enumerate(parameters)]
         self._constants = {place: parameters[place] for place in keys if isinstance(place, int)}
         self._pick = _picking(keys)
         self.names = frozenset(key for key in keys if isinstance(key, str))

@@ -107,7 +107,7 @@ def fold(text: str) -> str:
     `ß` folds to `ss`, `ς` to `σ`. `İ` and `ı` fold to `i`, as `I` does, because no text says whether it is Turkish.
     """
     if _MARKED.search(text):
-        return _SETTLED.sub(lambda found: _fold_marked(found[0]), text)
+        return _SETTLED.sub(lambda match: _fold_marked(match[0]), text)
     return _fold_plain(text)
 
 
@@ -165,15 +165,15 @@ def vector(texts: Iterable[str | None], mark: str) -> str:
     A gap between the positions keeps a phrase from continuing in the next text. Postgres accepts a tsvector of at most
     a megabyte: of a larger one only the first words are kept.
     """
-    found = [split(text) if text else [] for text in texts]
+    lists = [split(text) if text else [] for text in texts]
     parts, place, longest = [], 0, 0
-    for words in found:
+    for words in lists:
         endings = islice(_places(place + len(words)), place, None)
         parts.append("".join(chain.from_iterable(zip(repeat(mark), words, endings))))
         place += len(words) + 1
         longest = max(longest, *map(len, words), 0)
     written = "".join(parts)
-    return written if len(written) <= _SHORT and longest <= _SHORT_WORD else _shortened(found, mark)
+    return written if len(written) <= _SHORT and longest <= _SHORT_WORD else _shortened(lists, mark)
 
 
 def _places(most: int) -> list[str]:
@@ -183,23 +183,23 @@ def _places(most: int) -> list[str]:
     return _known_places
 
 
-def _shortened(found: Iterable[list[str]], mark: str) -> str:
+def _shortened(lists: Iterable[list[str]], mark: str) -> str:
     places: dict[str, list[str]] = {}
     size = before = 0
-    for words in found:
+    for words in lists:
         for place, word in enumerate(words, before + 1):
-            known = places.get(word)
-            if known is None:
+            numbers = places.get(word)
+            if numbers is None:
                 length = len(mark) + len(word.encode())
                 if length > _LONGEST:
                     continue
-                known = places[word] = []
+                numbers = places[word] = []
                 size += length + _PER_WORD
-            if len(known) < _MOST_PLACES:
+            if len(numbers) < _MOST_PLACES:
                 size += _PER_PLACE
                 if size > _LARGEST:
                     return _written(places, mark)
-                known.append(str(min(place, _LAST_PLACE)))
+                numbers.append(str(min(place, _LAST_PLACE)))
         before += len(words) + 1
     return _written(places, mark)
 

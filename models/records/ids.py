@@ -55,5 +55,5 @@ def read_id(text: str) -> str | None:
 def with_read_id(text: str) -> str:
     """Returns a text that is an id, or `user:<id>`, with the id as we write it; any other as it is."""
     person, id = ("user:", text[5:]) if text.startswith("user:") else ("", text)
-    found = read_id(id)
-    return text if found is None else person + found
+    canonical = read_id(id)
+    return text if canonical is None else person + canonical

@@ -35,8 +35,8 @@ class _Mailbox(NamedTuple):
 
 def normalize(address: str) -> str | None:
     """Returns the normalized spelling of the mailbox; None for an impossible address."""
-    found = _read(address)
-    return None if found is None else f"{found.local}@{found.domain}"
+    parts = _read(address)
+    return None if parts is None else f"{parts.local}@{parts.domain}"
 
 
 def mailbox(address: str) -> str:
@@ -56,14 +56,14 @@ def fold(part: str) -> str:
 
 def in_punycode(address: str) -> str:
     """Returns the normalized address with its domain in Punycode; an impossible address unchanged."""
-    found = _read(address)
-    return address if found is None else f"{found.local}@{found.in_ascii}"
+    parts = _read(address)
+    return address if parts is None else f"{parts.local}@{parts.in_ascii}"
 
 
 def spellings(address: str) -> tuple[str, ...]:
     """Returns the stored spellings that `address` can mean, the likeliest first: the given one."""
-    sent, found = address.strip(), _read(address.strip())
-    normal = () if found is None else (f"{found.local}@{found.domain}", f"{found.local}@{found.in_ascii}")
+    sent, parts = address.strip(), _read(address.strip())
+    normal = () if parts is None else (f"{parts.local}@{parts.domain}", f"{parts.local}@{parts.in_ascii}")
     return tuple(dict.fromkeys((sent, former_spelling(sent), *normal)))
 
 

@@ -39,9 +39,9 @@ def words(text: str, tenant_id: str, dialect: str) -> str:
     parts = text.split('"')
     # An unclosed last quote opens no phrase.
     outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
-    found = [*([word] for part in outside for word in split(part)), *map(split, inside)]
+    lists = [*([word] for part in outside for word in split(part)), *map(split, inside)]
     before = mark(tenant_id)
-    phrases = [[before + word for word in phrase] for phrase in found if phrase]
+    phrases = [[before + word for word in phrase] for phrase in lists if phrase]
     if dialect == "postgres":
         return " & ".join(" <-> ".join(phrase) for phrase in phrases)
     # Inside quotes, `or` and `not` are ordinary words.
@@ -54,8 +54,8 @@ def matching(model: type[Table], dialect: str, query: pw.Node) -> pw.ColumnBase:
         # Avoids the text parser of Postgres, which splits words by its locale.
         return pw.NodeList((pw.Column(model._meta.table, "search"), pw.SQL("@@ CAST("), query, pw.SQL("AS tsquery)")))
     index = index_of(model)
-    found = pw.NodeList((pw.SQL(f'(SELECT rowid FROM "{index}" WHERE "{index}" MATCH'), query, pw.SQL(")")))
-    return pw.Column(model._meta.table, "rowid").in_(found)
+    rows = pw.NodeList((pw.SQL(f'(SELECT rowid FROM "{index}" WHERE "{index}" MATCH'), query, pw.SQL(")")))
+    return pw.Column(model._meta.table, "rowid").in_(rows)
 
 
 def is_rare(database: Database, model: type[Table], query: str) -> bool:

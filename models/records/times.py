@@ -39,10 +39,10 @@ def parse_time(text: str, *, up: bool = False) -> str:
 
     Raises ValueError for anything else, also for leap seconds and years beyond 0001–9999 in UTC.
     """
-    found = _RFC3339.fullmatch(text)
-    if found is None:
+    match = _RFC3339.fullmatch(text)
+    if match is None:
         raise ValueError("not an RFC 3339 time with an offset")
-    day, clock, fraction, finer, offset = found.groups()
+    day, clock, fraction, finer, offset = match.groups()
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}").astimezone(UTC)
         if up and finer and finer.strip("0") and moment != _LAST:

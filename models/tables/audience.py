@@ -128,12 +128,12 @@ class Audience:
         Raises `TimedOut`.
         """
         parts = [self._counted(place, which, who, ways) for place, ways in enumerate(several) if ways]
-        found = [Counts(0, 0 if self._owned else None, None if who is None else 0)] * len(several)
+        counts = [Counts(0, 0 if self._owned else None, None if who is None else 0)] * len(several)
         if parts:
             query = reduce(lambda left, right: left.union_all(right), parts)
             for place, rows, owners, users in prepare(self._database, query).run(self._database, values):
-                found[place] = Counts(rows, owners, users)
-        return found
+                counts[place] = Counts(rows, owners, users)
+        return counts
 
     def _counted(self, place: int, which: Sequence[pw.Node], who: Sequence[pw.Node] | None,
                  ways: Iterable[Way]) -> Any:

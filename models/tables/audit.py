@@ -113,8 +113,8 @@ def newest_time() -> str | None:
     """
     # Across tenants: one clock for all of them.
     last = Audit.select(Audit.time).order_by(Audit.seq.desc()).limit(NEWEST).alias("last")
-    found = Audit.select(pw.fn.MAX(last.c.time)).from_(last).scalar()
-    return None if found is None else str(found)
+    latest = Audit.select(pw.fn.MAX(last.c.time)).from_(last).scalar()
+    return None if latest is None else str(latest)
 
 
 def unsealed() -> tuple[int, str | None]:
@@ -174,11 +174,11 @@ def told_since(tenant_id: str, since: str, names: Sequence[str]) -> Iterator[dic
     later = (Audit.time >= Bind("time"), (Audit.time > Bind("time")) | (Audit.id > Bind("id")))
     query = of_tenant(tenant_id, *columns).where(*later).order_by(Audit.time, Audit.id).limit(_READ_AT_ONCE)
     statement, read, last = prepare(current, query), reader(columns), {"time": since, "id": _BEFORE_ALL}
-    while found := list(map(read, statement.run(current, last))):
-        yield from found
-        if len(found) < _READ_AT_ONCE:
+    while rows := list(map(read, statement.run(current, last))):
+        yield from rows
+        if len(rows) < _READ_AT_ONCE:
             return
-        last = found[-1]
+        last = rows[-1]
 
 
 def of_all() -> pw.ModelSelect[Audit]:

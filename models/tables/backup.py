@@ -122,8 +122,8 @@ def known(database: Database) -> list[dict[str, Any]]:
         columns = {column.name for column in database.get_columns(Backup._meta.table_name)}
         # Across tenants, as above.
         fields = [field for field in Backup._meta.sorted_fields if field.column_name in columns]
-        found: Any = Backup.select(*fields).dicts()
-        return list(found)
+        rows: Any = Backup.select(*fields).dicts()
+        return list(rows)
 
 
 def remember(rows: Iterable[Mapping[str, Any]]) -> None:
@@ -145,8 +145,8 @@ def ages() -> BackupAges:
     """Returns a summary of the known backups."""
     # Across tenants, as above.
     made = Backup.digest.is_null(False)
-    found: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(made)
-    made_at, proved_at = found.tuples().first()
+    times: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(made)
+    made_at, proved_at = times.tuples().first()
     kept: Any = Backup.select(pw.fn.MAX(Backup.made_at)).where(Backup.scheduled, made, Backup.error.is_null())
     newest = _newest_scheduled()
     under_way = newest is not None and newest.is_under_way
@@ -165,7 +165,7 @@ def purge(before: str, most: int) -> int:
 
 def _newest_scheduled(before: Backup | None = None) -> Backup | None:
     # Across tenants, as above.
-    found = Backup.select().where(Backup.scheduled)
+    query = Backup.select().where(Backup.scheduled)
     if before is not None:
-        found = found.where(Backup.id != before.id, Backup.made_at <= before.made_at)
-    return found.order_by(Backup.made_at.desc(), Backup.id.desc()).first()
+        query = query.where(Backup.id != before.id, Backup.made_at <= before.made_at)
+    return query.order_by(Backup.made_at.desc(), Backup.id.desc()).first()

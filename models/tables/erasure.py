@@ -62,8 +62,8 @@ def _begun(database: Database) -> Prepared:
 
 def begun_among(ids: Collection[str]) -> set[str]:
     """Returns the users among `ids` who are erased, or are being erased."""
-    return {one.user_id for some in pw.chunked(sorted(ids), _BATCH)
-            for one in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
+    return {row.user_id for some in pw.chunked(sorted(ids), _BATCH)
+            for row in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
 
 
 def erasures(database: Database) -> list[Erasure]:
@@ -76,4 +76,4 @@ def erasures(database: Database) -> list[Erasure]:
 
 def unfinished() -> list[str]:
     """Returns the ids of users whose erasure has begun and not ended."""
-    return [one.user_id for one in Erasure.select(Erasure.user_id).where(Erasure.erased_at.is_null())]
+    return [row.user_id for row in Erasure.select(Erasure.user_id).where(Erasure.erased_at.is_null())]

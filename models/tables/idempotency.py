@@ -48,8 +48,8 @@ class IdempotencyKey(Record):
 
 def stored(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
     """Returns the claim that the caller of `wanted` made before with its key; None if it has expired."""
-    found = _find(tenant_id, wanted)
-    return found if found is not None and found.expires_at > now() else None
+    claimed = _find(tenant_id, wanted)
+    return claimed if claimed is not None and claimed.expires_at > now() else None
 
 
 def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
@@ -58,10 +58,10 @@ def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
     Raises `AlreadyExists` if the key is taken (undo the transaction, then read it with `stored`), `TimedOut` or
     `Unavailable` if the duplicate does not end in time.
     """
-    rows, found = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
-    if found is not None and found.expires_at <= now():
+    rows, former = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
+    if former is not None and former.expires_at <= now():
         # A duplicate may have deleted it, too: then one of the two cannot insert.
-        rows.discard(id=found.id)
+        rows.discard(id=former.id)
     return rows.insert(wanted)
 
 

@@ -41,8 +41,8 @@ class Heartbeat(Table):
 def the_instance() -> Instance:
     """Returns the row of the instance, without the newest column: an older backup does not have it."""
     # Across tenants: one instance contains all of them.
-    known = (Instance.id, Instance.epoch, Instance.key_fingerprint, Instance.restored_at)
-    return Instance.select(*known).get()
+    columns = (Instance.id, Instance.epoch, Instance.key_fingerprint, Instance.restored_at)
+    return Instance.select(*columns).get()
 
 
 def policy_is_in_database() -> bool:

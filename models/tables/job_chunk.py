@@ -74,9 +74,9 @@ class JobChunk(Record):
         # Across tenants: a file that nobody can download any more is useless in any of them.
         lost = Job.id.is_null() & (cls.job_id < last_id(later(-UNCLAIMED)))
         taken_in = (Job.state == DONE) & Job.expires_at.is_null()
-        found = cls.select(cls.id).join(Job, pw.JOIN.LEFT_OUTER, on=(Job.id == cls.job_id)).where(
+        chunks = cls.select(cls.id).join(Job, pw.JOIN.LEFT_OUTER, on=(Job.id == cls.job_id)).where(
             lost | taken_in | (Job.done_at < before)).limit(most)
-        return int(cls.delete().where(cls.id.in_([row.id for row in found])).execute())
+        return int(cls.delete().where(cls.id.in_([row.id for row in chunks])).execute())
 
 
 def make_files(database: Database) -> None:
@@ -100,8 +100,8 @@ def hold_owner(tenant_id: str, owner_id: str) -> Counter[str]:
             kept = _lengths(tenant_id, owner_id)
         # Files of deleted jobs do not count: `sweep` deletes them later.
         there = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id)
-        known = {job.id for some in pw.chunked(kept, _KNOWN) for job in there.where(Job.id.in_(list(some)))}
-        held.update({job_id: size for job_id, size in kept.items() if job_id in known})
+        existing = {job.id for some in pw.chunked(kept, _KNOWN) for job in there.where(Job.id.in_(list(some)))}
+        held.update({job_id: size for job_id, size in kept.items() if job_id in existing})
     return held
 
 
@@ -129,7 +129,7 @@ def claimed(tenant_id: str, owner_id: str, kind: str, request: str) -> int:
             begun.append((job.id, job.kind, request_of(job.payload)))
         elif "bytes" in job.payload:
             lengths.setdefault((job.kind, request_of(job.payload)), job.payload["bytes"])
-    more = sum(max(0, lengths.get((kind, asked), 1) - held[id]) for id, kind, asked in begun)
+    more = sum(max(0, lengths.get((kind, wanted), 1) - held[id]) for id, kind, wanted in begun)
     return held.total() + more + lengths.get((kind, request), 1)
 
 
@@ -153,8 +153,8 @@ def add(tenant_id: str, job_id: str, owner_id: str, number: int, data: bytes, *,
 
 def read(tenant_id: str, job_id: str, number: int) -> bytes | None:
     """Returns the bytes of one chunk in the current database; None if it is missing."""
-    found = Rows(JobChunk, tenant_id).find_by(job_id=job_id, number=number)
-    return None if found is None else bytes(found.data)
+    chunk = Rows(JobChunk, tenant_id).find_by(job_id=job_id, number=number)
+    return None if chunk is None else bytes(chunk.data)
 
 
 def holder(database: Database, tenant_id: str, job_id: str, size: int) -> Database | None:
@@ -176,13 +176,13 @@ def drop(tenant_id: str, job_id: str, most: int, *, files: bool = False) -> int:
     place = current.files if files else current
     with place.entered():
         rows = Rows(JobChunk, tenant_id)
-        found = rows.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)
-        return sum(rows.discard(id=row.id) for row in found)
+        chunks = rows.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)
+        return sum(rows.discard(id=row.id) for row in chunks)
 
 
 def sweep(database: Database, most: int) -> int:
     """Deletes files in the database of files whose jobs are deleted, did not end well, or have expired. Works in steps
-    of `most` chunks. Returns their number. Raises `Unavailable`."""
+    of `most` chunks. Returns the number of chunks. Raises `Unavailable`."""
     # Across tenants: a file that nobody can download any more is useless in any of them.
     gone = 0
     for files in database.with_files()[1:]:
@@ -200,8 +200,8 @@ def sweep(database: Database, most: int) -> int:
 
 def _delete(job_id: str, most: int) -> int:
     # Across tenants: ids of jobs are unique.
-    found = [row.id for row in JobChunk.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)]
-    return int(JobChunk.delete().where(JobChunk.id.in_(found)).execute()) if found else 0
+    ids = [row.id for row in JobChunk.select(JobChunk.id).where(JobChunk.job_id == job_id).limit(most)]
+    return int(JobChunk.delete().where(JobChunk.id.in_(ids)).execute()) if ids else 0
 
 
 def is_unclaimed(tenant_id: str, job_id: str) -> bool:
@@ -220,11 +220,11 @@ def note_length(job: Job, size: int) -> None:
     _note(job, {"bytes": size})
 
 
-def _note(job: Job, said: dict[str, Any], **columns: Any) -> None:
+def _note(job: Job, facts: dict[str, Any], **columns: Any) -> None:
     rows = Rows(Job, job.tenant_id)
     row = rows.find(job.id)
     if row is not None:
-        row.payload = orjson.dumps({**job.payload, **said}).decode()
+        row.payload = orjson.dumps({**job.payload, **facts}).decode()
         for name, value in columns.items():
             setattr(row, name, value)
         rows.save(row)

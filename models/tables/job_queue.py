@@ -28,11 +28,11 @@ def claim(database: Database, holder: str, seconds: float) -> Job | None:
     Needs a transaction. A job whose lease has expired was run by a process that died. `attempts` includes this one.
     """
     at = moment(database)
-    found = _due(at)
+    query = _due(at)
     if database.dialect == "postgres":
         # Another process may be taking it: this one takes the next.
-        found = found.for_update("FOR UPDATE SKIP LOCKED")  # type: ignore[arg-type]
-    job: Job | None = found.first()
+        query = query.for_update("FOR UPDATE SKIP LOCKED")  # type: ignore[arg-type]
+    job: Job | None = query.first()
     if job is None:
         return None
     job.state, job.attempts = RUNNING, job.attempts + 1
@@ -60,8 +60,8 @@ def note_progress(job: Job, progress: int) -> bool:
 
 def asked_to_stop(job: Job) -> bool | None:
     """True if the job was cancelled; None if the lease is no longer held. The caller holds a connection."""
-    found = Job.select(Job.stopping).where(*_held(job)).tuples().first()
-    return None if found is None else bool(found[0])
+    row = Job.select(Job.stopping).where(*_held(job)).tuples().first()
+    return None if row is None else bool(row[0])
 
 
 def finish(job: Job, progress: int, result: Any) -> bool:
@@ -101,8 +101,8 @@ _FREE = {"lease": None, "leased_until": None}
 
 def _due(at: Moment) -> pw.ModelSelect[Job]:
     waits = (Job.state == WAITING) & (Job.run_at <= now())
-    left = (Job.state == RUNNING) & ((Job.leased_until < at.seconds) | ~Job.lease.startswith(f"{at.epoch}/"))
-    return Job.select().where(waits | left).order_by(Job.run_at, Job.id).limit(1)
+    abandoned = (Job.state == RUNNING) & ((Job.leased_until < at.seconds) | ~Job.lease.startswith(f"{at.epoch}/"))
+    return Job.select().where(waits | abandoned).order_by(Job.run_at, Job.id).limit(1)
 
 
 def _end(job: Job, state: str, changes: dict[str, Any]) -> bool:

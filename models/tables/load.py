@@ -99,8 +99,8 @@ class Load:
     def undo(self) -> None:
         """Deletes its rows in short transactions, unless it is closed; then closes it."""
         with self._database.connected():
-            found = self._database.query("SELECT state FROM loads WHERE number = ?", [self.number])
-        if found != [("open",)]:
+            states = self._database.query("SELECT state FROM loads WHERE number = ?", [self.number])
+        if states != [("open",)]:
             return
         with of_load(self.number), uncounted():
             before = -1
@@ -145,9 +145,9 @@ def undo_left(database: Database) -> int:
     if database.dialect != "sqlite":
         return 0
     with database.connected():
-        found = database.query("SELECT number, tables FROM loads WHERE state = 'open'")
+        loads = database.query("SELECT number, tables FROM loads WHERE state = 'open'")
     undone = 0
-    for number, tables in found:
+    for number, tables in loads:
         lock = _lock(database, number)
         if lock is not None:
             try:
@@ -160,11 +160,11 @@ def undo_left(database: Database) -> int:
 
 def _open(database: Database, tenant_id: str, table: str) -> tuple[Load, int]:
     until = monotonic() + PATIENCE
-    while (found := _try_to_open(database, tenant_id, table)) is None:
+    while (result := _try_to_open(database, tenant_id, table)) is None:
         if monotonic() > until:
             raise Busy("another import of the same rows has not ended")
         sleep(GLANCE)
-    return found
+    return result
 
 
 def _try_to_open(database: Database, tenant_id: str, table: str) -> tuple[Load, int] | None:

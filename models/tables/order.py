@@ -58,11 +58,11 @@ class OrderItem(Record):
 
 def items_of(tenant_id: str, order_ids: Collection[str]) -> dict[str, list[OrderItem]]:
     """Returns the items of each order by position, with one query for all."""
-    found: dict[str, list[OrderItem]] = {id: [] for id in order_ids}
-    items = Rows(OrderItem, tenant_id).find_all(found, column="order_id")
+    items_by_order: dict[str, list[OrderItem]] = {id: [] for id in order_ids}
+    items = Rows(OrderItem, tenant_id).find_all(items_by_order, column="order_id")
     for item in sorted(items, key=attrgetter("position")):
-        found[item.order_id].append(item)
-    return found
+        items_by_order[item.order_id].append(item)
+    return items_by_order
 
 
 def quantities(items: Collection[OrderItem]) -> dict[str, int]:

@@ -85,7 +85,7 @@ def append(row: PolicyVersion) -> bool:
     after = PolicyVersion.select(PolicyVersion.version).where(PolicyVersion.applied_at > row.applied_at).order_by(
         PolicyVersion.applied_at, PolicyVersion.seq)
     neighbours = (_before(row.applied_at, None, PolicyVersion.version).first(), after.first())
-    if any(one is not None and one.version == row.version for one in neighbours):
+    if any(neighbour is not None and neighbour.version == row.version for neighbour in neighbours):
         return False
     if PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.id == row.id).exists():
         return False
@@ -122,20 +122,20 @@ def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], boo
 
 def newest_id() -> str | None:
     """Returns the id of the latest row."""
-    found = listed(PolicyVersion.id).first()
-    return None if found is None else str(found.id)
+    row = listed(PolicyVersion.id).first()
+    return None if row is None else str(row.id)
 
 
 def newest() -> PolicyVersion | None:
     """Returns the latest row."""
-    found: PolicyVersion | None = listed().first()
-    return found
+    row: PolicyVersion | None = listed().first()
+    return row
 
 
 def newest_version() -> str | None:
     """Returns the version of the latest row."""
-    found = listed(PolicyVersion.version).first()
-    return None if found is None else str(found.version)
+    row = listed(PolicyVersion.version).first()
+    return None if row is None else str(row.version)
 
 
 def listed(*columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
@@ -145,8 +145,8 @@ def listed(*columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
 
 def predecessor(row: PolicyVersion) -> PolicyVersion | None:
     """Returns the row before this one in time."""
-    found: PolicyVersion | None = _before(row.applied_at, row.seq).first()
-    return found
+    before: PolicyVersion | None = _before(row.applied_at, row.seq).first()
+    return before
 
 
 def named(version: str) -> PolicyVersion | None:
@@ -154,27 +154,27 @@ def named(version: str) -> PolicyVersion | None:
     is none."""
     if len(version) < SHORTEST or not version.isalnum():
         return None
-    found: PolicyVersion | None = listed().where(PolicyVersion.version.startswith(version)).first()
-    return found
+    row: PolicyVersion | None = listed().where(PolicyVersion.version.startswith(version)).first()
+    return row
 
 
 def untold() -> Iterator[int]:
     """Yields the numbers of rows whose changes are not known yet, the oldest first."""
     query = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.changes.is_null()).order_by(PolicyVersion.seq)
-    found: Any = query.tuples()
-    yield from [seq for seq, in found]
+    rows: Any = query.tuples()
+    yield from [seq for seq, in rows]
 
 
 def packaged(most: int) -> Iterator[tuple[int, list[str]]]:
     """Yields number and packaged files of the rows with files of plugin packages, among the newest `most` rows."""
-    found: Any = listed(PolicyVersion.seq, PolicyVersion.packaged).limit(most)
-    yield from [(row.seq, row.packaged) for row in found if row.packaged]
+    rows: Any = listed(PolicyVersion.seq, PolicyVersion.packaged).limit(most)
+    yield from [(row.seq, row.packaged) for row in rows if row.packaged]
 
 
 def by_number(seq: int) -> PolicyVersion | None:
     """Returns the row with this number, or None."""
-    found: PolicyVersion | None = PolicyVersion.get_or_none(PolicyVersion.seq == seq)
-    return found
+    row: PolicyVersion | None = PolicyVersion.get_or_none(PolicyVersion.seq == seq)
+    return row
 
 
 def tell(seq: int, changes: str) -> bool:

@@ -58,8 +58,8 @@ def _fail_jobs(at: str, error: str) -> int:
 
 
 def _unfinished() -> pw.Expression:
-    found: pw.Expression = Job.state.in_([WAITING, RUNNING])
-    return found
+    condition: pw.Expression = Job.state.in_([WAITING, RUNNING])
+    return condition
 
 
 def release_tokens(*ids: str) -> int:

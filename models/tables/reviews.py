@@ -43,17 +43,18 @@ def accounts() -> Iterator[Account]:
     """Yields every user of every tenant, the oldest account first, `AT_ONCE` a statement. Raises Damaged."""
     statement, last = prepare(current, _accounts()), ""
     while True:
-        found = statement.run(current, {"after": last or _BEFORE_ALL, "now": now()})
-        yield from map(_account, found)
-        if len(found) < AT_ONCE:
+        rows = statement.run(current, {"after": last or _BEFORE_ALL, "now": now()})
+        yield from map(_account, rows)
+        if len(rows) < AT_ONCE:
             return
-        last = found[-1][0]
+        last = rows[-1][0]
 
 
 def accounts_of(tenant_id: str, ids: Sequence[str]) -> dict[str, Account]:
     """Returns those of these users of a tenant that exist, by id; at most a page of them. Raises Damaged."""
     statement = prepare(current, _accounts().where(User.tenant_id == tenant_id, User.id.in_(ids)))
-    return {one.id: one for one in map(_account, statement.run(current, {"after": _BEFORE_ALL, "now": now()}))}
+    rows = statement.run(current, {"after": _BEFORE_ALL, "now": now()})
+    return {account.id: account for account in map(_account, rows)}
 
 
 def active_of(ids: Sequence[str]) -> dict[str, bool]:
@@ -82,8 +83,8 @@ def _accounts() -> pw.ModelSelect[Any]:
             .where(User.id > Bind("after"), User.erased_at.is_null()).order_by(User.id).limit(AT_ONCE))
 
 
-def _account(found: Sequence[Any]) -> Account:
-    id, tenant, email, role, active, login, opened, done, refreshed, used, tokens = found
+def _account(row: Sequence[Any]) -> Account:
+    id, tenant, email, role, active, login, opened, done, refreshed, used, tokens = row
     return Account(id, tenant, email, role, bool(active), _latest(login, opened),
                    _latest(login, opened, done, refreshed, used), tokens)
 

@@ -104,11 +104,11 @@ def erase(seqs: Sequence[int]) -> int:
 
 
 def _erase(seq: int) -> int:
-    found = between(seq - 1, seq, 1)
-    if not found or is_erased(found[0]):
+    rows = between(seq - 1, seq, 1)
+    if not rows or is_erased(rows[0]):
         return 0
     gone = {Audit.address: None, Audit.request_id: None, Audit.facts: None, Audit.salt: None}
-    return int(Audit.update({Audit.commitment: commitment(found[0]), **gone}).where(Audit.seq == seq).execute())
+    return int(Audit.update({Audit.commitment: commitment(rows[0]), **gone}).where(Audit.seq == seq).execute())
 
 
 def _in_the_clear(row: SealedRow) -> list[Any]:

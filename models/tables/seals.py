@@ -84,21 +84,21 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
     verdict, exported, last = Verdict(), dict(known or {}), None
     with database.connected():
         allowed = Retention.select(Retention.before).scalar() or ""
-        for one in _readable(verdict):
+        for seal in _readable(verdict):
             if last is None:
-                after = _before(one)
-                gone = [number for number in exported if number < one.seq]
+                after = _before(seal)
+                gone = [number for number in exported if number < seal.seq]
             else:
                 after = last.last_seq
-            if exported.pop(one.seq, one.head) != one.head:
-                verdict.findings.append(f"seal {one.seq} is not the one that was exported")
-            retired = _judge(one, after, sealer, allowed, verdict)
+            if exported.pop(seal.seq, seal.head) != seal.head:
+                verdict.findings.append(f"seal {seal.seq} is not the one that was exported")
+            retired = _judge(seal, after, sealer, allowed, verdict)
             if last is None and retired:
                 # The seals before it were deleted after their retention.
                 verdict.older = sum(exported.pop(number) is not None for number in gone)
-            elif one.previous != (last.head if last else ""):
-                verdict.findings.append(f"seal {one.seq} does not continue the seal before it")
-            last = one
+            elif seal.previous != (last.head if last else ""):
+                verdict.findings.append(f"seal {seal.seq} does not continue the seal before it")
+            last = seal
         try:
             verdict.unsealed = Audit.select().where(Audit.seq > (last.last_seq if last else 0)).count()
         except Damaged as damage:
@@ -113,13 +113,13 @@ def proof_of(id: str, sealer: Sealer) -> Proof | None:
     Reads at most `BATCH` rows. Only a check of the whole chain shows that no later seal is missing.
     """
     number = Audit.select(Audit.seq).where(Audit.id == id)
-    one = Seal.select().where(Seal.last_seq >= number).order_by(Seal.last_seq).first()
-    if one is None:
+    seal = Seal.select().where(Seal.last_seq >= number).order_by(Seal.last_seq).first()
+    if seal is None:
         return None
-    last = Seal.select().where(Seal.seq < one.seq).order_by(Seal.seq.desc()).first()
+    last = Seal.select().where(Seal.seq < seal.seq).order_by(Seal.seq.desc()).first()
     verdict = Verdict()
-    _judge(one, last.last_seq if last else _before(one), sealer, "", verdict)
-    return Proof(one.created_at, one.head, not verdict.findings and (last is None or one.previous == last.head))
+    _judge(seal, last.last_seq if last else _before(seal), sealer, "", verdict)
+    return Proof(seal.created_at, seal.head, not verdict.findings and (last is None or seal.previous == last.head))
 
 
 def _before(oldest: Seal) -> int:
@@ -127,46 +127,46 @@ def _before(oldest: Seal) -> int:
     return int(oldest.first_seq) - 1 if oldest.previous else 0
 
 
-def _judge(one: Seal, after: int, sealer: Sealer, allowed: str, verdict: Verdict) -> bool:
+def _judge(seal: Seal, after: int, sealer: Sealer, allowed: str, verdict: Verdict) -> bool:
     """Checks one seal and adds the result to the verdict. Returns True if its rows were deleted after their retention.
     """
-    span = f"rows {after + 1} to {one.last_seq}"
+    span = f"rows {after + 1} to {seal.last_seq}"
     try:
-        rows = sealed_rows.between(after, one.last_seq, one.rows + 1)
+        rows = sealed_rows.between(after, seal.last_seq, seal.rows + 1)
     except (Damaged, ValueError) as damage:
         verdict.findings.append(f"{span} cannot be read: {damage}")
         return False
-    if not rows and one.created_at < allowed:
+    if not rows and seal.created_at < allowed:
         verdict.retired += 1
         return True
-    if len(rows) != one.rows:
-        verdict.findings.append(f"{span}: {len(rows)} instead of {one.rows}")
-    elif not _is_proved(one, rows, sealer):
+    if len(rows) != seal.rows:
+        verdict.findings.append(f"{span}: {len(rows)} instead of {seal.rows}")
+    elif not _is_proved(seal, rows, sealer):
         verdict.findings.append(f"{span} are not those that were sealed")
     else:
-        verdict.sealed += one.rows
+        verdict.sealed += seal.rows
         verdict.erased += sum(map(sealed_rows.is_erased, rows))
     return False
 
 
-def _is_proved(one: Seal, rows: list[SealedRow], sealer: Sealer) -> bool:
+def _is_proved(seal: Seal, rows: list[SealedRow], sealer: Sealer) -> bool:
     if any(map(sealed_rows.is_half_erased, rows)):
         return False
-    if one.form == 1 and any(map(sealed_rows.is_erased, rows)):
+    if seal.form == 1 and any(map(sealed_rows.is_erased, rows)):
         # The clear text that the old head signs was erased.
-        return one.committed is not None and sealer.prove(sealed_rows.content(one.head, rows), one.committed)
-    return sealer.prove(sealed_rows.content(one.previous, rows, one.form), one.head)
+        return seal.committed is not None and sealer.prove(sealed_rows.content(seal.head, rows), seal.committed)
+    return sealer.prove(sealed_rows.content(seal.previous, rows, seal.form), seal.head)
 
 
 def _readable(verdict: Verdict) -> Iterator[Seal]:
     """Yields the seals in order. The first unreadable seal is added as a finding and ends the iteration."""
     last = 0
     try:
-        for one in heads():
-            if not all(isinstance(getattr(one, name), types) for name, types in _SEAL.items()):
+        for seal in heads():
+            if not all(isinstance(getattr(seal, name), types) for name, types in _SEAL.items()):
                 raise Damaged("not a seal")
-            yield one
-            last = one.seq
+            yield seal
+            last = seal.seq
     except (Damaged, ValueError) as error:
         verdict.findings.append(f"the seal after {last} cannot be read: {error}")
 
@@ -188,7 +188,7 @@ def retire(database: Database, before: str) -> int:
         if oldest is None or last is None:
             return 0
         due = Seal.select().where(Seal.last_seq >= oldest, Seal.seq < last.seq, Seal.created_at < before)
-        spans = [(one.first_seq, one.last_seq) for one in due.order_by(Seal.seq)]
+        spans = [(seal.first_seq, seal.last_seq) for seal in due.order_by(Seal.seq)]
         if spans:
             moved = Retention.update({Retention.before: before}).where(Retention.before < before)
             database.transact(moved.execute)
@@ -217,8 +217,8 @@ def has_seal_of(kids: Iterable[str]) -> bool:
 
 
 def _last() -> Seal | None:
-    found: Seal | None = Seal.select().order_by(Seal.seq.desc()).first()
-    return found
+    seal: Seal | None = Seal.select().order_by(Seal.seq.desc()).first()
+    return seal
 
 
 def _newest() -> int:

@@ -86,8 +86,8 @@ class ServiceToken(Owned):
     def valid_of(cls, tenant_id: str, owners: Collection[str] | None = None) -> list[ServiceToken]:
         """Returns the valid tokens of these users, a page of them at most; without `owners` those of all users."""
         lasting = cls.expires_at.is_null() | (cls.expires_at > now())
-        found = Rows(cls, tenant_id).select().where(cls.token_hash != "", lasting)
-        return list(found if owners is None else found.where(cls.owner_id.in_([*owners])))
+        query = Rows(cls, tenant_id).select().where(cls.token_hash != "", lasting)
+        return list(query if owners is None else query.where(cls.owner_id.in_([*owners])))
 
     @classmethod
     def touch(cls, id: str, at: str) -> None:

@@ -41,11 +41,11 @@ def of_object(tenant_id: str, resource: str, object_id: str) -> list[Share]:
 
 def of_objects(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
     """Returns (grantee, right) of the shares of several objects, by the object's id; the oldest first."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for one in (Rows(Share, tenant_id).select().where(Share.resource == resource, Share.object_id.in_(object_ids))
+    shares: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for share in (Rows(Share, tenant_id).select().where(Share.resource == resource, Share.object_id.in_(object_ids))
                 .order_by(Share.created_at, Share.id)):
-        found[one.object_id].append((one.grantee, one.right))
-    return found
+        shares[share.object_id].append((share.grantee, share.right))
+    return shares
 
 
 def in_effect(tenant_id: str, resource: str, object_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
@@ -97,17 +97,17 @@ def withdraw_granted(tenant_id: str, resource: str, object_id: str, granted_by: 
 
 def granted_on(tenant_id: str, granted_by: str) -> list[tuple[str, str]]:
     """Returns (resource, object id) of every object that one user shared with others, in this order."""
-    found = (Rows(Share, tenant_id).select(Share.resource, Share.object_id).distinct()
+    shares = (Rows(Share, tenant_id).select(Share.resource, Share.object_id).distinct()
              .where(Share.granted_by == granted_by).order_by(Share.resource, Share.object_id))
-    return [(one.resource, one.object_id) for one in found]
+    return [(share.resource, share.object_id) for share in shares]
 
 
 def named(grantee: str, resources: Collection[str], most: int) -> tuple[int, list[Share]]:
     """Returns the number of shares with a grantee on objects of these resources, and the first `most` of them."""
     # Across tenants: for operators. The conditions on tenant and resource let the index serve.
-    found = Share.select().where(Share.tenant_id.in_(Tenant.select(Tenant.id)), Share.resource.in_(list(resources)),
+    query = Share.select().where(Share.tenant_id.in_(Tenant.select(Tenant.id)), Share.resource.in_(list(resources)),
                                  Share.grantee == grantee)
-    return int(found.count()), list(found.order_by(Share.resource, Share.object_id).limit(most))
+    return int(query.count()), list(query.order_by(Share.resource, Share.object_id).limit(most))
 
 
 def forget(tenant_id: str, grantee: str) -> int:

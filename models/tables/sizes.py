@@ -62,9 +62,9 @@ def length_of_files(database: Database) -> int | None:
 def _sqlite_tables(database: Database) -> list[TableSize]:
     tables = database.query("SELECT name, wr FROM pragma_table_list "
                             "WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
-    found = [TableSize(name, _counted(database, name) if without_rowid else _span(database, name), None)
+    sizes = [TableSize(name, _counted(database, name) if without_rowid else _span(database, name), None)
              for name, without_rowid in tables]
-    return sorted(found, key=lambda table: -table.rows)
+    return sorted(sizes, key=lambda table: -table.rows)
 
 
 def _span(database: Database, name: str) -> int:

@@ -117,7 +117,7 @@ def files_naming(database: Database, person: User) -> list[str]:
         ended = {job.id for job in Job.select(Job.id).where(
             Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
     others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id)
-    found: set[str] = set()
+    jobs: set[str] = set()
     for place in database.with_files():
         tails: dict[str, bytes] = {}  # the end of the chunk before: a name may cross the boundary
         with place.connected():
@@ -125,8 +125,8 @@ def files_naming(database: Database, person: User) -> list[str]:
                 data = tails.get(row.job_id, b"") + bytes(row.data)
                 tails[row.job_id] = data[-1000:]
                 if row.job_id in ended and _names(person, data):
-                    found.add(row.job_id)
-    return sorted(found)
+                    jobs.add(row.job_id)
+    return sorted(jobs)
 
 
 def drop_files(jobs: Iterable[str], at: str) -> int:
@@ -166,13 +166,13 @@ def _told_within(person: User, after: int, upto: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
     written = (*(form for address in _addresses(person) for form in _as_json(address)),
                *(f'"{name}"' for name in _as_json(person.name)))
-    named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, one) for one in written]
+    named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, text) for text in written]
     about = Audit.facts.is_null(False) | ((Audit.resource == "session") & (Audit.result != "allowed"))
     mine: Any = (Audit.principal == key_of(person)) | ((Audit.resource_id == person.id) & about)
     for place in named:
         mine |= place > 0
-    found = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= upto, mine, _personal())
-    return [row.seq for row in found.order_by(Audit.seq)]
+    query = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= upto, mine, _personal())
+    return [row.seq for row in query.order_by(Audit.seq)]
 
 
 def _personal() -> pw.Expression:
@@ -194,7 +194,7 @@ def _names(person: User, data: bytes) -> bool:
     """True if the bytes of a response or a file contain the user's e-mail address or name as whole words."""
     small = data.lower()
     written = {form.encode() for name in (*_addresses(person), person.name) for form in (name.lower(), *_as_json(name))}
-    return any(re.search(rb"(?<!\w)" + re.escape(one) + rb"(?!\w)", small) for one in written)
+    return any(re.search(rb"(?<!\w)" + re.escape(text) + rb"(?!\w)", small) for text in written)
 
 
 def _all(model: Any, columns: Iterable[pw.Field], where: pw.Expression) -> Iterator[Any]:

@@ -71,17 +71,17 @@ class User(Owned):
         """Returns the ids of all administrators, in order; `lock`: no other transaction changes them before this one
         ends."""
         # Across tenants: an administrator of any tenant decides about the whole instance, and can make others.
-        found = cls.select(cls.id).where(cls.role == ADMINISTRATOR, cls.active).order_by(cls.id)
-        return [user.id for user in (locked(found) if lock else found)]
+        query = cls.select(cls.id).where(cls.role == ADMINISTRATOR, cls.active).order_by(cls.id)
+        return [user.id for user in (locked(query) if lock else query)]
 
     @classmethod
     def by_email(cls, email: str) -> User | None:
         """Returns the user with this stored address, or else the user with this mailbox."""
         # Across tenants: a login sends an e-mail address, unique per instance, and no tenant.
-        known = spellings(email)
-        stored = cls.email.in_([pw.Value(one, converter=False) for one in known])
-        found = {user.email: user for user in cls.select().where(stored, cls.erased_at.is_null())}
-        return next((found[one] for one in known if one in found), None)
+        addresses = spellings(email)
+        stored = cls.email.in_([pw.Value(address, converter=False) for address in addresses])
+        users = {user.email: user for user in cls.select().where(stored, cls.erased_at.is_null())}
+        return next((users[address] for address in addresses if address in users), None)
 
     def shares_mailbox(self) -> bool:
         """True if this user's address is not normalized, and another user has its normalized spelling."""
@@ -131,8 +131,8 @@ class User(Owned):
     def with_roles(cls, roles: Collection[str], most: int) -> list[str]:
         """Returns the e-mail addresses of users with one of these roles, in order, `most` at most."""
         # Across tenants, as above. The condition on the tenant lets the index by role serve.
-        found = cls.select(cls.email).where(cls._has_one_of(roles)).order_by(cls.email).limit(most)
-        return [user.email for user in found]
+        query = cls.select(cls.email).where(cls._has_one_of(roles)).order_by(cls.email).limit(most)
+        return [user.email for user in query]
 
     @classmethod
     def number_with_roles(cls, roles: Collection[str]) -> int:

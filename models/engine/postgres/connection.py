@@ -181,10 +181,10 @@ class Pool:
                 elif self._may_connect() and wait.acquire_place():
                     break
                 else:
-                    left = wait.limit()
+                    seconds = wait.limit()
                     # A thread that has just got a place may connect instead of waiting.
                     if not (wait.placed and self._may_connect()):
-                        self._changed.wait(left)
+                        self._changed.wait(seconds)
             self._connecting += 1
             return None
 

@@ -68,11 +68,11 @@ def replace(url: str, staged: str) -> None:
     dumping, environment = _command(staged, "pg_dump", "--no-owner", "--no-privileges")
     loading, other = _command(url, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
     # Files without a name: their content disappears with the process.
-    with tempfile.TemporaryFile() as rows, tempfile.TemporaryFile() as said:
-        if _started(dumping, env=environment, stdin=subprocess.DEVNULL, stdout=rows, stderr=said).wait() != 0:
-            raise Unavailable(f"pg_dump: {_text(said)}")
+    with tempfile.TemporaryFile() as rows, tempfile.TemporaryFile() as errors:
+        if _started(dumping, env=environment, stdin=subprocess.DEVNULL, stdout=rows, stderr=errors).wait() != 0:
+            raise Unavailable(f"pg_dump: {_text(errors)}")
         rows.seek(0)
-        psql = _started(loading, env=other, stdin=subprocess.PIPE, stderr=said)
+        psql = _started(loading, env=other, stdin=subprocess.PIPE, stderr=errors)
         assert psql.stdin is not None
         # COMMIT is sent last, by this process. If it is killed before, psql reaches the end of its input, and the
         # server rolls the transaction back.
@@ -81,7 +81,7 @@ def replace(url: str, staged: str) -> None:
             shutil.copyfileobj(rows, script)
             script.write(b"COMMIT;\n")
         if psql.wait() != 0:
-            raise Unavailable(f"psql: {_text(said)}")
+            raise Unavailable(f"psql: {_text(errors)}")
 
 
 def scratch_name(random: str) -> str:
@@ -115,9 +115,9 @@ def at(url: str, host: str, port: int) -> str:
 def _run(url: str, program: str, *options: str) -> None:
     command, environment = _command(url, program, *options)
     done = _started(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, said = done.communicate()
+    _, errors = done.communicate()
     if done.returncode != 0:
-        raise Unavailable(f"{program}: {said.decode(errors='replace').strip()}")
+        raise Unavailable(f"{program}: {errors.decode(errors='replace').strip()}")
 
 
 def _command(url: str, program: str, *options: str) -> tuple[list[str], dict[str, str]]:

@@ -342,6 +342,6 @@ def _none_free() -> Unavailable:
 
 
 def _columns(detail: str) -> tuple[str, ...]:
-    found = _KEY.search(detail)
-    names = found.group(1).split(", ") if found else []
+    match = _KEY.search(detail)
+    names = match.group(1).split(", ") if match else []
     return tuple(name.strip('"') for name in names if name != "tenant_id")

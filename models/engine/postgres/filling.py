@@ -50,10 +50,10 @@ _SEQUENCES = """
 
 def columns(database: Database) -> dict[str, dict[str, bool]]:
     """Returns the columns of each table; True for a column that the server computes."""
-    found: dict[str, dict[str, bool]] = {}
+    tables: dict[str, dict[str, bool]] = {}
     for table, column, generated in database.query(_COLUMNS):
-        found.setdefault(table, {})[column] = generated
-    return found
+        tables.setdefault(table, {})[column] = generated
+    return tables
 
 
 @contextmanager
@@ -79,8 +79,8 @@ def bare(database: Database) -> Iterator[None]:
             _run(database, f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
         except InvalidReference as error:
             cause = driver_error(error.__cause__ or error)
-            said = cause.diag.message_detail if isinstance(cause, psycopg.Error) else None
-            raise InvalidReference(f"{table}: {said or name}") from error
+            detail = cause.diag.message_detail if isinstance(cause, psycopg.Error) else None
+            raise InvalidReference(f"{table}: {detail or name}") from error
     for table, name, enabled in triggers:
         _run(database, f"ALTER TABLE {table} {_ENABLED[enabled]} TRIGGER {name}")
     for table, column, sequence in database.query(_SEQUENCES):

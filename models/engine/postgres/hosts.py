@@ -60,8 +60,8 @@ class Hosts:
         last = silent or list(failed.values())[-1]
         if not self.several:
             return last
-        said = "; ".join(f"{_name(self.each[index])}: {error}" for index, error in sorted(failed.items()))
-        return type(last)(said)
+        errors = "; ".join(f"{_name(self.each[index])}: {error}" for index, error in sorted(failed.items()))
+        return type(last)(errors)
 
 
 def _each(given: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -106,21 +106,21 @@ class Connection(LoadsHidden):
         if not self.getautocommit():
             return self.execute(sql, params).fetchall()
         # The first number changes when another connection of any process commits, the second when this one writes.
-        known = self._committed
-        others = known[0] if self.compared and known else cast(int, self.execute("PRAGMA data_version").get)
+        before = self._committed
+        others = before[0] if self.compared and before else cast(int, self.execute("PRAGMA data_version").get)
         committed = others, self.total_changes()
-        if committed != known or len(self._recalled) >= RECALLED:
+        if committed != before or len(self._recalled) >= RECALLED:
             self._committed, self._recalled = committed, {}
         self.compared = True
         key = sql, tuple(params)
-        found = self._recalled.get(key)
-        if found is None:
-            found = self.execute(sql, params).fetchall()
+        rows = self._recalled.get(key)
+        if rows is None:
+            rows = self.execute(sql, params).fetchall()
             while self.data_version() != self.known and self.stale():
                 self.follow()
-                found = self.execute(sql, params).fetchall()
-            self._recalled[key] = found
-        return found
+                rows = self.execute(sql, params).fetchall()
+            self._recalled[key] = rows
+        return rows
 
     def forget(self) -> None:
         self._committed, self._recalled = None, {}

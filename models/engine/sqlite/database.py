@@ -245,11 +245,11 @@ class SqliteDatabase(Database, APSWDatabase):
         conn = self._state.conn
         try:
             conn.deadline = monotonic() + self.statement_timeout
-            found = conn.execute(sql, params).fetchall()
+            rows = conn.execute(sql, params).fetchall()
             while conn.data_version() != conn.known and conn.stale():
                 conn.follow()
-                found = conn.execute(sql, params).fetchall()
-            return found
+                rows = conn.execute(sql, params).fetchall()
+            return rows
         except Exception as error:
             self.fail(error, sql)
 
@@ -284,20 +284,20 @@ class SqliteDatabase(Database, APSWDatabase):
 
     def cursor(self, named_cursor: Any = None) -> Any:
         # peewee takes a cursor before each statement, so the deadline is set here.
-        found = Cursor(super().cursor(named_cursor))
+        cursor = Cursor(super().cursor(named_cursor))
         self._state.conn.deadline = monotonic() + self.statement_timeout
-        return found
+        return cursor
 
     def examine(self, seconds: float = 1.0) -> Damaged | None:
         try:
             with self.connected():
                 self._state.conn.deadline = monotonic() + seconds
-                found = self._state.conn.execute("PRAGMA quick_check(1)").get
+                verdict = self._state.conn.execute("PRAGMA quick_check(1)").get
         except Damaged as damage:
             return damage
         except (TimedOut, Unavailable):
             return None
-        return None if found == "ok" else Damaged(found)
+        return None if verdict == "ok" else Damaged(verdict)
 
     def fault(self) -> str | None:
         return self.pair.fault()

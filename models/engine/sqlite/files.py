@@ -61,9 +61,9 @@ class FilesDatabase(SqliteDatabase):
         sync(self.path.parent)
 
     def translate(self, error: BaseException, sql: str = "") -> RowError | None:
-        found = error if isinstance(error, Damaged) else super().translate(error, sql)
-        if isinstance(found, Damaged):
+        translation = error if isinstance(error, Damaged) else super().translate(error, sql)
+        if isinstance(translation, Damaged):
             # As `Damaged` it would ask for a restore, and there is nothing to restore.
             return Unavailable(f"{self.path.name} is damaged: move it away with {self.path.name}-wal and "
                                f"{self.path.name}-shm; it holds files of exports, which can be asked for again")
-        return found
+        return translation

@@ -124,17 +124,17 @@ class GroupCommit:
                 if follower is not None:
                     # Under the mutex: otherwise it may choose a member that is giving up.
                     follower.turn.release()
-            for one in group:
-                one.done = True
-                one.turn.release()
+            for member in group:
+                member.done = True
+                member.turn.release()
 
     def _next(self) -> _Member[Any] | None:
         with self._mutex:
             if not self.waiting:
                 return None
-            one = self.waiting.popleft()
-        one.wait.end()
-        return one
+            member = self.waiting.popleft()
+        member.wait.end()
+        return member
 
     def _gather(self) -> None:
         """Waits for as many members as came lately, up to `REST` for the next one. The database is not locked yet."""
@@ -151,10 +151,10 @@ class GroupCommit:
         done: list[_Member[Any]] = []
         try:
             with self._database.atomic():
-                while len(group) < MOST and (one := self._next()) is not None:
-                    group.append(one)
-                    if self._attempt(one):
-                        done.append(one)
+                while len(group) < MOST and (member := self._next()) is not None:
+                    group.append(member)
+                    if self._attempt(member):
+                        done.append(member)
                     if self._database.written() < 0:
                         break  # without a transaction, each statement of the next member would be committed at once
                 # A writer that did not come this time may not come again: expects one fewer each time.
@@ -166,32 +166,32 @@ class GroupCommit:
                 group[0].error = error
                 return
         else:
-            for one in done:
-                one.error = None
+            for member in done:
+                member.error = None
             return
         # Outside of the `except` block: the error of one member must not become the context of another's.
-        for one in group:
-            self._alone(one)
+        for member in group:
+            self._alone(member)
 
-    def _attempt(self, one: _Member[Any]) -> bool:
+    def _attempt(self, member: _Member[Any]) -> bool:
         """Runs the work. Returns False, with the error noted, if it failed before it wrote.
 
         Raises its error if it has written: those changes must be undone.
         """
         before = self._database.written()
         try:
-            one.run()
+            member.run()
         except Exception as error:
             if self._database.written() != before:
                 raise
-            one.error = error
+            member.error = error
             return False
         return True
 
-    def _alone(self, one: _Member[Any]) -> None:
+    def _alone(self, member: _Member[Any]) -> None:
         try:
             with self._database.atomic():
-                one.run()
-            one.error = None
+                member.run()
+            member.error = None
         except Exception as error:
-            one.error = error
+            member.error = error

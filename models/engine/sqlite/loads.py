@@ -122,10 +122,10 @@ class LoadsHidden(apsw.Connection):
     def aimed(self, sql: str) -> str:
         """Returns the statement with the schema before the table's name, so that it changes the table and not its view.
         """
-        found = _WRITES.match(sql)
-        if found is None or found[2] not in self.shadowed:
+        match = _WRITES.match(sql)
+        if match is None or match[2] not in self.shadowed:
             return sql
-        return f'{found[1]} "main"."{found[2]}"{sql[found.end():]}'
+        return f'{match[1]} "main"."{match[2]}"{sql[match.end():]}'
 
     def forget(self) -> None:
         """Forgets the results of earlier reads."""

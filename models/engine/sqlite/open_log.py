@@ -45,16 +45,16 @@ class OpenLog:
     def note(self) -> None:
         """Remembers the log that a connection has just opened. Raises `LostLog`."""
         with self._mutex:
-            found = identity(self._name)
-            if found != self._identity and self._in_use():
+            log = identity(self._name)
+            if log != self._identity and self._in_use():
                 raise self._lose(self._deleted())
-            if found is None:
+            if log is None:
                 raise self.refuse()  # just deleted: SQLite copies it when the connection closes
-            if found != self._identity:
+            if log != self._identity:
                 # The last connection of all processes closed the log before, and SQLite deleted it.
                 self._forget()
                 self._descriptor = os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
-                self._identity, self._index = found, identity(self._index_name)
+                self._identity, self._index = log, identity(self._index_name)
 
     def confirm(self) -> None:
         """Checks that the noted log still has its name, with one `stat`. Raises `LostLog`."""
@@ -192,8 +192,8 @@ class OpenLog:
             return False
         for name in os.listdir("/dev/fd"):
             with suppress(OSError, ValueError):
-                found = os.fstat(int(name))
-                if (found.st_dev, found.st_ino) == self._identity and int(name) != self._descriptor:
+                status = os.fstat(int(name))
+                if (status.st_dev, status.st_ino) == self._identity and int(name) != self._descriptor:
                     return True
         return False
 

@@ -94,18 +94,18 @@ class Pair:
 
     def check(self) -> None:
         """Checks the pair before a connection reads from it. Raises `ForeignLog`, `LostLog`, `Unavailable`, OSError."""
-        found = os.stat(self._path)
-        if (found.st_dev, found.st_ino) != self._identity:
+        status = os.stat(self._path)
+        if (status.st_dev, status.st_ino) != self._identity:
             self.close()
-            self._identity = found.st_dev, found.st_ino
+            self._identity = status.st_dev, status.st_ino
         self.log.confirm()
         for _ in range(LOOKS):
-            seen, known, salts = self._look(), self._read(), self._salts()
+            seen, sidecar, salts = self._look(), self._read(), self._salts()
             if self._seen is not None:
                 # Other connections of this process have read from the file: it must still be the same.
-                fine = seen == self._seen or (known is not None and self._is_of(seen, known))
+                fine = seen == self._seen or (sidecar is not None and self._is_of(seen, sidecar))
             else:
-                fine = salts is None or known is None or not known.covers(salts) or self._is_of(seen, known)
+                fine = salts is None or sidecar is None or not sidecar.covers(salts) or self._is_of(seen, sidecar)
             if fine:
                 if self._seen is not None:
                     self._seen = seen
@@ -140,8 +140,8 @@ class Pair:
 
         `cp` can put another content into an open file. Raises as `confirm` does, OSError.
         """
-        found = os.stat(self._path)
-        if (found.st_dev, found.st_ino) != self._identity:
+        status = os.stat(self._path)
+        if (status.st_dev, status.st_ino) != self._identity:
             raise Unavailable(f"{self._path.name} was moved or replaced while it was open")
         self.confirm()
         self.log.confirm_index()
@@ -178,12 +178,12 @@ class Pair:
 
         The file may have been copied while it had no log.
         """
-        known, salts = self._read(), self._salts()
+        sidecar, salts = self._read(), self._salts()
         self.noted = True
-        if salts is None or (known is not None and known.salts == salts):
+        if salts is None or (sidecar is not None and sidecar.salts == salts):
             return False
-        self._write(self._noted(known, salts))
-        return known is None or not known.covers(salts)
+        self._write(self._noted(sidecar, salts))
+        return sidecar is None or not sidecar.covers(salts)
 
     def renew(self, conn: apsw.Connection, *, lost: bool = False) -> None:
         """Changes the token in the sidecar and in the log, before a copy of the log. `lost`: the log's name was
@@ -200,11 +200,11 @@ class Pair:
 
     def settle(self) -> None:
         """Forgets all marks but the last, after the whole log was copied in the same turn as `renew`."""
-        known, seen = self._read(), self._look()
+        sidecar, seen = self._read(), self._look()
         mark = _mark_of(seen)
-        if known is not None and mark is not None and mark.token == known.marks[-1].token:
+        if sidecar is not None and mark is not None and mark.token == sidecar.marks[-1].token:
             self._seen = seen
-            self._write(Known(known.salts, (mark,)))
+            self._write(Known(sidecar.salts, (mark,)))
 
     @contextmanager
     def adopting(self, token: int) -> Iterator[None]:
@@ -227,40 +227,40 @@ class Pair:
         self.log.forget()
 
     def _add(self, mark: Mark) -> None:
-        known = self._noted(self._read(), self._salts())
-        self._write(Known(known.salts, (*known.marks, mark)))
+        sidecar = self._noted(self._read(), self._salts())
+        self._write(Known(sidecar.salts, (*sidecar.marks, mark)))
 
-    def _noted(self, known: Known | None, salts: Salts | None) -> Known:
+    def _noted(self, sidecar: Known | None, salts: Salts | None) -> Known:
         """Returns what the sidecar should say of the present log."""
-        if known is not None and salts in (None, known.salts):
-            return known
-        mark, marks = _mark_of(self._look()) or Mark(0, None), known.marks if known else ()
+        if sidecar is not None and salts in (None, sidecar.salts):
+            return sidecar
+        mark, marks = _mark_of(self._look()) or Mark(0, None), sidecar.marks if sidecar else ()
         # The log before was copied whole, or deleted. A token after that of the file is in the new log.
         place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
         return Known(salts or (0, 0), (mark, *marks[place + 1:]))
 
-    def _is_of(self, seen: bytes | None, known: Known) -> bool:
+    def _is_of(self, seen: bytes | None, sidecar: Known) -> bool:
         """True if a file with that header is the one that the sidecar describes."""
         mark = _mark_of(seen)
-        cookies = {each.cookie for each in known.marks if mark is not None and each.token == mark.token}
+        cookies = {each.cookie for each in sidecar.marks if mark is not None and each.token == mark.token}
         if mark is None or not cookies:
             return False
         if None in cookies or mark.cookie in cookies:
             return True
-        if self._salts() not in (None, known.salts):
+        if self._salts() not in (None, sidecar.salts):
             # The log has restarted and is not noted yet. Nobody can say now what was copied before.
             return True
         # A change of the schema may have been copied under this token: then the log contains it.
-        found = written(self._log)
-        return found is not None and mark.cookie in found.cookies
+        log = written(self._log)
+        return log is not None and mark.cookie in log.cookies
 
     def _follow(self) -> None:
         if self._seen is None:
             # A pair that was refused before may be valid by now.
             return self.check()
         for _ in range(LOOKS):
-            seen, known = self._look(), self._read()
-            if seen == self._seen or (known is not None and self._is_of(seen, known)):
+            seen, sidecar = self._look(), self._read()
+            if seen == self._seen or (sidecar is not None and self._is_of(seen, sidecar)):
                 self._seen, self.foreign = seen, None
                 return None
             sleep(PAUSE)
@@ -283,10 +283,10 @@ class Pair:
                     # connections.
                     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
                     self._file = apsw.VFSFile("", str(self._path), [flags, 0])
-                found = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
+                header = self._file.xRead(_TOKEN + 4 - _COOKIE, _COOKIE)
             except apsw.Error as error:
                 raise Unavailable(str(error)) from error
-        return found if len(found) == _TOKEN + 4 - _COOKIE else None
+        return header if len(header) == _TOKEN + 4 - _COOKIE else None
 
     def _salts(self) -> Salts | None:
         """Returns the salts of the log. None if it is missing or has no frame, so that nothing would be replayed."""
@@ -313,9 +313,9 @@ class Pair:
             raise Unavailable(f"{name}{SUFFIX} is damaged: move it away if {name} and {name}-wal belong together") \
                 from error
 
-    def _write(self, known: Known) -> None:
+    def _write(self, sidecar: Known) -> None:
         with fresh_file(self._sidecar, owner=self._path, path=Path(f"{self._sidecar}.new")) as fresh:
-            fresh.file.write(orjson.dumps([known.salts, *map(tuple, known.marks)]))
+            fresh.file.write(orjson.dumps([sidecar.salts, *map(tuple, sidecar.marks)]))
             fresh.replace()
 
 
@@ -323,6 +323,6 @@ def _mark_of(seen: bytes | None) -> Mark | None:
     return None if seen is None else Mark(int.from_bytes(seen[-4:], "big"), int.from_bytes(seen[:4], "big"))
 
 
-def _marked(said: Any) -> Mark:
-    token, cookie = (said, None) if isinstance(said, int) else said  # only a token: from before cookies were noted
+def _marked(entry: Any) -> Mark:
+    token, cookie = (entry, None) if isinstance(entry, int) else entry  # only a token: from before cookies were noted
     return Mark(int(token), None if cookie is None else int(cookie))

@@ -114,12 +114,12 @@ def written(log: Path) -> Written | None:
         cookies: set[int] = set()
         begun: set[int] = set()  # cookies of the transaction whose end is not reached yet
         for number in range(1, (size - _HEAD) // (_FRAME + page) + 1):
-            found = os.pread(descriptor, _FRAME, _place(number, page))
-            if found[8:16] != salts:
+            frame = os.pread(descriptor, _FRAME, _place(number, page))
+            if frame[8:16] != salts:
                 continue
-            if found[:4] == _FIRST_PAGE:
+            if frame[:4] == _FIRST_PAGE:
                 begun.add(int.from_bytes(os.pread(descriptor, 4, _place(number, page) + _FRAME + _COOKIE), "big"))
-            if found[4:8] != _NO_END:
+            if frame[4:8] != _NO_END:
                 last, cookies, begun = number, cookies | begun, set()
     finally:
         os.close(descriptor)
