@@ -131,7 +131,7 @@ def bind(position: Position | None) -> dict[str, object]:
 
 
 def _beyond(keys: Sequence[Key], skipped: int, backward: bool) -> Iterator[Conditions]:
-    """Yields the ranges after the position in `keys[skipped:]`, none of which is NULL; the nearest first."""
+    """Yields the ranges after the position in `keys[skipped:]`, the nearest first. None of these values is NULL."""
     numbered = list(enumerate(keys))[skipped:]
     runs = [list(run) for _, run in groupby(numbered, key=lambda pair: pair[1].descending)]
     for last in reversed(range(len(runs))):
@@ -169,7 +169,7 @@ class Shape:
 
     @cached_property
     def selected(self) -> tuple[pw.Field, ...]:
-        """The columns, then those of the order that are missing among them."""
+        """The columns of the list, then those of its order that are missing among them."""
         names = {column.name for column in self.columns}
         return (*self.columns, *(column for column in self.order.columns if column.name not in names))
 

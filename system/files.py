@@ -32,24 +32,24 @@ class FreshFile:
     file: BinaryIO
 
     def sync(self) -> None:
-        """Wait until the content is on the disk. Raises OSError."""
+        """Waits until the content is on the disk. Raises OSError."""
         self.file.flush()
         os.fsync(self.file.fileno())
 
     def replace(self) -> None:
-        """Put the file in place of what is there. Raises OSError."""
+        """Puts the file in its place, also over another file. Raises OSError."""
         self.sync()
         os.replace(self.path, self.place)
         sync(self.place.parent)
 
     def link(self) -> None:
-        """Put the file in its place if no other file is there. Raises FileExistsError, OSError."""
+        """Puts the file in its place if no other file is there. Raises FileExistsError, OSError."""
         self.sync()
         link(self.path, self.place)
 
 
 def write(place: Path, content: bytes, mode: int = 0o600, like: os.stat_result | None = None) -> None:
-    """Put a file in place of what is there, as `fresh_file` makes it. Raises OSError."""
+    """Writes a file through `fresh_file` and puts it in its place, also over another file. Raises OSError."""
     with fresh_file(place, mode, like) as fresh:
         fresh.file.write(content)
         fresh.replace()
@@ -58,7 +58,7 @@ def write(place: Path, content: bytes, mode: int = 0o600, like: os.stat_result |
 @contextmanager
 def fresh_file(place: Path, mode: int = 0o600, like: os.stat_result | None = None, *, owner: Path | None = None,
                path: Path | None = None) -> Iterator[FreshFile]:
-    """Temporary file beside `place`, removed at the end of the block unless the block puts it in its place.
+    """Gives a temporary file beside `place`, removed at the end of the block unless the block puts it in its place.
 
     mode   its permissions, less the umask
     like   a file whose owner and permissions it gets instead
@@ -84,7 +84,7 @@ def fresh_file(place: Path, mode: int = 0o600, like: os.stat_result | None = Non
 
 
 def link(path: Path, place: Path) -> None:
-    """Rename a file to `place`, if no other file is there. Raises FileExistsError, OSError."""
+    """Renames a file to `place`, if no other file is there. Raises FileExistsError, OSError."""
     try:
         os.link(path, place)
     except FileExistsError:
@@ -136,7 +136,7 @@ def identity(path: str | Path) -> Identity | None:
 
 
 def sync(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Raises OSError."""
+    """Waits until the names in a folder are on the disk. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -29,7 +29,8 @@ class Worker:
     """
 
     def __init__(self, name: str, run: Callable[[], object], interval: float | None = None) -> None:
-        """`interval` is the pause between two runs in seconds; None: only `wake` causes a run."""
+        """Sets the function `run` and its `interval`, the pause between two runs in seconds; None: only `wake` causes a
+        run."""
         self.name, self.woken, self.stopping = name, False, False
         self._run, self._interval = run, interval
         self._wakes = self._completed = 0
@@ -44,7 +45,7 @@ class Worker:
         return self._process == os.getpid()
 
     def start(self) -> None:
-        """Begin the thread of this process. A second call does nothing. Raises RuntimeError if there is no room."""
+        """Starts the thread of this process. A second call does nothing. Raises RuntimeError if no thread can start."""
         with _changing:
             if self.running:
                 return
@@ -56,13 +57,13 @@ class Worker:
             self._process = os.getpid()
 
     def wake(self) -> None:
-        """Run soon, or after the next start. The handler of a signal may call this: it takes no lock."""
+        """Causes a run soon, or after the next start. The handler of a signal may call this: it takes no lock."""
         self._wakes += 1
         if self._calls.empty():
             self._calls.put(True)
 
     def stop(self, timeout: float | None = None) -> None:
-        """End the thread. Waits for the current run, `timeout` seconds at most. A second call does nothing."""
+        """Ends the thread. Waits for the current run, `timeout` seconds at most. A second call does nothing."""
         with _changing:
             if not self.running:
                 return
