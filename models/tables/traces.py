@@ -27,12 +27,12 @@ _SPAN = 20_000  # audit rows that one statement searches
 _AT_ONCE = 500  # rows of one statement
 
 
-def key_of(person: User) -> str:
+def key_of(user: User) -> str:
     """Returns the user as a principal and a grantee."""
-    return f"user:{person.id}"
+    return f"user:{user.id}"
 
 
-def told(person: User, after: int = 0) -> list[int]:
+def told(user: User, after: int = 0) -> list[int]:
     """Returns the numbers, beyond `after`, of the audit rows with personal data of this user that was not erased yet.
 
     They are the user's actions, attempts with the user's account or e-mail address, and facts about the user.
@@ -40,7 +40,7 @@ def told(person: User, after: int = 0) -> list[int]:
     # Across tenants: a failed login is recorded where it was tried.
     last = int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
     spans = ((start, min(start + _SPAN, last)) for start in range(after, last, _SPAN))
-    return [seq for span in spans for seq in _told_within(person, *span)]
+    return [seq for span in spans for seq in _told_within(user, *span)]
 
 
 def told_of(tenant_id: str, ids: Iterable[str]) -> list[int]:
@@ -62,61 +62,61 @@ def erase_told(seqs: Iterable[int]) -> int:
     return sealed_rows.erase(list(seqs))
 
 
-def done_by(person: User) -> pw.ModelSelect[Audit]:
+def done_by(user: User) -> pw.ModelSelect[Audit]:
     """Returns a query over the audit rows of a user's actions."""
-    return Audit.select().where(Audit.tenant_id == person.tenant_id, Audit.principal == key_of(person))
+    return Audit.select().where(Audit.tenant_id == user.tenant_id, Audit.principal == key_of(user))
 
 
-def shares_with(person: User) -> pw.Expression:
+def shares_with(user: User) -> pw.Expression:
     """Returns the condition that a share gives the user a right."""
-    mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.grantee == key_of(person))
+    mine: pw.Expression = (Share.tenant_id == user.tenant_id) & (Share.grantee == key_of(user))
     return mine
 
 
-def shares_by(person: User) -> pw.Expression:
+def shares_by(user: User) -> pw.Expression:
     """Returns the condition that the user granted a share on an object of another owner."""
-    mine: pw.Expression = (Share.tenant_id == person.tenant_id) & (Share.granted_by == person.id)
+    mine: pw.Expression = (Share.tenant_id == user.tenant_id) & (Share.granted_by == user.id)
     return mine
 
 
-def keys_of(person: User) -> pw.Expression:
+def keys_of(user: User) -> pw.Expression:
     """Returns the condition that a kept response was sent to the user."""
-    mine: pw.Expression = (IdempotencyKey.tenant_id == person.tenant_id) & (
-        IdempotencyKey.principal == key_of(person))
+    mine: pw.Expression = (IdempotencyKey.tenant_id == user.tenant_id) & (
+        IdempotencyKey.principal == key_of(user))
     return mine
 
 
-def uses_of(person: User) -> pw.Expression:
+def uses_of(user: User) -> pw.Expression:
     """Returns the condition that the user called a deprecated endpoint."""
-    mine: pw.Expression = (DeprecatedUse.tenant_id == person.tenant_id) & (DeprecatedUse.client == key_of(person))
+    mine: pw.Expression = (DeprecatedUse.tenant_id == user.tenant_id) & (DeprecatedUse.client == key_of(user))
     return mine
 
 
-def chunks_of(person: User) -> pw.Expression:
+def chunks_of(user: User) -> pw.Expression:
     """Returns the condition that a chunk belongs to a file of the user's jobs."""
-    mine: pw.Expression = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id == person.id)
+    mine: pw.Expression = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id == user.id)
     return mine
 
 
-def forget_in_answers(person: User) -> int:
+def forget_in_answers(user: User) -> int:
     """Deletes the bodies of kept responses that name the user. Returns their number. Needs a transaction.
 
     A repeated request then gets a response without the body, as if it had been too large to keep.
     """
     named = [row.id for row in _all(IdempotencyKey, (IdempotencyKey.id, IdempotencyKey.body),
-                                    (IdempotencyKey.tenant_id == person.tenant_id) & IdempotencyKey.body.is_null(False))
-             if _names(person, bytes(row.body))]
+                                    (IdempotencyKey.tenant_id == user.tenant_id) & IdempotencyKey.body.is_null(False))
+             if _names(user, bytes(row.body))]
     for some in pw.chunked(named, _AT_ONCE):
         IdempotencyKey.update({IdempotencyKey.body: None}).where(IdempotencyKey.id.in_(some)).execute()
     return len(named)
 
 
-def files_naming(database: Database, person: User) -> list[str]:
+def files_naming(database: Database, user: User) -> list[str]:
     """Returns the ids of other users' ended jobs whose kept file names the user."""
     with database.connected():
         ended = {job.id for job in Job.select(Job.id).where(
-            Job.tenant_id == person.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
-    others = (JobChunk.tenant_id == person.tenant_id) & (JobChunk.owner_id != person.id)
+            Job.tenant_id == user.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
+    others = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id != user.id)
     jobs: set[str] = set()
     for place in database.with_files():
         tails: dict[str, bytes] = {}  # the end of the chunk before: a name may cross the boundary
@@ -124,7 +124,7 @@ def files_naming(database: Database, person: User) -> list[str]:
             for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
                 data = tails.get(row.job_id, b"") + bytes(row.data)
                 tails[row.job_id] = data[-1000:]
-                if row.job_id in ended and _names(person, data):
+                if row.job_id in ended and _names(user, data):
                     jobs.add(row.job_id)
     return sorted(jobs)
 
@@ -162,13 +162,13 @@ def delete_all(model: Any, where: pw.Expression, resource: str | None = None) ->
     return gone
 
 
-def _told_within(person: User, after: int, upto: int) -> list[int]:
+def _told_within(user: User, after: int, upto: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
-    written = (*(form for address in _addresses(person) for form in _as_json(address)),
-               *(f'"{name}"' for name in _as_json(person.name)))
+    written = (*(form for address in _addresses(user) for form in _as_json(address)),
+               *(f'"{name}"' for name in _as_json(user.name)))
     named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, text) for text in written]
     about = Audit.facts.is_null(False) | ((Audit.resource == "session") & (Audit.result != "allowed"))
-    mine: Any = (Audit.principal == key_of(person)) | ((Audit.resource_id == person.id) & about)
+    mine: Any = (Audit.principal == key_of(user)) | ((Audit.resource_id == user.id) & about)
     for place in named:
         mine |= place > 0
     query = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= upto, mine, _personal())
@@ -180,9 +180,9 @@ def _personal() -> pw.Expression:
     return some
 
 
-def _addresses(person: User) -> set[str]:
+def _addresses(user: User) -> set[str]:
     """Returns the user's e-mail address as it is stored, and in the other spellings that may have been recorded."""
-    return {person.email, mailbox(person.email), in_punycode(person.email)}
+    return {user.email, mailbox(user.email), in_punycode(user.email)}
 
 
 def _as_json(text: str) -> set[str]:
@@ -190,10 +190,10 @@ def _as_json(text: str) -> set[str]:
     return {json.dumps(text)[1:-1].lower(), orjson.dumps(text).decode()[1:-1].lower()}
 
 
-def _names(person: User, data: bytes) -> bool:
+def _names(user: User, data: bytes) -> bool:
     """True if the bytes of a response or a file contain the user's e-mail address or name as whole words."""
     small = data.lower()
-    written = {form.encode() for name in (*_addresses(person), person.name) for form in (name.lower(), *_as_json(name))}
+    written = {form.encode() for name in (*_addresses(user), user.name) for form in (name.lower(), *_as_json(name))}
     return any(re.search(rb"(?<!\w)" + re.escape(text) + rb"(?!\w)", small) for text in written)
 
 
