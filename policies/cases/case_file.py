@@ -134,13 +134,13 @@ class _Reader(World):
         return [word for word, _ in found]
 
     def is_gone(self, word: str) -> bool:
-        """Whether `what` is an object or a resource of a plugin that was taken out."""
+        """True if `what` is an object or a resource of a plugin that was removed."""
         return word in self.gone or ("." not in word and self.patterns.gone(f"{word}.*") is not None)
 
     def may(
         self, node: yaml.Node | None, who: tuple[str, ...], things: tuple[Thing, ...], named: set[str], *, whole: bool
     ) -> dict[tuple[str, str], frozenset[str]]:
-        """What each `who` may do to each `what`: one list for all, or lists by principal or by object."""
+        """Reads the permissions of each `who` on each `what`: one list for all, or lists by principal or by object."""
         pairs = [(name, thing) for name in who for thing in things]
         resources = {thing.resource for thing in things}
         if not isinstance(node, yaml.MappingNode):
@@ -187,7 +187,7 @@ def _as_list(word: str) -> str:
 
 
 def _hint(pattern: str, asked: Collection[str]) -> str:
-    """What to write for a permission that is none: an empty list, the whole of a verb, or the nearest."""
+    """Suggests a replacement for an unknown permission: an empty list, the full name of a verb, or the nearest."""
     if pattern.lower() in _NOTHING:
         return "; write [] for none"
     for permission in sorted(asked):

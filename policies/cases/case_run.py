@@ -37,7 +37,7 @@ class Failure:
 
     @property
     def asked(self) -> tuple[int, str, str, str, str]:
-        """Which question it was, whatever decided it: line and name of the case, who, permission, object."""
+        """Identifies the question without its answer: line and name of the case, principal, permission, object."""
         question = self.question
         return question.case.line, question.case.name, question.who, question.permission, question.thing.name
 
@@ -55,7 +55,7 @@ class Failure:
         return Finding(self.file, case.line, f"{case.name}: {self.answer}")
 
     def as_json(self) -> dict[str, Any]:
-        """What a finding does not tell in fields of its own."""
+        """Returns what a finding has no fields for."""
         question = self.question
         return {
             "case": question.case.name,
@@ -160,7 +160,7 @@ def _reaches(policy: Policy, case: Case) -> bool:
 
 
 def _failure(policy: Policy, file: str, question: Question) -> Failure:
-    """What to name: the line that decided; else the allow that lacks the fewest facts, of the nearest role."""
+    """Names the rule that decided, else the allow rule that lacks the fewest facts and has the nearest role."""
     principal, traces = question.principal, question.traces(policy)
 
     def distance(trace: RuleTrace) -> tuple[int, int]:

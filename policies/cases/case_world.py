@@ -1,4 +1,4 @@
-"""What cases are about: the principals, objects and circumstances of a tests.yaml, read from its nodes."""
+"""Principals, objects and circumstances of the cases in tests.yaml, read from its nodes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ..wording.finding import Finding
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What a case asks about: an object of a resource, or (columns None) the resource as such.
+    """The object that a case asks about. With `columns` None, it is the resource as such.
 
     shares  grantee (`user:<id>`, `group:<name>`, `role:<name>`) → right (a key of `RIGHTS`)
     """

@@ -1,5 +1,4 @@
-"""What two sets of rules answer differently, proved: an example of facts where they differ, or that there is none.
+"""Exact comparison of two policies: example facts on which they differ, or a proof that there are none.
 
-Here belong the search for such facts, what follows from it about one policy, and invariants. May import `evaluation`
-and `syntax`.
+It contains the search for such facts and the conclusions about one policy. It may import `evaluation` and `syntax`.
 """

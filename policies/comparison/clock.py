@@ -40,10 +40,11 @@ def runs(hours: Collection[int]) -> list[tuple[int, int]]:
 
 
 def readings(moments: Collection[str], dates: Iterable[str], hours: Collection[int]) -> Iterator[Reading]:
-    """What clocks can show: for each date and each run of `hours`, the times among `moments` at which it is so in some
-    zone, or one such time where no moment is so near.
+    """Yields the readings that clocks can show.
 
-    They suffice when `moments` hold the neighbours of each time that is compared, and `dates` those of each date.
+    For each date and each run of `hours`, these are the times in `moments` at which some zone has that date and hour.
+    If there is none, one other such time is used. The readings suffice if `moments` contains the neighbours of each
+    compared time, and `dates` the neighbours of each compared date.
     """
     known = [(parsed(moment), moment) for moment in moments]
     for day in dates:

@@ -1,4 +1,4 @@
-"""Whether an expression can hold for a caller who asks for a permission, and on which facts."""
+"""Search for facts on which an expression holds for a caller and a permission."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Prover:
     """
 
     def __init__(self, *policies: Policy, most: int = MOST_NODES) -> None:
-        """For policies of one vocabulary; `most` bounds the work on one expression (`search.example`)."""
+        """Takes policies of one vocabulary; `most` bounds the work on one expression (`search.example`)."""
         self._vocabulary, self._most = policies[0].vocabulary, most
         self._named = frozenset(persons(*policies))
         self._known: dict[tuple[object, ...], _Found | Undecided] = {}
@@ -63,7 +63,7 @@ class Prover:
         return witness(ground, named, with_object=with_object)
 
     def possible(self, goal: Expression, subject: Subject, permission: str) -> bool:
-        """Whether there is an example. Raises Undecided, like `example`."""
+        """True if there is an example. Raises Undecided, like `example`."""
         return self._facts(goal, subject, permission) is not None
 
     def exception(self, narrow: Expression, wide: Expression, subject: Subject, permission: str) -> Witness | None:
@@ -92,7 +92,7 @@ class Prover:
         return found
 
     def _normal(self, goal: Expression, ground: Ground, like: tuple[object, ...]) -> _Found | Undecided:
-        """What is found for the normal form, which many goals have in common."""
+        """Returns the facts for the normal form of a goal. Many goals share one normal form."""
         if ground.resource.columns and not columns(goal) <= ground.resource.columns.keys():
             return Undecided()
         simple = normal(goal)
@@ -135,9 +135,9 @@ def _nothing(goal: Expression) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What the new policy gives to a subject that the old one does not, and the reverse: an example of each.
+    """One example that only the new policy allows to a subject, and one that only the old policy allows.
 
-    undecided  whether that could not be found out: then nothing is known
+    undecided  true if the search gave up; both examples are then unknown
     """
 
     gained: Witness | None
@@ -183,5 +183,5 @@ class Comparison:
 
 
 def _meaning(lines: Lines) -> frozenset[tuple[str, Expression]]:
-    """What decides, wherever it stands: each effect with its condition. Equal ones answer alike."""
+    """Returns the pairs of effect and condition, without their places. Rules with equal pairs answer alike."""
     return frozenset((rule.eft, left) for rule, left in lines)

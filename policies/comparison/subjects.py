@@ -1,4 +1,4 @@
-"""For whom policies are compared: each role by itself, and each person whom lines name, with a role."""
+"""Subjects of a comparison of policies: each role alone, and each user whom rules name, with a role."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Policy:
         self._looks: dict[tuple[str, ...], Reads] = {}
 
     def only(self, rules: Iterable[Rule]) -> Policy:
-        """This policy with some of its rules alone, in the order of the files. What rules do not change is shared."""
+        """Returns a copy of this policy with only these rules, in the order of the files. It shares the other parts."""
         part = copy(self)
         part.__dict__.pop("persons", None)
         part._take(tuple(rules))

@@ -1,4 +1,4 @@
-"""Who asks, and in which environment: what a condition reads as `r.sub` and `r.env`."""
+"""The caller and the environment of a request: a condition reads them as `r.sub` and `r.env`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ class Principal:
 
 
 class Environment(Protocol):
-    """What a condition reads as `r.env`: hour 0–23, weekday ISO 1–7 and date YYYY-MM-DD in the zone of the settings,
-    now YYYY-MM-DDTHH:MM:SS.ffffffZ in UTC; request is read or write."""
+    """The environment that a condition reads as `r.env`.
+
+    hour, weekday, date  0–23, ISO 1–7 and YYYY-MM-DD, in the zone of the settings
+    now                  YYYY-MM-DDTHH:MM:SS.ffffffZ, in UTC
+    request              read or write
+    """
 
     @property
     def hour(self) -> int: ...

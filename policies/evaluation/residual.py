@@ -159,7 +159,7 @@ class Residual:
 
     @cached_property
     def _showing(self) -> list[tuple[frozenset[str] | None, Test, Cell]]:
-        """Of each line that allows the columns that it reads (None: it asks for shares), its test and its cell."""
+        """Lists for each allow rule its columns (None: it reads shares), its test and its cell."""
         read = (None if asks_shares(left) else columns(left) for left in self._first_lines("allow"))
         return [(names, *counted) for names, counted in zip(read, self._counted("allow"), strict=True)]
 

@@ -19,7 +19,7 @@ SHOWS = ("view_private", "view_facts", "evaluate")
 
 
 def is_read(permission: str) -> bool:
-    """Whether a permission changes nothing."""
+    """True if the permission only reads."""
     return permission.partition(".")[2] in (*READS, *SHOWS)
 
 

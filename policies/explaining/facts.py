@@ -50,7 +50,7 @@ def nameless(root: str, attribute: str, value: object) -> str:
 
 
 def found(fact: Fact, permission: str, called: Called = nameless) -> str:
-    """What was found, and if it does not do, what was wanted."""
+    """Describes the value that was read and, if the fact does not hold, the value that the condition requires."""
     holds = fact.holds
     match fact.atom:
         case Comparison("==", Attribute() as left, right) if left == right:
@@ -88,7 +88,7 @@ def found(fact: Fact, permission: str, called: Called = nameless) -> str:
 
 
 def asked(fact: Fact, permission: str) -> str:
-    """What a condition asks of an object, when the question names none."""
+    """Describes what a condition requires of an object, for a question without an object."""
     match fact.atom:
         case Comparison(operator, left, right):
             return _MUST[operator].format(name=_name(left), wanted=_name(right))
@@ -130,7 +130,7 @@ def _any_of(group: list[Fact]) -> Fact:
 
 
 def depends(fact: Fact) -> bool:
-    """Whether the fact can differ from one object to the next."""
+    """True if the fact can differ from one object to the next."""
     return reads_object(fact.atom)
 
 
