@@ -1,7 +1,7 @@
-"""Where a policy does not keep its invariants: proved for every request, with an example of each breach.
+"""Breaches of the invariants by a policy, proved for every request, with an example of each.
 
-Decided for each role alone, with all that it inherits, and for each person whom lines name. A person's role stands in
-the database, so a person is tried with every role that the invariant does not speak of.
+The proof covers each role with all that it inherits, and each user whom rules name. The role of a user is stored in
+the database. So each user is tried with every role that the invariant does not mention.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Judge:
         return self._policy.condition_for(one.rule, permission, one.who)
 
     def _promised(self, one: Invariant, permission: str) -> Expression:
-        """What a line of `always` promises: the condition itself, whatever else the matcher asks of every line."""
+        """Returns the condition that an `always` line promises, without what the matcher requires of every rule."""
         if one.when == ALWAYS_WORD:
             return True
         return self._policy.meant(self._policy.conditions[one.when], one.rule, permission)
@@ -153,7 +153,7 @@ class Judge:
 
     @cached_property
     def _persons(self) -> dict[str, list[str]]:
-        """For each permission the persons on whom lines about it bear, or may by a condition that names them."""
+        """Users by permission: those whom its rules name, and those who are named in a condition."""
         found: dict[str, list[str]] = {}
         for person in persons(self._policy):
             for permission in (self._policy.vocabulary.by_permission if person in self._in_conditions

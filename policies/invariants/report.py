@@ -1,4 +1,4 @@
-"""What is said of a policy that does not keep its invariants: the guilty lines, both sides by name, and an example."""
+"""Findings about broken invariants: the rules at fault, the invariant that they break, and an example."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ Cause = Rule | RoleLink
 
 
 def broken(policy: Policy, invariants: Iterable[Invariant], most: int = MOST_NODES) -> list[Finding]:
-    """What stands against a policy: errors at the rule lines, and links of roles, without which it would keep these
-    invariants, or at an invariant's own line where there is none. `most` bounds each search (`search.example`)."""
+    """Returns the errors about a policy that breaks invariants.
+
+    An error is at the rule or the link of roles whose removal would mend the breach. If there is none, it is at the
+    line of the invariant. `most` bounds each search (`search.example`).
+    """
     by_lines: dict[tuple[Invariant, ...], list[Breach]] = {}
     for breach in Judge(policy, invariants, most).breaches():
         by_lines.setdefault(breach.lines, []).append(breach)
@@ -42,7 +45,7 @@ def mending(causes: Mapping[Breach, Sequence[Cause | None]]) -> list[tuple[Cause
             of.setdefault(cause, []).append(breach)
 
     def order(cause: Cause | None) -> tuple[int, bool, int, int]:
-        """Where a cause stands among all. What is mended meanwhile moves it back, and never forward."""
+        """Returns the sort key of a cause. Breaches that are mended meanwhile only move it back."""
         left = of[cause] = [breach for breach in of[cause] if breach in places]
         if not left:
             return 0, True, 0, 0
@@ -94,9 +97,12 @@ class _Report:
         return tuple(alone or dict.fromkeys(cause for way in ways for cause in way[:1]))
 
     def _way(self, rule: Rule, breach: Breach) -> tuple[Cause, ...]:
-        """What gives a rule to a subject, the most likely first: the rule, and the links by which it is inherited,
-        unless the role that it names breaks the invariant itself. Of a person the lines about that person alone, in
-        their first column or by their condition: what a role may do is no fault of them."""
+        """Returns the causes that give a rule to a subject, the most likely first.
+
+        For a role these are the rule and the links by which the role inherits it. If the role that the rule names
+        breaks the invariant itself, it is the rule alone. For a user these are links of this user, or the rule if it
+        names the user in its first column or in its condition. Rules about the role are not the fault of the user.
+        """
         subject = breach.subject
         links = self._links(rule, subject)
         if subject.key is not None:

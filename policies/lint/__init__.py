@@ -1,4 +1,4 @@
-"""What hardly means what its author meant: each module finds one kind of such lines, on the exact comparison.
+"""Warnings about rules that are probably mistakes: each module finds one kind, by exact comparison.
 
-Every finding here is a warning: the policy is used. `warnings` puts them together.
+A policy with warnings is used. `warnings` collects the findings of the other modules.
 """

@@ -31,12 +31,12 @@ class Idle:
 
 @dataclass(frozen=True)
 class Redundancy:
-    """What was found out about every line. No line is in two of these.
+    """The redundant rules of a policy. No rule is in two of these fields.
 
-    copies     lines that stand above already, with the first of them
-    never      lines that hold for no caller whom they reach
-    idle       lines that can hold and change nothing; all can be taken out together
-    undecided  lines of which that could not be found out
+    copies     rules that repeat an earlier rule, with the first of these
+    never      rules that match no caller whom they are about
+    idle       rules that can match and change nothing; all can be removed together
+    undecided  rules for which the search gave up
     """
 
     copies: dict[Rule, Rule]
@@ -89,7 +89,10 @@ def _can_hold(standing: Standing, rule: Rule) -> bool:
 
 
 def _settled(standing: Standing, rule: Rule) -> Idle:
-    """What settles a line for the first caller whom it reaches; for all permissions, with as few lines as can be."""
+    """Finds the rules that decide in place of an idle rule, for the first caller whom it can match.
+
+    It covers all permissions, and names as few rules as possible.
+    """
     by: dict[Rule, None] = {}
     refused, subject = False, None
     for cell, number in standing.reached(rule):

@@ -267,7 +267,7 @@ class Standing:
 
     @cached_property
     def lent(self) -> Mapping[str, list[str]]:
-        """For each role the persons who were lent it, or an heir of it."""
+        """Users by role: those to whom the role, or a role that inherits it, is lent."""
         found: dict[str, list[str]] = {}
         for key in sorted(self.persons):
             for name in self.policy.roles.closure(key):
@@ -276,7 +276,7 @@ class Standing:
 
     @cached_property
     def given(self) -> Mapping[str, list[str]]:
-        """For each permission the persons whom lines about them, or about the roles lent to them, allow it."""
+        """Users by permission: those whom their own rules, or rules of roles lent to them, allow it."""
         acts: dict[str, set[str]] = {}
         for rule in self.policy.rules:
             if rule.eft == ALLOW:

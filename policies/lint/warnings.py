@@ -131,7 +131,7 @@ class _Linter:
         yield from self._lists.about(rule)
 
     def _told_there(self, idle: Idle) -> bool:
-        """Whether what settles a line is told at that other line: it settles many, or denies them to heirs."""
+        """True if the warning is given at the other rule: that one settles many, or denies them to inheriting roles."""
         alone = idle.alone
         if alone is None:
             return False

@@ -1,4 +1,4 @@
-"""How findings name lines and roles."""
+"""Names of rules and roles in findings."""
 
 from __future__ import annotations
 

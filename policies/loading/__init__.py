@@ -1,4 +1,4 @@
-"""From files to the policy in use: load and check them, compare with Casbin, keep the last good ones, follow changes.
+"""Loading of policy files: check them, compare them with Casbin, keep the last valid ones, follow changes.
 
-`files` knows nothing of rules: it also writes what commands edit, and the key file of `gatepost.http.security`.
+`files` is independent of rules: it also writes files that commands edit, and the key file of `gatepost.http.security`.
 """

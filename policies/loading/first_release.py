@@ -1,6 +1,6 @@
-"""What 0.1 shipped: each instance has had it, so it is missing where an administrator took it out.
+"""Files and permissions that 0.1 shipped: every instance had them, so an administrator removed what is missing.
 
-Frozen. What came later an instance may lack: it was made before, and an upgrade adds no rules.
+The lists are frozen. An instance may lack what came later, because an upgrade adds no rules.
 """
 
 FILES = frozenset((

@@ -1,4 +1,4 @@
-"""Where a policy comes from: a `Source`, of which the folder of policy files is one."""
+"""Sources of a policy: the protocol `Source`, and `Folder`, the folder of policy files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _log = logging.getLogger("gatepost.policy")
 
 
 class Source(Protocol):
-    """Where a policy comes from: `Folder` is one.
+    """Source of a policy, such as `Folder`.
 
-    place       where that is, for the operator; `noun` what it is, as the subject of a sentence
-    whole       what it holds is never half of a change, so that one look at it is enough
-    vocabulary  what its rules may name
-    packaged    names of those of its files that are those of a plugin's package
-    missing     names of files that the service requires, and that are not there
-    version     that of a policy of what it holds now, whether that can be used or not
-    drift       what an operator has changed without effect, as a sentence; None: nothing
+    place       its location, for the operator; `noun` names it as the subject of a sentence
+    whole       true if it never contains half of a change, so that one look at it is enough
+    vocabulary  names that its rules may use
+    packaged    names of the files that it takes from the package of a plugin
+    missing     names of files that the service requires and that do not exist
+    version     version of its present content, valid or not
+    drift       a sentence about changes of an operator that have no effect; None: there are none
     """
 
     noun: str
@@ -144,7 +144,7 @@ class Folder:
 
     @property
     def version(self) -> str:
-        """That of a policy of the files as they are now, whether they can be used or not."""
+        """Returns the version of the present files, valid or not."""
         return self.unjudged().version
 
     def unjudged(self) -> LastGood:
@@ -152,7 +152,7 @@ class Folder:
         return LastGood(loader.read_files(self.directory, self._plugins, []), self.packaged)
 
     def fingerprint(self) -> bytes:
-        """What the policy files and the cases hold now; unreadable counts as a state of its own."""
+        """Returns a digest of the present policy files and cases. An unreadable file has a digest of its own."""
         findings: list[Finding] = []
         files = loader.read_files(self.directory, self._plugins, findings)
         try:

@@ -176,8 +176,10 @@ def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: lis
 
 
 def _broken_besides(closed: Policy, invariants: Iterable[Invariant]) -> list[Finding]:
-    """What an invariant forbids of a policy whose outdated rules are closed, so that an upgrade names all at once.
-    A promise is left out: the closed rules alone may break it."""
+    """Returns the breaches of invariants by a policy whose outdated rules are closed.
+
+    So an upgrade names all problems at once. `always` lines are left out: the closed rules alone may break them.
+    """
     asked = [one for one in invariants if one.kind != ALWAYS]
     return [replace(one, outdated=True) for one in report.broken(closed, asked)]
 
@@ -209,7 +211,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 
 def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
-    """What a scope can be of: a collection, which has a file, or a resource without rows, such as profile."""
+    """Returns the names that a scope can have: collections, which have a file, and resources without rows (profile)."""
     known = (*vocabulary.resources.values(), *vocabulary.left_out.values())
     rowless = (resource.name for resource in known if not resource.columns)
     return frozenset((*rowless, *(Path(name).stem for name in files if name != INVARIANTS_FILE)))

@@ -29,9 +29,9 @@ ORDERED = ("<", "<=", ">", ">=")
 
 
 def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str]) -> str | None:
-    """What is wrong with the types of an atom, or with a role that it names, if anything is.
+    """Describes what is wrong with the types of an atom or with a role that it names; None if nothing is.
 
-    Columns are judged once their `resource` is known; `roles` are those that the policy declares.
+    Columns are checked if `resource` is not None. `roles` are those that the policy declares.
     """
     if isinstance(atom, InGroup) and isinstance(atom.group, Attribute):
         return _wrong_group(atom.group, resource)
@@ -67,7 +67,10 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
 
 
 def wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
-    """What is wrong with the attribute behind the word of a condition, if anything is; a column is judged as above."""
+    """Describes what is wrong with the attribute after a condition's word; None if nothing is.
+
+    A column is checked as in `wrong_atom`.
+    """
     column = _column(named.attribute, resource)
     if column is None or isinstance(column, str):
         return column
@@ -75,7 +78,7 @@ def wrong_parameter(named: Prefixed, resource: Resource | None) -> str | None:
 
 
 def no_role(name: str, roles: frozenset[str]) -> str:
-    """What is wrong with a text that stands where a role should."""
+    """Describes what is wrong with a text in the place of a role."""
     return f"{quoted(name)} is no role{undeclared(name, roles)}"
 
 
@@ -93,7 +96,7 @@ def _fits(literal: Operand, column: Column) -> bool:
 
 
 def _instead(literal: Operand, column: Column) -> str:
-    """How a literal of the column's type is written."""
+    """Suggests how to write a literal of the column's type."""
     if column.type is int:
         digits = str(literal).removeprefix("-")
         return f"; write {literal} without quotes" if digits.isdecimal() else "; write a whole number"
@@ -102,9 +105,9 @@ def _instead(literal: Operand, column: Column) -> str:
 
 
 def _alike(one: Attribute, left: Column, other: Attribute, right: Column) -> bool:
-    """Whether two values compare in every database: a uuid with a uuid, a time with a time.
+    """True if every database can compare the two values: a uuid with a uuid, a time with a time.
 
-    A column of the object that declares no format takes any value of its type; a role is compared as any text.
+    A column of the object without a format compares with any value of its type. A role compares like any text.
     """
     if left.type is not right.type:
         return False

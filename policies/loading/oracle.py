@@ -104,7 +104,7 @@ class Oracle:
         env: Any,
         shared: SharedWith = no_shares,
     ) -> bool:
-        """What Casbin answers to the question that Policy.decide is asked. Not for several threads at once."""
+        """Returns Casbin's answer to the question of Policy.decide. It is not safe for several threads at once."""
         self._request, self._shared = (principal, obj), shared
         answer = self._enforcer.enforce(
             _Facts({name: getattr(principal, name) for name in (*SUBJECT, GROUPS.name)}),

@@ -87,8 +87,10 @@ def environment(chance: random.Random) -> SimpleNamespace:
 
 
 def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
-    """For each column the literals that the conditions of these lines compare it with, or give to a function that reads
-    it; their parameters among them."""
+    """Returns for each column the literals that the conditions of these rules use with it.
+
+    A condition compares the column with a literal or a parameter, or passes a literal to a function that reads it.
+    """
     found: dict[str, list[Any]] = {}
     for word in dict.fromkeys(rule.when for rule in rules):
         for atom in atoms(policy.conditions[word].expression):
