@@ -1,7 +1,7 @@
-"""How two policies answer a subject about a permission: asked once for all subjects whose lines say the same.
+"""Answers of two policies about a subject and a permission, computed once for all subjects with equal rules.
 
-Thousands of users have lines of their own, beside those of the role that each has, or could have. What a comparison
-takes depends on the lines alone: subjects whom equal lines reach, and whom no condition names, are one question.
+Thousands of users have rules of their own, beside those of the role that each has or could have. The cost of a
+comparison depends on the rules alone: subjects with equal matching rules, whom no condition names, are one question.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Answers:
         return Change((str(subject),), permission, answer.kind, answer.before, answer.after, tuple(here), tuple(before))
 
     def examples(self, subject: Subject, permission: str, answer: Answer) -> tuple[Witness | None, Witness | None]:
-        """What the subject gains, and what is lost, by an example of each that was tried on both policies."""
+        """Returns an example of what the subject gains and one of what it loses. Each was tried on both policies."""
         difference = answer.difference
         example = difference.gained or difference.lost
         if example is not None and (example.ground.subject, example.ground.permission) != (subject, permission):
@@ -180,7 +180,7 @@ class Answers:
         return self._old.reaching(subject, permission), self._new.reaching(subject, permission)
 
     def _like(self, subject: Subject, permission: str, old: _Reaching, new: _Reaching) -> tuple[object, ...]:
-        """What an answer depends on beside the lines."""
+        """Returns what an answer depends on beside the rules."""
         key = subject.key
         if key is not None:
             mentioned = not self._literals.isdisjoint(names_of(key))
@@ -220,7 +220,7 @@ class Answers:
         return difference
 
     def _grant(self, lines: list[Line], subject: Subject, permission: str, like: tuple[object, ...]) -> Grant:
-        """What the lines give, without those that can never hold for the subject."""
+        """Returns the grant of these rules, without those that can never match the subject."""
         parts = []
         for rule, left in lines:
             judged = self._judged.get((left, *like))

@@ -1,4 +1,4 @@
-"""What a diff found, as data, as JSON and as lines for a terminal: a summary by role, then every change."""
+"""Changes that a diff found, as data, JSON and text for a terminal: a summary by role, then every change."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ NOTHING = "No difference in what anybody may do."
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What roles, persons or a scope may do after the change, compared with before.
+    """A change of what roles, users or a scope may do.
 
-    who     all whom it reaches alike: `support`, `user:<id>`, `scope read:orders`
-    having  the roles with which it reaches those persons, where theirs are not known; empty: with any
+    who     all for whom the change is the same: `support`, `user:<id>`, `scope read:orders`
+    having  the roles with which users gain or lose this, if their own roles are unknown; empty: any role
     kind    more, less, other (something is gained and something else lost), or undecided
-    before, after  the conditions in words; empty: not at all
-    gained, lost   a request that is answered otherwise for the first of `who`; None of a scope, which has no conditions
-    lines   what says so now, such as `articles.csv:14`
-    gone    what said otherwise before, by its place in the old files
+    before, after  the conditions in words; empty: never
+    gained, lost   a request with another answer for the first of `who`; None for a scope, which has no conditions
+    lines   places of the new rules that decide, such as `articles.csv:14`
+    gone    places of the old rules that decided
     """
 
     who: tuple[str, ...]
@@ -87,7 +87,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How much changes for `who`, alike for each of them: kind of change → permissions."""
+    """The changes that all of `who` have in common: kind of change → permissions."""
 
     who: tuple[str, ...]
     permissions: Mapping[str, tuple[str, ...]]
@@ -119,7 +119,7 @@ class Changes:
         return bool(self.all or self.invariants)
 
     def __iter__(self) -> Iterator[Change]:
-        """What is proved, each with an example, and what could not be decided."""
+        """Iterates over the proved changes, each with an example, and the undecided ones."""
         return iter(self.all)
 
     @property
@@ -132,7 +132,7 @@ class Changes:
 
     @property
     def summary(self) -> tuple[Summary, ...]:
-        """By role in the order of roles, then by person and scope; roles and persons that change alike together."""
+        """Summaries by role in the order of roles, then by user and scope. Those with equal changes share a summary."""
         found: dict[str, dict[str, dict[str, None]]] = {}
         for change in self.all:
             for who in change.who:
@@ -155,7 +155,7 @@ class Changes:
         }
 
     def as_lines(self) -> list[str]:
-        """For a terminal of 100 columns: the summary, each change with examples and lines, and invariants."""
+        """Returns lines of 100 columns: the summary, each change with examples and rules, and invariants."""
         found: list[str] = [line for one in self.summary for line in wrapped(self._summed(one))]
         for change, permissions in self._alike():
             found += ["", *wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]

@@ -1,8 +1,8 @@
-"""What a change of the files effectively changes: which roles may do more, less, or on other conditions.
+"""Effective difference of two policies: which roles may do more, less, or under other conditions.
 
-Not textual: a line that moves, a renamed condition or a rule that was inherited anyway is no change, while a
-condition redefined in model.conf is one for every role that it reaches. Each change was proved by a request that the
-two policies answer differently, and what is not listed changes no decision.
+The comparison is not textual. A rule that moves, a renamed condition and a rule that was inherited anyway are no
+changes. A condition redefined in model.conf is a change for every role with rules that use it. Each change is proved
+by a request that the two policies answer differently. What is not listed changes no decision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None, tell
 
 
 def decide_alike(old: Policy, new: Policy) -> bool:
-    """Whether two policies answer every request alike; not where that cannot be decided."""
+    """True if two policies provably answer every request alike; False also if that is undecided."""
     return next(_changes(old, new, {}, None), None) is None
 
 
@@ -111,7 +111,7 @@ def _kind(change: Change | Answer) -> tuple[str, str, str]:
 
 
 def _told(change: Answer, of_role: Answer | None, by_own_lines: bool) -> bool:
-    """Whether the change of a person's role already says what changes for that person."""
+    """True if the change of a user's role already describes the change for the user."""
     return of_role is not None and (
         _kind(change) == _kind(of_role) or (not by_own_lines and change.kind == of_role.kind)
     )
@@ -158,7 +158,7 @@ def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
 
 
 def _invariants(old: Policy, new: Policy) -> Iterator[str]:
-    """Which lines of invariants.csv are only in one of both, however their columns are spaced."""
+    """Yields the lines of invariants.csv that only one policy has. Blanks between columns do not count."""
     before, after = (dict.fromkeys(map(str, lines_of(policy))) for policy in (old, new))
     yield from (f"− {line}" for line in before if line not in after)
     yield from (f"+ {line}" for line in after if line not in before)

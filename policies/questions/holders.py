@@ -48,10 +48,10 @@ from ..syntax.roles import GUEST
 
 
 class NotTold(Exception):
-    """It cannot be told who may do this.
+    """Error: the users who may do this cannot be determined.
 
-    function  of a plugin that asks who calls, or for the time, the address or the device; "" where conditions on these
-              are too many, or compare them with the caller: to name them helps
+    function  function of a plugin that reads the caller, the time, the address or the device; "" if conditions on
+              these are too many or compare them with the caller. A question that names them can be answered.
     """
 
     def __init__(self, function: str = "") -> None:

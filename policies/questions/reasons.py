@@ -1,4 +1,4 @@
-"""Which lines make a difference: those that decide a request in one policy and are no part of the other."""
+"""Rules that make the difference: they decide a request in one policy and are not part of the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reasons:
         self._conditions = other.conditions
 
     def places(self, rules: Iterable[Rule], subject: Subject) -> list[str]:
-        """Where to look for why these lines hold for a subject in this policy: each place once."""
+        """Returns the places that explain why these rules match a subject in this policy, each once."""
         return list(dict.fromkeys(place for rule in rules for place in self._places(rule, subject)))
 
     def unlike(self, rules: Iterable[Rule]) -> list[str]:

@@ -69,7 +69,7 @@ class _Columns(dict[str, Any]):
 
 
 class _Groups(dict[str, bool]):
-    """For each group that was asked for, whether the caller was in it."""
+    """The recorded groups: name of each group that was checked → true if the caller was in it."""
 
     def __contains__(self, name: object) -> bool:
         known = self.get(cast(str, name))
@@ -113,7 +113,7 @@ class Recorded:
 
     @property
     def permission(self) -> str:
-        """That of the endpoint, which is asked last."""
+        """The permission of the endpoint, which is checked last."""
         return self.asked[-1]
 
     def shared(self, principal: Principal, row: Row, permission: str) -> bool:
@@ -156,7 +156,7 @@ _NO_DECISION = ""
 
 
 def _answered(entry: Entry) -> str | None:
-    """What was answered; `_NO_DECISION` where that was not for the policy to say."""
+    """Returns the recorded answer; `_NO_DECISION` if the policy did not decide it."""
     if entry.result == ALLOWED:
         return _NO_DECISION if is_read(f"{entry.resource}.{entry.action}") else ALLOWED
     if entry.result != REFUSED:

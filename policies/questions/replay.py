@@ -1,5 +1,4 @@
-"""What another policy would have answered to the decisions that the audit trail recorded: whom it would have refused,
-and whom let in."""
+"""Replay of the decisions in the audit log under another policy: those it would have refused, and those let in."""
 
 from __future__ import annotations
 
@@ -37,13 +36,13 @@ class Flip:
 
 @dataclass
 class Replay:
-    """What became of the decisions of the past under another policy.
+    """Result of a replay: recorded decisions under another policy.
 
-    unchanged   allowed, or not, as under the old policy
-    unknown     those that depend on what was not recorded; `missing` says on what, and how many do
-    otherwise   those that the old policy answers otherwise than was answered then, by earlier rules or a rule in code
-    flips       (let in or refused now, the key of the caller, permission, place of the line) → flips. The line is of
-                the new policy where it lets in, and the old one's that allowed what is refused now
+    unchanged   decisions with the same answer under both policies
+    unknown     decisions that depend on facts that were not recorded; `missing` counts these facts by name
+    otherwise   decisions that the old policy answers otherwise than recorded: earlier rules or a rule in code decided
+    flips       (let in or refused now, key of the caller, permission, place of the rule) → flips. The rule that lets
+                in is of the new policy; the rule that allowed what is refused now is of the old one
     """
 
     old: str
@@ -56,11 +55,11 @@ class Replay:
     flips: dict[tuple[str, str, str, str], Flip] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether any decision turns out otherwise."""
+        """True if any decision changes."""
         return bool(self.flips)
 
     def count(self, kind: str) -> int:
-        """How many decisions are let in, or refused now."""
+        """Counts the decisions of one kind: let in, or refused now."""
         return sum(flip.count for key, flip in self.flips.items() if key[0] == kind)
 
     def as_json(self) -> dict[str, Any]:
@@ -72,9 +71,9 @@ class Replay:
         }
 
     def as_lines(self, called: Callable[[str], str] = str) -> list[str]:
-        """For a terminal: the numbers, then for each permission and line who it is about, the most frequent first.
+        """Returns text for a terminal: the numbers, then the callers of each permission and rule, most frequent first.
 
-        `called` says what to call the key of a caller.
+        `called` returns the name for the key of a caller.
         """
         noun = "decision" if self.decisions == 1 else "decisions"
         found = [f"{self.decisions} {noun}: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
@@ -154,7 +153,7 @@ def _place(by: Policy, other: Policy, decision: Recorded, refusal: Answer) -> st
 
 
 def _alike(old: Policy, new: Policy, decision: Recorded, permission: str) -> bool:
-    """Whether lines and scopes say the same in both: then both answer alike, whatever was not recorded."""
+    """True if rules and scopes are equal in both policies: then both answer alike, even without unrecorded facts."""
     caller = decision.caller
     try:
         return old.covers(caller, permission) is new.covers(caller, permission) and _same(

@@ -1,4 +1,4 @@
-"""What the policy files say: model.conf, CSV lines, expressions, roles and patterns, with file and line of each.
+"""Content of the policy files: model.conf, CSV lines, expressions, roles and patterns, with file and line of each.
 
-Here belongs what represents what stands in a file and decides nothing.
+The modules here represent the content of a file and decide nothing.
 """

@@ -1,4 +1,4 @@
-"""What a condition may read of caller and environment, beside the columns of the object, and what it does read."""
+"""Attributes of the caller and the environment that a condition may read, and those that it does read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WORDS = {
 
 
 def in_words(attribute: Attribute) -> str:
-    """How a sentence names an attribute: "the caller's id", and a column by its name."""
+    """Returns the words for an attribute in a sentence: "the caller's id", or the name of a column."""
     return WORDS.get((attribute.root, attribute.name), attribute.name)
 
 
@@ -56,12 +56,12 @@ def as_written(value: object) -> str:
 
 @dataclass(frozen=True)
 class Reads:
-    """What conditions look at: names, sorted.
+    """Names that conditions read, sorted.
 
-    obj, sub, env  of the object, the caller and the environment
-    groups         groups that a line names
-    group_columns  columns of the object that name one
-    shares         whether a line asks whom the object is shared with
+    obj, sub, env  attributes of the object, the caller and the environment
+    groups         groups that a condition names
+    group_columns  columns of the object that name a group
+    shares         true if a condition reads the shares of the object
     """
 
     obj: tuple[str, ...]
@@ -73,12 +73,12 @@ class Reads:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether they look neither at the environment nor at more of the caller than who it is, with which role."""
+        """True if conditions read no environment, and of the caller neither groups nor department."""
         return not (self.env or self.groups or self.group_columns or "department" in self.sub)
 
 
 def reads_of(expressions: Iterable[Expression]) -> Reads:
-    """What these conditions look at."""
+    """Returns the names that these conditions read."""
     named: dict[str, set[str]] = {"obj": set(), "sub": set(), "env": set()}
     groups, columns, shares = set(), set(), False
     for atom in {atom for expression in expressions for atom in atoms(expression)}:

@@ -53,8 +53,10 @@ class Branch:
 
 
 class Conditions(Mapping[str, Branch]):
-    """What the words mean. Iterated, it gives the words of the matcher; it is asked with those of the column, so that
-    `language:de` is the condition `language:`."""
+    """Conditions by word. Keys are the words of the matcher; a look-up takes the words of the column.
+
+    So `language:de` finds the condition `language:`.
+    """
 
     def __init__(self, found: Iterable[Branch]) -> None:
         self._found = {condition.name: condition for condition in found}
@@ -86,17 +88,17 @@ def with_branches(model: str, branches: Iterable[str]) -> str:
 
 
 def is_parameter(text: str) -> bool:
-    """Whether a text can stand behind the colon of a condition."""
+    """True if the text can follow the colon of a condition."""
     return bool(PARAMETER.fullmatch(text)) and text not in NO_PARAMETERS
 
 
 def is_word(word: str, known: Mapping[str, object]) -> bool:
-    """Whether a line may say this word: one without a parameter stands alone, one with it has it."""
+    """True if a rule may use this word. A word that takes a parameter must have one."""
     return word in known and not word.endswith(":")
 
 
 def wrong_word(word: str, known: Mapping[str, object], near: Callable[[str, Iterable[str]], str] = hint) -> str | None:
-    """What is wrong with a word of the column, if anything is; `near` words a suggestion."""
+    """Describes what is wrong with a word of the column; None if nothing is. `near` phrases a suggestion."""
     if is_word(word, known):
         return None
     name, _, parameter = word.partition(":")

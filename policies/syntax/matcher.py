@@ -63,7 +63,7 @@ class Refused(Exception):
 
 @dataclass
 class Places:
-    """Where the parts of a matcher stand: the first line of each, and the parts of each `||`, each with its line."""
+    """Positions in a matcher: the first line of each part, and the operands of each `||`, each with its line."""
 
     lines: dict[Expression, int] = field(default_factory=dict)
     alternatives: list[list[tuple[Expression, int]]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What stands beside an operator of a matcher, or in the brackets of a call: attributes, texts and whole numbers."""
+"""Operands of a matcher and arguments of its calls: attributes, texts and whole numbers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Operands:
         return wrong_text(value)
 
     def _instead(self, node: ast.expr, written: str) -> str:
-        """What to write for an operand that is none."""
+        """Suggests a replacement for an invalid operand."""
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return f"write a whole number up to {LARGEST_NUMBER}, in decimal digits"
         match node:

@@ -60,8 +60,10 @@ def _named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def undeclared(name: str, roles: Collection[str], near: str | None = None) -> str:
-    """What to write for a role that is none: another name (`near`, where known), or the line that declares it; for what
-    cannot be the name of one, which there are."""
+    """Suggests a replacement for an undeclared role: another name (`near`, if given), or the line that declares it.
+
+    A name that no role can have gets a list of the declared roles.
+    """
     near = did_you_mean(name, roles) if near is None else near
     if not ROLE.fullmatch(name):
         return near or hint("", roles)
@@ -89,7 +91,7 @@ class Roles:
         self._closures: dict[str, frozenset[str]] = {}
 
     def __contains__(self, name: object) -> bool:
-        """Whether this is a role."""
+        """True if `name` is a role."""
         return name in self._known
 
     def is_lost(self, role: str, key: str | None) -> bool:
@@ -120,7 +122,7 @@ class Roles:
         return closure
 
     def closure_without(self, link: RoleLink) -> frozenset[str]:
-        """What the name of a link would inherit without it, and the name itself."""
+        """Returns the name of a link, and what the name would inherit without the link."""
         return self._reached(link.name, link)
 
     def _reached(self, name: str, without: RoleLink | None) -> frozenset[str]:

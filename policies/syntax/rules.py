@@ -160,7 +160,7 @@ class Reader:
         return why is not None
 
     def _again(self, wrong: str, columns: list[str]) -> bool:
-        """Whether a name that is no role is told already at enough rules: those of a missing role are wrong alike."""
+        """True if enough findings already name this unknown role. All rules of a missing role have the same mistake."""
         names = (name for name, said in zip(columns, (NO_NAME, NO_ROLE), strict=False)
                  if wrong.startswith(f"{quoted(name)} {said}"))
         if (name := next(names, None)) is None:
@@ -201,7 +201,7 @@ class Reader:
         )
 
     def _wrong_role(self, file: str, kind: str, columns: list[str]) -> str | None:
-        """What is wrong with the word on the left of a `g` line as the name of a role."""
+        """Describes what is wrong with the role name on the left of a `g` line; None if nothing is."""
         if kind != "g" or len(columns) != len(COLUMNS["g"]):
             return None
         name, inherits = columns
@@ -259,7 +259,7 @@ class Reader:
         return undeclared(name, self._roles, self._near(name, self._roles))
 
     def _meant(self, name: str) -> str:
-        """What to write for a name that is none."""
+        """Suggests a replacement for an invalid name."""
         bare = "".join(name.removeprefix("user:").split()).casefold()
         if PERSON.fullmatch(f"user:{bare}"):
             return f"; write user:{bare}"

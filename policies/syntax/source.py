@@ -44,7 +44,7 @@ class Source:
         return self.first_line + int(getattr(node, "lineno", 1)) - 1
 
     def of(self, node: ast.expr) -> str:
-        """What stands for a node, on one line."""
+        """Returns the source text of a node, on one line."""
         return " ".join(self.cut(node, node).split())
 
     def cut(self, first: ast.expr, last: ast.expr) -> str:
@@ -60,7 +60,7 @@ class Source:
         return self._cut(node.lineno, node.col_offset, inner.lineno, inner.col_offset)
 
     def has_brackets(self, node: ast.expr) -> bool:
-        """Whether a node stands in brackets of its own."""
+        """True if a node has brackets of its own."""
         before = self._cut(1, 0, node.lineno, node.col_offset).rstrip()
         after = self._cut(node.end_lineno or 1, node.end_col_offset or 0, len(self._rows), len(self._rows[-1])).lstrip()
         # The outermost brackets are not those of the text.

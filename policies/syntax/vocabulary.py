@@ -26,7 +26,7 @@ _FORMATS = {
 
 
 def is_of(format: str, text: str) -> bool:
-    """Whether a text is one of this format, written in the one way in which the service itself writes it."""
+    """True if a text has this format, written exactly as the service writes it."""
     pattern, time = _FORMATS[format]
     if not pattern.fullmatch(text):
         return False
@@ -193,9 +193,9 @@ class Vocabulary:
 
 
 class Patterns:
-    """Which permissions a pattern of the permission column covers: `article.*`, `*.view`, `*`.
+    """Patterns of the permission column and the permissions that each covers: `article.*`, `*.view`, `*`.
 
-    For letters, digits, `_`, `.` and `*`, which alone are allowed, this answers as Casbin's globMatch does; a test
+    Patterns consist of letters, digits, `_`, `.` and `*`. For these, the answer is that of Casbin's globMatch; a test
     compares both. Each pattern is expanded once, because globMatch compiles its pattern on every call.
     """
 

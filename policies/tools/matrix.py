@@ -1,7 +1,7 @@
-"""Who may do what, on one page: permissions down, roles across, a condition in each cell.
+"""The table of who may do what: permissions down, roles across, a condition in each cell.
 
-As text for a terminal and as plain data for scripts; matrix_page.py makes one HTML page of it. A service, which is
-asked for it again and again, has the part that is about roles from `table_of`.
+It is text for a terminal and plain data for scripts; matrix_page.py makes an HTML page of it. A service, which serves
+it again and again, gets the part about roles from `table_of`.
 """
 
 from __future__ import annotations
@@ -136,15 +136,17 @@ def table_of(policy: Policy) -> Matrix:
 
 
 def of_person(policy: Policy, role: str, person: str, permissions: Iterable[str]) -> dict[str, Grant]:
-    """What a person (`user:<id>`) with this role may do of `permissions`, by the lines of the role and by those about
-    the person: a column of the table, of which what may not be done is left out."""
+    """Returns the grants of a user (`user:<id>`) with this role, by the rules of the role and those of the user.
+
+    It is a column of the table with `permissions` as rows. Permissions without a grant are left out.
+    """
     grants = Grants(policy)
     found = ((permission, grants.of_person(role, person, permission)) for permission in permissions)
     return {permission: given for permission, given in found if given}
 
 
 def as_text(table: Matrix) -> str:
-    """For a terminal: `●` is always, a word is a condition, `·` is never."""
+    """Returns the table for a terminal: `●` is always, a word is a condition, `·` is never."""
     permissions = [row.permission for section in table.sections for row in section.rows]
     first = max(map(len, permissions), default=0)
     widths = [

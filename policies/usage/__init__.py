@@ -1,4 +1,4 @@
-"""What became of the rules in use: which lines and permissions nobody uses, and who holds which role by which line.
+"""Usage of the policy: rules and permissions that nobody uses, and the roles of each user with their rules.
 
 It imports `lint`, `questions` and the rooms below them; nothing in policies imports it.
 """

@@ -1,4 +1,4 @@
-"""When nothing was counted, told from what each process says of itself."""
+"""Periods without usage counts, derived from process heartbeats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HOLE = 600.0  # seconds between two processes that are told: a restart takes le
 
 
 class Span(NamedTuple):
-    """From when to when a process has counted, as RFC 3339, and whether it ended in good order."""
+    """Period in which a process counted, as RFC 3339. `ended` is true if the process stopped normally."""
 
     since: str
     until: str

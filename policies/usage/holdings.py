@@ -1,4 +1,4 @@
-"""Which roles a person holds, and how they got each."""
+"""Roles of a user, and how the user got each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Holding:
 
 
 class Holdings:
-    """Who holds what by the lines of one policy."""
+    """The roles and rules of users under one policy."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -41,7 +41,7 @@ class Holdings:
         return self._lines.get(key, ())
 
     def links(self, key: str) -> tuple[str, ...]:
-        """Where `g` lines name a person: `roles.csv:14`."""
+        """Returns the places of `g` lines that name a user: `roles.csv:14`."""
         return tuple(f"{link.file}:{link.line}" for link in self._policy.roles.parents.get(key, ()))
 
     def lent(self, key: str) -> tuple[Holding, ...]:

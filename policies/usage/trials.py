@@ -1,8 +1,8 @@
-"""Whether what the audit trail recorded would have been decided otherwise without some lines.
+"""Trial of recorded decisions without some rules: which of them do the decisions in the audit log need?
 
-All of them are taken out, and those are put back without which a decision comes out otherwise. Lines that allow are
-tried beside all that deny, and the reverse: so putting one back changes no decision that was tried before, and what is
-left out at the end can be taken out together.
+All of these rules are removed. A rule is put back if a decision changes without it. Allow rules are tried with all
+deny rules in place, and the reverse. So a rule that is put back changes no decision that was tried before, and the
+rules that stay out can be removed together.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MOST_PARTS = 4096  # policies of a few lines that are remembered: callers alike 
 
 @dataclass
 class Trials:
-    """What became of recorded decisions without lines.
+    """Result of a trial of recorded decisions without some rules.
 
-    decisions    how many there were
-    untold       those of them of which it was not recorded what was asked
-    needed       the lines that were put back
-    unknown      for each line, how many decisions it bears on that depend on what was not recorded
-    permissions  those that somebody used: what was asked where it was allowed
+    decisions    number of decisions
+    untold       number of decisions whose permission was not recorded
+    needed       rules that were put back
+    unknown      rule → number of decisions that it matters to and that depend on facts that were not recorded
+    permissions  permissions that somebody used: those of allowed decisions
     """
 
     decisions: int = 0
@@ -37,7 +37,7 @@ class Trials:
     permissions: set[str] = field(default_factory=set)
 
     def alike(self, rule: Rule) -> bool:
-        """Whether every decision is known to come out the same without a line."""
+        """True if every decision is proved to be the same without this rule."""
         return not (rule in self.needed or self.unknown[rule] or self.untold)
 
 
@@ -94,7 +94,7 @@ class _Half:
         self._parts: dict[frozenset[Rule], Policy] = {}
 
     def answer(self, rules: Collection[Rule], decision: Recorded) -> str:
-        """What these rules alone answer."""
+        """Returns the answer of these rules alone."""
         asked = frozenset(rules)
         part = self._parts.get(asked)
         if part is None:

@@ -49,13 +49,13 @@ class UnusedLine:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """What nobody used since a time.
+    """Rules and permissions that nobody used since a time.
 
-    idle         lines without effect
-    unseen       lines that were not seen; those that are proved, and all in `idle`, can be taken out together
-    undecided    lines that were seen, of which it cannot be proved whether they have an effect
-    permissions  those that nobody used → whether some line gives them
-    gaps         sentences: when nothing was counted
+    idle         rules without effect
+    unseen       rules that were not seen; the proved ones and all in `idle` can be removed together
+    undecided    rules that were seen, and may or may not have an effect: there is no proof of either
+    permissions  permissions that nobody used → true if some rule gives them
+    gaps         sentences about periods without counts
     """
 
     version: str
@@ -70,7 +70,7 @@ class Unused:
     gaps: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        """Whether any line is unused."""
+        """True if any rule is unused."""
         return bool(self.idle or self.unseen)
 
     def as_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Unused:
         }
 
     def as_lines(self) -> Iterator[str]:
-        """For a terminal."""
+        """Yields the lines for a terminal."""
         yield from wrapped(f"Of {self.lines} lines {len(self.idle)} have no effect, and {len(self.unseen)} others were "
                            f"not seen since {self.since}.")
         yield from self._listed("Without effect: proved, no request is answered otherwise without all of these.",
@@ -131,10 +131,10 @@ class Unused:
 
 def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], rows: Iterable[Entry],
            gaps: Iterable[str]) -> Unused:
-    """What nobody used since that time.
+    """Returns the rules and permissions that nobody used since that time.
 
-    counts  (digest of a line, permission) → how often it settled that since then
-    rows    what the audit trail recorded since then
+    counts  (digest of a rule, permission) → how often the rule settled the permission since then
+    rows    audit events since then
     """
     by_digest: dict[str, int] = {}
     for (line, _), count in counts.items():

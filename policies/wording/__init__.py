@@ -1,6 +1,5 @@
-"""What to write instead: known words near a misspelt one, odd characters, and what a broken line was meant to be.
+"""Suggestions for mistakes: known words near a misspelt one, odd characters, and the meaning of a broken line.
 
-Here belongs what turns a mistake into a sentence, and the finding that carries it; and the
-text that can be said in other languages. It sees text, imports no other room,
-and shows only known words.
+The modules here turn a mistake into a sentence, and contain findings and translatable messages. They work on text,
+import no other room, and show only known words.
 """

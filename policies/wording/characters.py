@@ -11,9 +11,9 @@ QUOTES = "‘’‚‛“”„‟′″«»‹›´"
 
 
 def odd(text: str, *, marks: bool = False) -> str:
-    """What to do about the first character that is not plain ASCII or cannot be seen; empty if there is none.
+    """Suggests what to do about the first character that is invisible or not plain ASCII; empty if there is none.
 
-    A tabulator counts as a blank; with `marks`, letters such as ö and ß are plain as well.
+    A tabulator counts as a blank. With `marks`, letters such as ö and ß are plain too.
     """
     if text.isascii() and text.replace("\t", " ").isprintable():
         return ""

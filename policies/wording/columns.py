@@ -67,7 +67,7 @@ def unknown_beginning(line: str, known: Mapping[str, Sequence[str]]) -> str:
 
 
 def wrong_number(columns: Sequence[str], expected: Sequence[str], kinds: Kinds) -> str:
-    """What is missing or too much in a line whose number of columns is wrong; empty when that is unclear."""
+    """Describes what is missing or too much in a line with a wrong number of columns; empty if that is unclear."""
     if any("{" in column for column in columns):
         return f"; {NO_PATTERN}"
     if len(columns) > len(expected):

@@ -44,7 +44,7 @@ def diagnosis(text: str) -> tuple[int, str] | None:
 
 
 def word(text: str) -> str:
-    """What to write for a word of another language; empty when it is none."""
+    """Suggests a replacement for a word of another language; empty if it is not one."""
     folded = text.casefold()
     if folded in WORDS:
         return f"`{text}` is no word of a matcher; {WORDS[folded]}"
