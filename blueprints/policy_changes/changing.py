@@ -67,7 +67,7 @@ class ExampleSchema(StrictSchema):
 
 
 class ChangeSchema(StrictSchema):
-    """What one role, person or scope may do after the change, compared with before."""
+    """A change of what one role, user or scope may do."""
 
     role = fields.String(required=True, allow_none=True)
     user = fields.String(required=True, allow_none=True, metadata={"description": "The id of a user with own lines."})
@@ -87,7 +87,7 @@ class ChangeSchema(StrictSchema):
 
 
 class TrialSchema(StrictSchema):
-    """What a change would do. null: not asked for, not possible as there are errors, or `incomplete`."""
+    """Effects of a change. null: not requested, not possible because of errors, or `incomplete`."""
 
     base_version = fields.String(required=True, metadata={"description": "The version in force."})
     version = fields.String(required=True, allow_none=True, metadata={"description": "That of the files tried."})

@@ -38,9 +38,9 @@ _log = logging.getLogger("gatepost.policy")
 
 @dataclass
 class Trial:
-    """What was found, by the name of the part (`trial`).
+    """Result of a trial, by the name of the part (`trial`).
 
-    incomplete  part → `timeout` or `failed`: what was begun, and is not known
+    incomplete  part that was begun and not finished → `timeout` or `failed`
     """
 
     parts: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Trial:
 
     @property
     def findings(self) -> list[Mapping[str, Any]]:
-        """Of the files: `{file, line, message, severity, person}`."""
+        """Findings about the files: `{file, line, message, severity, person}`."""
         return list(self.parts.get(FINDINGS, ()))
 
     @property
@@ -89,7 +89,7 @@ def _worked_out(question: Question) -> Trial:
 
 
 def _answered(process: Popen[bytes], question: Question) -> tuple[Trial, bool]:
-    """What the process tells until it ends, and whether it ended by itself."""
+    """Returns the output of the process, and true if the process ended by itself."""
     assert process.stdin is not None and process.stdout is not None
     found, late = Trial(), Timer(LONGEST, process.kill)
     late.start()

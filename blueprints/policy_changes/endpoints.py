@@ -1,4 +1,4 @@
-"""What is served: the versions that were in force, and changes."""
+"""Endpoints: policy versions, and changes."""
 
 from .changing import routes as changing
 from .versions import routes as versions

@@ -1,8 +1,8 @@
-"""What a change of the policy does to the rows that are stored: which it hides from whom, and shows to whom.
+"""Stored rows that a change of the policy would show to users or hide from them.
 
-Each collection is asked once for each role that the change treats otherwise, for all its users at once; and once for
-those of them whom lines name, where that makes a difference. A browser or a program is not asked for: what counts is
-what each user may do by the policy, as of now.
+Each collection is queried once for each role that the change affects, for all users of the role. It is queried once
+more for users whom rules name, if these rules differ. Devices and tokens play no part: the comparison is about what
+each user may do by the policy now.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class _Asked:
 
 def compare_rows(database: Database, collections: Iterable[Readable], old: Policy, new: Policy, scope: Scope,
                  at: datetime, seconds: float = MOST_SECONDS) -> RowChanges:
-    """What `new` does otherwise than `old`, which have the same vocabulary.
+    """Counts the rows that `new` opens or closes, compared with `old`. Both have the same vocabulary.
 
-    `at` is the time of every request that is asked about, in the zone of the settings; within `seconds` new statements
-    are begun. The database is entered, and only read. A statement that takes too long, and what no statement can ask,
-    is said in `RowChanges.not_counted`.
+    `at` is the time of the compared requests, in the zone of the settings. No new statement begins after `seconds`.
+    `database` is connected and only read. `RowChanges.not_counted` lists statements that took too long, and
+    comparisons that no statement can make.
     """
     found = _Comparison(database, old, new, scope, at, seconds)
     for collection in collections:
@@ -142,7 +142,7 @@ class _Comparison:
         return {key: of(self._old, key) | of(self._new, key) for keys in self._named.values() for key in keys}
 
     def _asks(self, subject: Subject, permissions: Iterable[str]) -> _Pair:
-        """What both policies ask of a subject for these permissions, whatever the time is."""
+        """Returns the conditions of both policies for a subject and these permissions, independent of the time."""
         one, other = (tuple(asks(policy, subject, permission) for permission in permissions)
                       for policy in (self._old, self._new))
         return one, other
@@ -168,7 +168,7 @@ class _Comparison:
                     RowChange(subject.role, keys, asked.permission, asked.collection.name, lost, gained))
 
     def _counted(self, asked: _Asked, callers: Callers, keys: tuple[str, ...], without: Iterable[str]) -> list[Counts]:
-        """What is lost and what is gained. Raises NoSql, FunctionFailed, TimedOut, _TooMany."""
+        """Counts the rows lost and the rows gained. Raises NoSql, FunctionFailed, TimedOut, _TooMany."""
         old, new = ([callers.allowed(policy, permission) for permission in asked.needed]
                     for policy in (self._old, self._new))
         # What is hidden is told as that, and not once more as what may no longer be changed.

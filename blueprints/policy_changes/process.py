@@ -1,5 +1,6 @@
-"""What the process of a trial does: it reads a pickled `Question` from standard input, and writes a line of JSON to
-standard output for each part. It ends with the process that asks: then its standard input ends.
+"""The process of a trial: it reads a pickled `Question` from standard input and writes a line of JSON for each part.
+
+It ends when the parent process ends, because its standard input then ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a change of the policy does to stored rows, as data, as JSON and as lines for a terminal."""
+"""Impact of a policy change on stored rows, as data, as JSON and as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What users of one role, or persons with lines of their own, or guests lose and gain on one collection.
+    """Rows of one collection that users of a role, users with rules of their own, or guests lose and gain.
 
-    persons     their keys (`user:<id>`); empty: the users of the role that have no such lines
+    persons     keys (`user:<id>`) of users with rules of their own; empty: the other users of the role
     collection  plural, such as `articles`
-    lost, gained  rows that are no longer open to one of them, and rows that were not
+    lost, gained  rows that become closed to one of them, and rows that become open
     """
 
     role: str
@@ -59,7 +59,7 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class NotCounted:
-    """For whom nothing was counted about a permission, and why."""
+    """A subject and a permission for which nothing was counted, with the reason."""
 
     who: str
     permission: str
@@ -91,7 +91,7 @@ class RowChanges:
 
     @property
     def assumes(self) -> str:
-        """In what circumstances it was counted; empty where that makes no difference."""
+        """Sentence about the assumed circumstances; empty if they make no difference."""
         return self.moment and (f"Counted as of {self.moment}; what a condition asks of the address or the device is "
                                 "taken as not fulfilled.")
 
@@ -101,7 +101,7 @@ class RowChanges:
                 "assumes": self.assumes or None}
 
     def as_lines(self) -> list[str]:
-        """For a terminal: a sentence for each change, what is missing, and what was assumed."""
+        """Returns lines for a terminal: a sentence for each change, what was not counted, and what was assumed."""
         found = [line for one in self.all for line in one.as_lines()]
         found += [f"? {one}" for one in self.not_counted]
         return [*(found or [NOTHING]), *([self.assumes] if self.assumes else [])]

@@ -1,6 +1,7 @@
-"""What a change of the policy would do: whom it lets in and refuses, in general, last week, and on the stored rows.
+"""Trial of a policy change: whom it lets in and refuses in general, in last week's requests, and on stored rows.
 
-This is work of many seconds, for texts that may be made to take for ever: a process of its own does it (`child`).
+The work takes many seconds, and hostile texts could make it take forever. So it runs in a process of its own
+(`child`).
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ Tell = Callable[[str, Any], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What would these files do, in the place of the folder's own?
+    """Question of a trial: the effects of these files in place of those in the policy folder.
 
-    extra         collections that are served besides, as `Registry.extra` names them
-    files         file name → its text, or None where the file is to go
-    live          the files of the policy in force
-    guest_tenant  whose rows guests see
-    viewer        who asks, in which `environment`: only what they may view is counted
-    parts         what is asked beside the findings: some of `COMPARISON`, `ROWS` and `REPLAY`
-    since         the time from which decisions are made again
+    extra         additional collections, as `Registry.extra` names them
+    files         file name → its text; None removes the file
+    live          files of the policy in force
+    guest_tenant  tenant whose rows guests see
+    viewer        caller, in the `environment`: only rows and users that they may view are counted
+    parts         parts besides the findings: some of `COMPARISON`, `ROWS` and `REPLAY`
+    since         start of the replay
     """
 
     settings: Settings

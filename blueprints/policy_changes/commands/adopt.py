@@ -1,4 +1,4 @@
-"""What an upgrade brought: whole policy files by name, and the shipped lines about new permissions."""
+"""`gatepost policy adopt`: shipped policy files by name, and the shipped rules about new permissions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
 
 
 def news(_: Installation) -> Iterator[str]:
-    """What `gatepost migrate` says of the instance's policy: new permissions, and shipped lines that give less now."""
+    """Yields the news of `gatepost migrate` about the policy: new permissions, and shipped rules that give less now."""
     try:
         mine, shipped = policy_files.policy_in(policy_files.folder()), policy_files.shipped_policy()
     except click.ClickException:

@@ -180,6 +180,6 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
 
 @contextmanager
 def changes() -> Iterator[Changing]:
-    """What puts policies in force for the instance."""
+    """Opens the instance and yields its `Changing`, which applies policies."""
     with open_instance() as instance:
         yield Changing.of(instance.settings, policy_files.registry(), instance.database, instance.tenant().id)

@@ -103,7 +103,7 @@ def _roles_of(*policies: Policy) -> dict[str, str]:
 
 
 def _rows_of(before: Policy, after: Policy) -> RowChanges:
-    """What the change does to the rows of all tenants. Raises ClickException without a database."""
+    """Compares the rows of all tenants under both policies. Raises ClickException without a database."""
     with open_instance() as found:
         return compare_rows(found.database, policy_files.registry().collections.values(), before, after,
                             Scope(found.tenant().id), datetime.now(found.settings.zone))

@@ -1,4 +1,4 @@
-"""What was in force: `gatepost policy log | show`."""
+"""Policy history: `gatepost policy log | show`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, 
 
 
 def lines(before: str, after: str) -> list[Line]:
-    """What became of a text; no line where it stayed as it was."""
+    """Returns the differences of two texts, with some lines around each; none if the texts are equal."""
     # Numbered as in an editor: of what else may break a line, nothing does there.
     old, new = ([] if not text else text.removesuffix("\n").split("\n") for text in (before, after))
     found = [*_lines(old, new)]
@@ -53,7 +53,7 @@ def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
-    """As `SequenceMatcher` groups them, which takes too long for texts that are long and have little in common."""
+    """Groups the differences like `SequenceMatcher`, which is too slow for long texts with little in common."""
     first = next((number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other),
                  min(len(old), len(new)))
     last = next((number for number, (one, other) in enumerate(zip(reversed(old[first:]), reversed(new[first:]),

@@ -36,7 +36,7 @@ class Draft:
 
     @classmethod
     def sent(cls, form: MultiDict[str, str]) -> Draft:
-        """What a form of the page has sent. Where another policy is in force, its sender may go on from that one."""
+        """Reads a draft from a form. If the policy has changed since, the user can rebase the draft on the new one."""
         return cls(form.get("file", ""), with_plain_ends(form.get("text", "")),
                    form.get("_rebase") or form.get("base_version", ""), form.get("note", ""), "replay_days" in form)
 
@@ -46,7 +46,7 @@ class Draft:
 
     @property
     def seal(self) -> str:
-        """What tells whether it is still the text that was tried."""
+        """Digest that shows if the text is still the one that was tried."""
         return sha256(json.dumps([self.base, self.file, self.text]).encode()).hexdigest()
 
     def numbers(self, marks: Mapping[int, str]) -> list[tuple[int, str, str]]:
@@ -72,7 +72,7 @@ class Draft:
 
 
 class _FormSchema(StrictSchema):
-    """What a form sends besides files: to the API they are the fields of `API`."""
+    """Fields that a form sends besides files. The API knows them as the fields of `API`."""
 
     API: ClassVar[type[Schema]] = TrySchema
 
@@ -92,7 +92,7 @@ class _FormSchema(StrictSchema):
 
 
 class EditSchema(_FormSchema):
-    """What the form of one file sends."""
+    """Fields of the form of one file."""
 
     file = fields.String(required=True)
     text = fields.String(required=True)
@@ -106,7 +106,7 @@ class EditToApplySchema(EditSchema):
 
 
 class FilesSchema(_FormSchema):
-    """What a form sends that changes several files: `files` is JSON, as the API has it."""
+    """Fields of a form that changes several files. `files` is JSON, as in the API."""
 
     files = fields.String(required=True)
 

@@ -59,7 +59,7 @@ def ledger(call: Call, *fields: str) -> list[dict[str, Any]]:
 
 
 def known_changes(call: Call, old: str, new: str) -> Changes | None:
-    """What the ledger knows of the way from one version to another, where one came right after the other."""
+    """Returns the changes between two versions from the policy history, if one directly followed the other."""
     called, rows = called_for(call), ledger(call, "changes")
     for later, earlier in pairwise(rows):
         found = of_ledger(later["changes"], called)
@@ -71,7 +71,7 @@ def known_changes(call: Call, old: str, new: str) -> Changes | None:
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, Any]:
-    """How the files differ, and whether the caller is told all of both."""
+    """Returns the differences of the files, and true in `left_out` if parts of them are hidden from the caller."""
     found = differing(old, new)
     return {"differences": found, "left_out": any(LEFT_OUT in files.get(name, "") for name in found
                                                   for files in (old, new))}

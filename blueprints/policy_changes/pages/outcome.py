@@ -1,4 +1,4 @@
-"""What a change of the rules does, as a reader is told it: alike of one that is tried, and of one in the ledger."""
+"""Effects of a change of the rules, for readers: the same form for a trial and for the policy history."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What some may do after a change, compared with before.
+    """A change of what some users may do.
 
     kind    `MORE`, `LESS`, `OTHER` (some more and some less), or `UNDECIDED`
     before, after  the conditions in words; empty: never
-    gained, lost   a request that is answered otherwise, in words; empty: none is needed, or none is known
-    lines, gone    which lines say so, and which said otherwise before
+    gained, lost   a request with another answer, in words; empty: none is needed, or none is known
+    lines, gone    places of the new rules that decide, and of the old rules that decided
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Turn:
 
     @property
     def reversed(self) -> Turn:
-        """What it does to take the change back."""
+        """The opposite change, for a revert."""
         return replace(self, kind=_OPPOSITE.get(self.kind, self.kind), before=self.after, after=self.before,
                        gained=self.lost, lost=self.gained, lines=self.gone, gone=self.lines)
 
@@ -71,7 +71,7 @@ class Changes:
 
 
 def called_for(call: Call) -> Called:
-    """What to call those whom rules name, as far as the caller may see them."""
+    """Returns a function that names the subjects of rules. It names users only if the caller may see them."""
     names = Names(shown_to(call))
 
     def called(key: str) -> Who:
@@ -82,7 +82,7 @@ def called_for(call: Call) -> Called:
 
 
 def of_trial(found: Mapping[str, Any], called: Called) -> Changes:
-    """Of a trial that compared the policies; those whom one thing happens to are told together."""
+    """Returns the changes of a trial that compared the policies. Subjects with the same change are listed together."""
     groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], list[Who]]] = {}
     for one in found["changes"] or ():
         alike = tuple(str(one[name]) for name in ("sign", "permission", "having", "before", "after", "lines"))
@@ -93,7 +93,7 @@ def of_trial(found: Mapping[str, Any], called: Called) -> Changes:
 
 
 def of_ledger(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
-    """Of a row of the ledger; None where they are not known yet."""
+    """Returns the changes in a row of the policy history; None if they are not computed yet."""
     if changes is None:
         return None
     told = [*changes]

@@ -32,9 +32,9 @@ _NEW = "# What these rules are for.\n\n# end\n"
 
 @dataclass
 class Told:
-    """What the page says of a draft besides its text.
+    """Content of the page about a draft besides its text.
 
-    found     what the trial found
+    found     result of the trial
     findings  `{file, line, message, severity}` of this file and of others
     """
 
@@ -92,7 +92,7 @@ def drawn(call: Call, draft: Draft, told: Told) -> Response:
 
 
 def rights(call: Call) -> dict[str, bool]:
-    """Whether the caller may put rules in force, and whether that can be done here at all."""
+    """Flags for the template: the caller may apply rules, and the service allows changes over HTTP."""
     return {"may_update": call.access.may_ever("policy.update"), "editable": call.services.settings.policy_edit}
 
 
@@ -124,7 +124,7 @@ def form_of(operation: str, schema: type[StrictSchema], path: str, **more: Any) 
 
 
 def besides_lines(call: Call, problem: Problem) -> str:
-    """What a refusal says besides what is wrong with single lines, which stands beside them."""
+    """Returns the sentence of a refusal without faults of single lines. The page shows those beside the lines."""
     return sentence(call, problem, [fault for fault in problem.faults if "line" not in (fault.meta or {})])
 
 
@@ -176,7 +176,7 @@ def _with_problem(call: Call, problem: Problem) -> Response:
 
 
 def _text_alone(call: Call, problem: Problem) -> Response:
-    """What was typed, for whom no endpoint answers now: it is theirs."""
+    """Shows the typed text to a caller whom the endpoints now refuse, so that it is not lost."""
     draft = Draft.sent(typed(call))
     return show(call, "try.html", framed=False, draft=draft, told=Told(problem=besides_lines(call, problem)),
                 numbers=draft.numbers({}), live=draft.base, now=draft.text, new=False, edit=(), theirs=(), changes=None,
@@ -190,7 +190,7 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 def _about(text: str) -> str:
-    """What a file says of itself: the first sentence of the comment that it begins with."""
+    """Returns the description of a file: the first sentence of its leading comment."""
     comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
     first, end, _ = " ".join(line.lstrip("# ") for line in comment).partition(". ")
     return first + end.rstrip()
