@@ -1,7 +1,7 @@
-"""Who may do what today: `who` may do something, who is given which role (`review`), what somebody may see (`visible`),
-and which lines nobody uses (`unused`).
+"""Access review: who may do something (`who`), roles of users (`review`), rows visible to a user or role (`visible`),
+and unused rules (`unused`).
 
-`holders` are those who may, as a condition on users and the line that lets each of them in.
+`holders` computes who may do something, as a condition on users, and the rule that allows each of them.
 """
 
 from gatepost.features import Command, Feature

@@ -1,4 +1,4 @@
-"""What is served: who may do something, the review of roles, what is unused, and what somebody may see."""
+"""Endpoints: who may do something, unused rules, and rows visible to a user or role."""
 
 from .unused import routes as unused
 from .visible import routes as visible

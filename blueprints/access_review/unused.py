@@ -46,7 +46,7 @@ class UnusedPermissionSchema(StrictSchema):
 
 
 class UnusedSchema(StrictSchema):
-    """What nobody used since a time, in the whole service."""
+    """Rules and permissions that nobody used since a time, in the whole service."""
 
     since = Time(required=True)
     lines = fields.Integer(required=True, metadata={"description": "How many were looked at."})

@@ -50,7 +50,7 @@ class VisibleRowSchema(StrictSchema):
 
 
 class VisibleSchema(StrictSchema):
-    """Of the rows that were named those that the caller may view, in the order in which they were named."""
+    """The requested rows that the caller may view, in the order of the request."""
 
     who = fields.String(required=True, data_key="as")
     role = fields.String(required=True)

@@ -32,7 +32,7 @@ routes = Routes("policy_who", "Who may do something.")
 
 
 class _UserSchema(StrictSchema):
-    """What a reason is found by."""
+    """Fields of a user that determine the reason."""
 
     id = Id(dump_only=True)
     name = fields.String(dump_only=True)
@@ -65,7 +65,7 @@ class HolderSchema(StrictSchema):
 
 
 class _Query(ListQuery):
-    """What is asked, in which circumstances, and which page of it."""
+    """Query parameters: permission, object, circumstances and paging."""
 
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
         asked = CircumstancesSchema().fields
@@ -149,7 +149,7 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
 
 
 def _tokens(call: Call, holders: Holders, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """By user: how many of the tokens that the caller may see may do it, too."""
+    """Counts for each user the service tokens that may do it too. Tokens hidden from the caller do not count."""
     owners = [user["id"] for user in users if holders.lets_in_tokens(user)]
     found = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
     return Counter(token.owner_id for token in found if holders.covers(token))

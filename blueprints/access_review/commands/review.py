@@ -84,5 +84,5 @@ class _Review:
 
 
 def _places(held: Holdings, key: str) -> list[str]:
-    """Where lines name a person: `articles.csv:14`."""
+    """Returns the places of rules that name a user: `articles.csv:14`."""
     return [*(rule.place for rule in held.lines(key)), *held.links(key)]
