@@ -19,7 +19,7 @@ _WIDE = ((10**9, 10**9, "G"), (10**6, 10**6, "M"), (10**4, 1000, "k"))  # from w
 
 @dataclass(frozen=True)
 class Axis:
-    """What an amount is drawn against: `top`, and where there is a line, with its text."""
+    """Vertical axis of a chart: its `top` value, and `ticks` with value and label."""
 
     top: float
     ticks: tuple[tuple[float, str], ...]
@@ -51,7 +51,7 @@ class Amounts:
         return f"{self.number(length, 1 if unit and length < 10 else 0)}\N{NO-BREAK SPACE}{_UNITS[unit]}"
 
     def milliseconds(self, value: float | None) -> str:
-        """With as many decimals as tell something; a dash for none."""
+        """Formats milliseconds with at most two decimals, fewer for larger values; a dash for None."""
         return "–" if value is None else self.number(value, 2 if value < 10 else 1 if value < 100 else 0)
 
     def axis(self, most: float, least_step: float = 0) -> Axis:
@@ -69,7 +69,7 @@ class Amounts:
 
 
 def ago(seconds: float | None) -> Message:
-    """How long ago something was; None: it never was."""
+    """Describes how long ago an event was; None: never."""
     if seconds is None:
         return Message("never")
     if seconds < _MINUTE:

@@ -111,7 +111,7 @@ def asks_again(path: str, schema: Schema, handler: Callable[[Call], Response], *
 
 
 def typed(call: Call) -> MultiDict[str, str]:
-    """What was typed into the form whose run `call` is: to draw it again."""
+    """Returns the values typed into the form that sent `call`, to show them again."""
     kept: MultiDict[str, str] = call.request.environ.get(_TYPED, MultiDict())
     return kept
 

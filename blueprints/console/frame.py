@@ -1,4 +1,4 @@
-"""What every page of the console has: its caller, its headers, its frame, and a page for what is refused."""
+"""Common parts of every console page: caller, headers, frame, and the page of a refusal."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, p
 
 
 def refused(problem: Problem) -> Response:
-    """What a page answers where it is refused: the login where that is missing, else the sentence and what to do."""
+    """Returns the page of a refusal: a redirect to the login if that helps, else the reason and what to do."""
     call: Call | None = g.get("call")
     if call is None:  # refused before it was known who asks
         return problem_response(problem)
@@ -196,7 +196,7 @@ def inside(path: str | None, otherwise: str = HOME) -> str:
 
 
 def see_other(call: Call, path: str) -> Response:
-    """Where a form leads to once it is done (RFC 9110 section 15.4.4)."""
+    """Returns a redirect to the page that follows a form (303, RFC 9110 section 15.4.4)."""
     return Response(status=303, headers={**_HEADERS, "Location": path_of(call.request, path)})
 
 
@@ -243,7 +243,7 @@ def _name_of(call: Call) -> str:
 
 
 def _wanted(call: Call) -> str:
-    """Where the caller wanted to go: the page, or the page of the form that was sent."""
+    """Returns the path that the caller requested: the page, or for a sent form the page of the form."""
     if call.request.method in ("GET", "HEAD"):
         return inside(call.request.full_path.rstrip("?"))
     return inside(urlsplit(call.request.headers.get("Referer", "")).path.removeprefix(path_of(call.request)))

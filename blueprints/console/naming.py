@@ -1,4 +1,4 @@
-"""Whom and what the pages name: rows that a text finds, names beside ids, and what is said of a refusal."""
+"""Names on the pages: rows that match a text, names beside ids, and the sentence of a refusal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = tuple[str, str]
 
 
 def names_of(call: Call, wanted: Iterable[Row]) -> dict[Row, str]:
-    """What rows are called, of those that the caller may view: one query for each collection."""
+    """Returns the titles of the rows that the caller may view, with one query for each collection."""
     ids: dict[str, set[str]] = {}
     for collection, id in wanted:
         if collection in call.services.collections and is_id(id):
@@ -82,7 +82,7 @@ def _sought(collection: Collection, text: str) -> dict[str, Any]:
 
 
 def sentence(call: Call, problem: Problem, faults: Sequence[Fault] | None = None) -> str:
-    """What a refusal says, in the caller's language; `faults` are those to be told, by default all."""
+    """Returns the text of a refusal in the caller's language, from these `faults`, by default all of them."""
     say = call.services.translations.wanted(call.request).say
     told = dict.fromkeys(str(say(fault.detail)) for fault in (problem.faults if faults is None else faults))
     return " ".join(told) or str(say(problem.detail)) or problem.code

@@ -1,4 +1,4 @@
-"""Which pages the console has, in the order of its navigation."""
+"""Pages of the console, in the order of its navigation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Page:
     place: int = LAST
 
     def is_for(self, access: Access) -> bool:
-        """Whether it is drawn for the caller of `access`."""
+        """True if the navigation shows the page to the caller of `access`."""
         return not access.is_lost if self.permission is None else access.may_ever(self.permission)
 
 

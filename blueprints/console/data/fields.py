@@ -60,7 +60,7 @@ class Entry:
 
 
 def kind_of(field: fields.Field[Any] | None, choices: Sequence[str] = ()) -> str:
-    """How a field is drawn and asked for."""
+    """Returns the kind of a field, which decides how pages show it and how forms ask for it."""
     match field:
         case Reference():
             return REFERENCE
@@ -102,7 +102,7 @@ def choices(call: Call, collection: Collection | None, schema: Schema, name: str
 # What is answered
 
 def shown(call: Call, collection: Collection, answers: Sequence[Answer], names: Sequence[str]) -> list[list[Shown]]:
-    """These fields of each answer, in this order; those that it has not are left out."""
+    """Returns these fields of each answer, in this order, without fields that the answer lacks."""
     def called(name: str) -> tuple[str, ...]:
         return choices(call, collection, collection.body_schema, name)
 

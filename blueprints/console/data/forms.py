@@ -147,7 +147,7 @@ def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[
 
 
 def _choose_the_only(given: MultiDict[str, str], name: str, several: Sequence[tuple[str, str]]) -> None:
-    """Where just that was looked for, and one is found: it is what was meant."""
+    """Chooses the only match of a look-up in this field."""
     if given.get("_find") == name and given.get(f"_find_{name}") and len(several) == 1:
         given[name] = several[0][0]
 
@@ -161,7 +161,7 @@ def _about(kind: Kind, name: str) -> str:
 
 
 def _left(call: Call, problem: Problem, beside: set[str]) -> str:
-    """What is wrong and stands beside no field."""
+    """Returns the faults that no field shows, as a sentence."""
     say = call.services.translations.wanted(call.request).say
     left = [fault for fault in problem.faults if say(fault.detail) not in beside]
     return sentence(call, problem, left) if left or not problem.faults else ""

@@ -39,7 +39,7 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
 
 
 def answered(call: Call, kind: Kind, id: str) -> tuple[Mapping[str, Any], str, list[str]]:
-    """What the API answers of a row, its entity tag, and what the caller may do to it. Raises `Problem`."""
+    """Returns the API's answer about a row, its entity tag, and the actions open to the caller. Raises `Problem`."""
     names = [*kind.collection.representation.names,
              *(name for name in kind.collection.computed if name == "allowed_actions")]
     answer, headers = asked(call, kind.operation("get"), {"fields": ",".join(names)}, path={"id": id})
@@ -75,7 +75,7 @@ def _actions(kind: Kind, allowed: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _shares(call: Call, kind: Kind, id: str) -> list[dict[str, Any]] | None:
-    """With whom it is shared; None where the caller may not see that."""
+    """Returns the shares of a row; None if they are hidden from the caller."""
     if "shares" not in kind.served:
         return None
     try:
@@ -89,7 +89,7 @@ def _shares(call: Call, kind: Kind, id: str) -> list[dict[str, Any]] | None:
 
 
 def _history(call: Call, kind: Kind, id: str) -> list[dict[str, Any]] | None:
-    """What happened to it, the newest first; None where the caller may not see that."""
+    """Returns the audit events of a row, the newest first; None if the audit log is hidden from the caller."""
     if not call.access.may_ever("audit.view") or "audit" not in call.services.collections:
         return None
     try:

@@ -149,8 +149,10 @@ def _drawn(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]], head: str
 
 
 def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> list[str]:
-    """What the caller may do to a row by the console: what its answer allows, else what neither the rules nor the
-    collection's own code refuse."""
+    """Returns the actions on a row that the console offers to the caller.
+
+    These are the `allowed` ones if given, else those that both the rules and the collection's own code allow.
+    """
     collection = kind.collection
     verbs = [verb for verb in ("update", "delete", "share", *kind.actions) if verb in kind.served]
     if allowed is not None:

@@ -28,7 +28,7 @@ class Seen:
     rows: Mapping[str, Mapping[str, Any]]
 
     def of(self, id: str) -> Mapping[str, Any]:
-        """What was answered of a row."""
+        """Returns the answer about a row."""
         return self.rows.get(id, {"visible": False, "hidden": [], "actions": []})
 
 

@@ -1,4 +1,4 @@
-"""What the console calls collections and their fields: a plugin's are called as they are written."""
+"""Titles of collections and fields in the console. Those of plugins are made from their names."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ FIELDS: Mapping[str, Message] = {
 
 
 def collection_called(name: str) -> str:
-    """What a collection is called."""
+    """Returns the title of a collection."""
     return COLLECTIONS.get(name) or _plain(name)
 
 
 def field_called(name: str) -> str:
-    """What a field is called."""
+    """Returns the label of a field."""
     return FIELDS.get(name) or _plain(name.removesuffix("_id"))
 
 

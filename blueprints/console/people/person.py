@@ -83,7 +83,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
 
 
 def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
-    """What the caller may change of the person, and sees as it is: by name, as it is typed."""
+    """Returns the fields of the user that the caller may see and change: name → text for the form."""
     row = users.visible(call, found["id"])
     managed = () if row is not None and call.access.would_allow(users.manage, row) else users.managed
     return {name: with_commas(found[name]) if isinstance(found[name], list) else found[name] or ""
@@ -91,7 +91,7 @@ def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
 
 
 def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
-    """What is wrong with the entries of the form that changes a person, by name."""
+    """Returns the faults of the form that changes a user, by name of the field."""
     say, found = call.services.translations.wanted(call.request).say, dict.fromkeys((*_CHANGEABLE, FIELD), "")
     for fault in problem.faults if problem is not None else ():
         name = (fault.pointer or "").split("/")[1] if fault.pointer else ""

@@ -58,7 +58,7 @@ def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str
 
 
 def columns_of(amounts: Amounts, spans: Sequence[Mapping[str, Any]], *, single: bool) -> dict[str, Plot]:
-    """How many requests there were by time, and how long they took; `single`: a column is a minute."""
+    """Returns two charts over time: number of requests and their duration. With `single`, a column is a minute."""
     every = 10 if single else 12
     requests = [Column(one["start"][11:16], _by_outcome(one)) for one in spans]
     times = [Column(one["start"][11:16], (("a", one["median_milliseconds"] or 0),), one["p95_milliseconds"])
@@ -158,7 +158,7 @@ def _asked(call: Call, operation: str, query: Mapping[str, Any] | None = None) -
 
 
 def _kept(call: Call, answer: Callable[[], Mapping[str, Any]]) -> Asked:
-    """What is refused, or cannot be answered now, leaves the rest of the page as it is."""
+    """Returns the answer for one part of the page. A refusal or failure becomes a sentence in place of that part."""
     try:
         return Asked(answer())
     except Problem as refusal:
