@@ -1,5 +1,5 @@
-"""Cases of a `tests.yaml`: what the file says, whom and what it asks about, what the rules answer, and the report.
+"""Cases of a `tests.yaml`: its content, principals and objects, the answers of the rules, and the report.
 
-Runs at commands, and where a service tries its cases before it takes over a change; reads no rules of its own.
-May import `loading` and the rooms below it, not `tools` and `questions`.
+Commands run them, and a service runs them before it accepts a change. The modules here read no rules. They may
+import `loading` and the rooms below it, not `tools` and `questions`.
 """

@@ -1,8 +1,8 @@
 """Reading tests.yaml, strictly: a misspelt word is a finding with its line, not a case that passes by luck.
 
 The format is described for administrators in README.md, "Testing a policy"; this module turns it into a
-`Suite`. A word that nothing has is an error. What can be read and tests nothing (an object that no case names, an
-address that is none) is a warning: it keeps no rules from being taken over.
+`Suite`. An unknown word is an error. An entry that tests nothing (an object that no case names, an invalid
+address) is a warning, and the rules are accepted.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def read_suite(text: str, file: str, vocabulary: Vocabulary, scopes: Collection[
 
 
 def failures(policy: Policy, path: Path, zone: tzinfo = UTC) -> list[Finding]:
-    """Read the cases in `path`, for that time zone, and run them: what is wrong with the file, or with the policy's
-    answers."""
+    """Runs the cases in `path`, for that time zone, and returns the faults of the file or of the answers."""
     try:
         suite = read_suite(read_text(path), path.name, policy.vocabulary, policy.written_scopes, policy.roles.names,
                            zone)

@@ -1,6 +1,6 @@
-"""Asking the questions of a suite: what was answered wrongly and which line decided so, and which lines were reached.
+"""The run of a suite: wrong answers with the rule that decided, and the rules that matched.
 
-A line that no case reached could be lost without a failing case: `Coverage` names it.
+A rule that matched in no case could be lost without a failing case: `Coverage` names it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _IDLE = "no rule gives or denies anything that this case asks, so every answer i
 class Failure:
     """A question that was answered wrongly.
 
-    decided_by  the line that allowed or denied; None where no line did
-    nearest     for a refusal that no line decided, the line that came nearest to allowing it
+    decided_by  the rule that allowed or denied; None if no rule did
+    nearest     for a refusal without a deciding rule, the rule that came nearest to allowing it
     """
 
     question: Question
@@ -116,7 +116,7 @@ class Coverage:
         return 100 * self.reached // self.lines
 
     def missed(self) -> list[Finding]:
-        """A warning for each line that no question reached."""
+        """Yields a warning for each line that no question reached."""
         return sorted(Finding(line.file, line.line, "no case reaches this line", "warning")
                       for line in self._lines if line not in self._reached)
 
@@ -151,7 +151,7 @@ def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Repor
 
 
 def _reaches(policy: Policy, case: Case) -> bool:
-    """True if a rule is about what a case asks. Without one, it passes whatever object and circumstances it names."""
+    """True if a rule is about what a case asks. Without one, the case passes with any object and circumstances."""
     resources = {thing.resource for thing in case.things}
     return not resources or not case.principals or any(
         policy.reaching(principal.role, principal.key, permission)
@@ -181,7 +181,7 @@ def _failure(policy: Policy, file: str, question: Question) -> Failure:
 
 
 def _links(policy: Policy, principal: Principal, rule: Rule) -> int:
-    """Over how many `g` lines a rule reaches a caller."""
+    """Counts the `g` lines by which a caller gets a rule."""
     chains = (policy.roles.chain(name, rule.sub) for name in (principal.role, principal.key))
     return min((len(chain) for chain in chains if chain is not None), default=0)
 

@@ -28,11 +28,11 @@ _TYPES: dict[type, str] = {str: "text (put it in quotes)", int: "a whole number"
 
 
 class World(Nodes):
-    """The nodes of one file of cases, and what those above `cases` mean.
+    """The nodes of one file of cases, and the meaning of those above `cases`.
 
-    zone     the time zone of the settings: what a clock on the wall shows
-    refused  objects that are reported where they stand, and not once more where they are named
-    gone     objects and resources of a plugin that was taken out, or of a collection that was left out
+    zone     the time zone of the settings
+    refused  objects with a finding at their definition; a case that names them gets no second one
+    gone     objects and resources of a plugin or collection that was removed
     """
 
     def __init__(self, text: str, file: str, vocabulary: Vocabulary, scopes: Collection[str] | None,

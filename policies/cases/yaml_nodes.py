@@ -1,6 +1,6 @@
-"""Reading YAML as nodes, which know their lines: what is wrong becomes a finding at its line, and nothing is raised.
+"""Reading YAML as nodes with line numbers: a mistake becomes a finding at its line, and nothing is raised.
 
-Only the shapes are read here: mappings, lists, words and values. What they mean is up to the reader of the file.
+The module reads only shapes: mappings, lists, words and values. The reader of the file interprets them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The variables of an expression, each with the few values that decide it, for a caller who asks for a permission.
 
-Only what a request can be: a column that is never missing is not missing, a state is one of the states, a guest has no
-id and no department, the date and its weekday agree. Attributes that are compared with each other share their values.
+The values are those of possible requests: a required column has a value, a state is one of the states, a guest has
+no id and no department, the date and its weekday agree. Attributes that are compared share their values.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Attributes = tuple[Attribute, ...]
 class Ground:
     """A caller, the permission that they ask for, and its resource.
 
-    named  the keys of persons whom lines name: nobody who asks by a role alone is one of them
+    named  the keys of users whom rules name; a caller who is only a role is none of them
     """
 
     subject: Subject
@@ -70,7 +70,7 @@ class Ground:
 
     @cached_property
     def unset(self) -> frozenset[str]:
-        """The columns that are missing in each row that the permission is asked about."""
+        """The columns that have no value yet when the permission is checked."""
         return self.resource.unset(self.permission)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""The clock of a request: the time, and what a clock on the wall shows then, in a zone that this room does not know.
+"""The clock of a request: the time, and the local date and hour, in a zone that this room does not know.
 
-The zone is a setting of the service, and rules are compared without it: so the two agree where some zone that there is
-makes them so. What is proved holds in each zone, and an example is possible in one.
+The zone is a setting of the service, and rules are compared without it. So any time and local time are possible that
+agree in some existing zone. A proof holds in every zone; an example is possible in at least one.
 """
 
 from __future__ import annotations

@@ -76,11 +76,11 @@ class Prover:
         return self.example(conjunction((narrow, negation(wide))), subject, permission)
 
     def _facts(self, goal: Expression, subject: Subject, permission: str) -> _Found:
-        """The facts of an example; those about a person whom the goal does not name are about anybody."""
+        """Returns the facts of an example. If the goal does not name the user, they are facts about any user."""
         if goal is False:
             return None
         resource = self._vocabulary.by_permission[permission]
-        # What holds for one person holds for all whom the goal does not name: five hundred persons are one search.
+        # All users whom the goal does not name have the same facts: five hundred users are one search.
         alike = subject if subject.key is None or named_in(goal, (subject.key,)) else Subject(subject.role, _ANYBODY)
         ground = Ground(alike, permission, resource, self._named)
         key = (goal, self._kind_of[permission], alike.is_guest, alike.key, ground.shareable)
@@ -117,13 +117,13 @@ class Prover:
 
 
 def _of_person(facts: Facts, person: str) -> Facts:
-    """Facts about any person as those about this one."""
+    """Returns facts about any user as facts about this one."""
     names = {_ANYBODY: person, _ANYBODY.removeprefix("user:"): person.removeprefix("user:")}
     return {one: names.get(value, value) if isinstance(value, str) else value for one, value in facts.items()}
 
 
 def _nothing(goal: Expression) -> Facts:
-    """The object's columns, its shares and what plugins make of it, where there is no object."""
+    """Returns the values of columns, shares and plugin calls in the absence of an object."""
     found: dict[Input, Value] = {}
     for one in inputs(goal):
         if isinstance(one, Attribute):

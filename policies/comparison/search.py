@@ -30,9 +30,9 @@ def normal(goal: Expression) -> Expression:
 
 
 def _settled(goal: Expression) -> Expression:
-    """The parts of a conjunction, put into each other: what one asks for needs no second look in the others.
+    """Substitutes the parts of a conjunction into each other, so that each requirement appears once.
 
-    Two policies have most of their lines in common. What is left of `new && !old` is what they have not.
+    Two policies share most of their rules. After this, `new && !old` contains only the rules that they do not share.
     """
     while isinstance(goal, AllOf):
         refuted = {one for part in goal.parts if isinstance(part, Negation) for one in disjuncts(part.part)}
@@ -144,7 +144,7 @@ class _Search:
 
 
 def _reduced(goal: Expression, facts: Facts, variables: Sequence[Variable]) -> Facts:
-    """The same facts without those that do not matter beside the others."""
+    """Returns these facts without the superfluous ones."""
     kept = dict(facts)
     for variable in reversed(variables):
         if variable.inputs[0] in kept:

@@ -22,7 +22,7 @@ Lines = Sequence[tuple[Rule, Expression]]  # each with what is left of its condi
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A caller as far as lines can name one: by role, and by key where it is a certain person (`user:<id>`)."""
+    """A caller as rules name one: by role, and for a certain user by key (`user:<id>`)."""
 
     role: str
     key: str | None = None
@@ -36,26 +36,27 @@ class Subject:
 
 
 def persons(*policies: Policy) -> tuple[str, ...]:
-    """The keys (`user:<id>`) that lines of these policies name, or calls of `g` in their matchers, sorted."""
+    """Returns the keys (`user:<id>`) that rules of these policies, or calls of `g` in their matchers, name, sorted."""
     return tuple(sorted({key for policy in policies for key in policy.persons}))
 
 
 def named_in(expression: Expression, keys: Iterable[str]) -> frozenset[str]:
-    """Those persons, by key, whose key or id is a literal of the expression."""
+    """Returns the users, by key, whose key or id is a literal of the expression."""
     literals = texts(expression)
     return frozenset(key for key in keys if not literals.isdisjoint(names_of(key)))
 
 
 def literals_of(policy: Policy, rules: Iterable[Rule]) -> frozenset[str]:
-    """The texts that conditions of these lines ask about: those in the matcher, and parameters. What a condition says
-    of a person or a role by name is among them."""
+    """Returns the literals and parameters in the conditions of these rules. Names of users and roles are among them."""
     parameters = (rule.when.partition(":")[2] for rule in rules)
     return texts(policy.model.matcher).union(filter(None, parameters))
 
 
 def told_apart(policy: Policy) -> frozenset[str]:
-    """The persons, of those whom lines name, to whom lines of roles may say something else than to others of the role:
-    their conditions name them."""
+    """Returns the users, among those whom rules name, whom conditions name as well.
+
+    A rule of a role may answer them otherwise than others with the role.
+    """
     literals = literals_of(policy, (rule for rule in policy.rules if rule.sub in policy.roles))
     return frozenset(key for key in policy.persons if not literals.isdisjoint(names_of(key)))
 

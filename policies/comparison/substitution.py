@@ -40,12 +40,12 @@ def inputs(expression: Expression) -> Iterator[Input]:
 
 @lru_cache(maxsize=4096)
 def reads(expression: Expression) -> frozenset[Input]:
-    """Every input once: a search asks for those of each part again and again."""
+    """Returns every input once. Results are cached, because a search needs those of each part many times."""
     return frozenset(inputs(expression))
 
 
 def inputs_of(atom: Atom) -> tuple[Input, ...]:
-    """The inputs of one atom: its attributes, or the atom itself where it is no matter of attributes alone."""
+    """Returns the inputs of one atom: its attributes, or the atom itself if it reads more than attributes."""
     match atom:
         case Comparison() | FunctionCall("ipMatch", _):
             return attributes(atom)

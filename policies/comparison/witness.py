@@ -25,7 +25,7 @@ _ME, _OBJECT, _TENANT = pools.person(1), pools.person(0xF0), pools.person(0xF1)
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A request: who asks, in which circumstances, about which object. Only `facts` matter; the rest is made up.
+    """An example request: caller, circumstances and object. Only `facts` matter; the rest is made up.
 
     row  every column of the object; None: there is no object
     """
@@ -48,7 +48,7 @@ class Witness:
         return "allow" in effects and "deny" not in effects
 
     def matching(self, policy: Policy) -> Iterator[Rule]:
-        """The lines of a policy that hold for this request."""
+        """Yields the rules of a policy that match this request."""
         lines = policy.reaching(self.principal.role, self.principal.key, self.ground.permission)
         return (rule for rule, left in lines if self.holds(left))
 

@@ -1,9 +1,8 @@
 """Rules that can match a question, found without reading the others.
 
-A line bears on a question when something is left of the matcher. So the matcher itself is asked, with nothing known but
-who asks and whom a line names, and once more with nothing known but the permission and the line's permission column:
-where that leaves nothing, nothing is left when the rest is known, too. That is right for every matcher, and nothing
-is assumed of its form.
+A rule matters to a question if partial evaluation of the matcher is not `False`. The index evaluates the matcher twice:
+with only the caller and the name in the rule, and with only the permission and the rule's permission column. If either
+is `False`, it stays `False` with all values known. This is correct for every matcher, whatever its form.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NO_ROLE, _NO_PERMISSION = "\0role", "\0permission"  # that no line can hold
 
 
 class Index:
-    """The lines of one policy by permission column and name. Any number of threads may ask."""
+    """The rules of one policy by permission column and name. It is safe for any number of threads."""
 
     def __init__(
         self, rules: Iterable[Rule], matcher: Expression, evaluator: PartialEvaluator, roles: Roles, patterns: Patterns,
@@ -62,9 +61,9 @@ class Index:
         return self._of(self._roles.closure(who), permission)
 
     def sets_apart(self, key: str, permission: str) -> bool:
-        """True if a person may be answered otherwise than others of the same role."""
+        """True if the answer for a user may differ from that for others with the same role."""
         names = self._roles.closure(key)
-        # Of a dict, `isdisjoint` would look at each key: there are thousands of persons.
+        # `isdisjoint` of a dict would look at each key, and there are thousands of users.
         return not self.is_only_named(key) or any(
             name in self._lines[act] for act in self._acts_of.get(permission, ()) for name in names
         )
@@ -90,7 +89,7 @@ class Index:
         return [rule for _, rule in sorted(found)]
 
     def is_only_named(self, key: str) -> bool:
-        """True if nothing but lines that name the person, or a lent role, can tell the key from another."""
+        """True if the key matters only to rules that name the user or a lent role."""
         return self.quoted_names.isdisjoint(self._roles.closure(key))
 
     def _names_of(self, role: str, key: str | None) -> frozenset[str]:

@@ -65,7 +65,7 @@ class PartialEvaluator:
 
     @property
     def asks_role(self) -> bool:
-        """True if the answer depends on the caller's role by more than `g` of a line's role."""
+        """True if the answer depends on the caller's role in other ways than `g` with the rule's role."""
         constants, calls = self._needs[id(self._matcher)]
         needs = ({call.first_need, call.second_need} for call in calls)
         return "role" in constants or any("role" in need and "rule.sub" not in need for need in needs)

@@ -52,7 +52,7 @@ READABLE = Comparison("==", ADDRESS, ADDRESS)
 
 
 class Policy:
-    """Answers decide, plan and covers; tells its rules, roles, scopes and conditions with file and line."""
+    """A policy: `decide`, `plan` and `covers`, and its rules, roles, scopes and conditions with file and line."""
 
     def __init__(
         self, vocabulary: Vocabulary, model: Model, lines: Lines, files: Mapping[str, bytes], version: str,
@@ -114,7 +114,7 @@ class Policy:
     def settle(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
     ) -> bool:
-        """`decide` for a request that is really made: a use of the line that settles it is counted in `uses`."""
+        """Decides a real request like `decide`, and counts a use of the deciding rule in `uses`."""
         return self._asked(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def is_certain(
@@ -127,7 +127,7 @@ class Policy:
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:
-        """Count in `uses` by which lines these rows of a list, which were found by a plan, are shown: now and then."""
+        """Counts in `uses`, from time to time, the rules that show these rows of a list. A plan selected the rows."""
         self._asked(principal, permission).glance(principal, rows, env)
 
     def _asked(self, principal: Principal, permission: str) -> Residual:
@@ -147,7 +147,7 @@ class Policy:
     def deciding(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
     ) -> Rule | None:
-        """The first rule by which something was allowed: what an audit trail names."""
+        """Returns the first rule that allows this. The audit log names it."""
         residual = self.residual(principal.role, principal.key, permission)
         return residual.deciding(principal, NO_OBJECT if obj is None else obj, env, shared)
 
@@ -225,8 +225,10 @@ class Policy:
         return known
 
     def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
-        """Returns what is left for a person whom only lines tell from others of the role: what is left for the role,
-        and of the lines that name the person or a lent role."""
+        """Returns the remaining conditions for a user who differs from others with the role only by rules.
+
+        They are those of the role, and those of rules that name the user or a lent role.
+        """
         of_role = self._left(role, None, permission)
         own = self._index.naming(key, permission)
         if not own:
@@ -236,16 +238,18 @@ class Policy:
         return tuple(sorted((*kept, *self._matching(own, permission, role, key)), key=place_of))
 
     def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
-        """Yields each line of which something is left, with that."""
+        """Yields each rule that can match, with what is left of its condition."""
         for rule in rules:
             left = self.condition_for(rule, permission, role, key)
             if left is not False:
                 yield rule, left
 
     def beside(self, role: str, key: str, permission: str) -> tuple[Line, ...] | None:
-        """The lines that name a person, each with what is left of its condition: with those that reach the role, they
-        are all that reach the person. None where that is not all, because the person was lent a role, or the matcher
-        names the person."""
+        """Returns the rules that name a user, each with what is left of its condition.
+
+        Together with the rules of the role, they are all that matter to the user. Returns None if there may be others,
+        because a role is lent to the user, or the matcher names the user.
+        """
         if self.roles.is_lost(role, key):
             return ()
         if key in self.roles.parents or not self._index.is_only_named(key):
@@ -254,7 +258,7 @@ class Policy:
 
     @property
     def asks_role(self) -> bool:
-        """True if a condition can ask for the caller's role: then a line that names a person depends on it."""
+        """True if a condition can read the caller's role: then a rule that names a user depends on it."""
         return self._evaluator.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
@@ -276,14 +280,17 @@ class Policy:
         return tuple(sorted(name for name in self._persons if name not in self.roles))
 
     def permissions_of_lines(self, who: str) -> frozenset[str]:
-        """The permissions on which lines can bear that name `who`, a role or a person's key, or what it inherits; all
-        of them for a person whom the matcher names itself, or by a role that the person was lent."""
+        """Returns the permissions that rules about `who`, a role or a user's key, can matter to.
+
+        Rules about what `who` inherits count too. For a user whom the matcher names, itself or by a lent role, these
+        are all permissions.
+        """
         if who in self._persons and who not in self.roles and self._index.sets_apart(who, ""):
             return frozenset(self.vocabulary.by_permission)
         return self._index.permissions(who)
 
     def permissions_of_line(self, rule: Rule) -> frozenset[str]:
-        """The permissions on which a line can bear."""
+        """Returns the permissions that a rule can matter to."""
         return self._index.permissions_of(rule.act)
 
     def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
@@ -332,7 +339,7 @@ class Policy:
                 yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
-        """True if a rule for this caller and permission asks whom an object is shared with."""
+        """True if a rule for this caller and permission reads the shares of an object."""
         return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
@@ -368,7 +375,7 @@ class Policy:
         return known
 
     def _lines_of_scope(self, scope: str) -> tuple[ScopeRule, ...]:
-        """The lines that can cover something for a scope."""
+        """Returns the lines that can cover something for a scope."""
         known = self._of_scopes.get(scope)
         if known is None:
             known = self._of_scopes[scope] = tuple(

@@ -28,10 +28,10 @@ from .principal import Environment, Principal
 
 # Callers differ by their groups: conditions that name twenty could be answered in a million ways.
 MOST_PLANS = 512
-GLANCE = 1.0  # seconds between two pages of rows of which it is counted by which lines they are shown
+GLANCE = 1.0  # seconds between two pages whose rules are counted
 
 Cell = list[int]
-"""One number: how often a line has settled a permission. A list, since its increment cannot be divided by threads."""
+"""One number: how often a rule has decided a permission. A list, because no thread interrupts its increment."""
 
 
 class Uses:
@@ -41,19 +41,20 @@ class Uses:
         self._cells: dict[tuple[Rule, str], Cell] = {}
 
     def cell(self, rule: Rule, permission: str) -> Cell:
-        """The cell of a line and a permission."""
+        """Returns the cell of a rule and a permission."""
         return self._cells.setdefault((rule, permission), [0])
 
     def counts(self) -> dict[tuple[Rule, str], int]:
-        """(line, permission) → how often, of those that have settled anything."""
+        """Returns the counts by (rule, permission), without zeros."""
         return {key: cell[0] for key, cell in list(self._cells.items()) if cell[0]}
 
 
 class Residual:
-    """The rules that reach a role and a permission, folded. Immutable but for its caches of MOST_PLANS entries, and for
-    what it counts in `uses`.
+    """The rules that can match for a role and a permission, partially evaluated.
 
-    shareable  whether a share can name the callers: not guests
+    It is immutable, except for its caches of MOST_PLANS entries and the counts in `uses`.
+
+    shareable  true if a share can name the callers: not for guests
     """
 
     def __init__(self, permission: str, rules: Iterable[tuple[Rule, Expression]], uses: Uses | None = None, *,
@@ -93,8 +94,10 @@ class Residual:
         return plan
 
     def without(self, unknown: frozenset[str]) -> Residual:
-        """The same lines where these columns are not known: what reads one of them holds in a line that denies, and
-        does not in a line that allows."""
+        """Returns the same rules for objects whose `unknown` columns have no known value.
+
+        An atom that reads one of these is true in a deny rule and false in an allow rule.
+        """
         found = self._without.get(unknown)
         if found is None:
             if len(self._without) >= MOST_PLANS:
@@ -113,8 +116,11 @@ class Residual:
 
     @cached_property
     def settle(self) -> Test:
-        """`decide`, and a use of the line is counted that settles it: the first that allows, or the first that denies
-        what a line allows. Nothing is, where no line allows it."""
+        """Test that decides like `decide` and counts a use of the deciding rule.
+
+        It is the first rule that allows, or the first that denies what a rule allows. If no rule allows, nothing is
+        counted.
+        """
         allows, denies = self._counted("allow"), self._counted("deny")
 
         def settle(s: Principal, o: Row, e: Any, x: SharedWith) -> bool:
@@ -131,10 +137,10 @@ class Residual:
         return settle
 
     def glance(self, principal: Principal, rows: Sequence[Mapping[str, Any]], env: Environment) -> None:
-        """Count by which lines a page of a list shows its rows: one page each `GLANCE` seconds, and a line once a page.
+        """Counts the rules that show the rows of a page: one page each `GLANCE` seconds, and a rule once a page.
 
-        A line counts whose condition holds for a row. One that asks for shares, or for a column that the rows lack,
-        counts where there is a row for which no other line holds: it is counted too often rather than not at all.
+        A rule counts if its condition holds for a row. A rule that reads shares, or a column that the rows lack,
+        counts if no other rule shows some row. So it may be counted too often, and is never missed.
         """
         moment = monotonic()
         if moment < self._next_glance or not rows:
@@ -168,7 +174,7 @@ class Residual:
                 for left, rule in self._first_lines(effect).items()]
 
     def _first_lines(self, effect: str) -> dict[Expression, Rule]:
-        """Each condition with the first line that asks it; where one line has none, that alone."""
+        """Returns each condition with its first rule. If a rule has no condition, it is returned alone."""
         found: dict[Expression, Rule] = {}
         for rule, left in self.rules:
             if rule.eft == effect:

@@ -12,7 +12,7 @@ RIGHTS: Mapping[str, tuple[str, ...]] = {
     "manage": ("view", "update", "delete", "share"),
 }
 
-# Verbs that are asked for with GET.
+# Verbs of GET requests.
 READS = ("view", "export")
 # Verbs of guarded fields, which show more of what can be viewed; and of questions that are too long for a URL.
 SHOWS = ("view_private", "view_facts", "evaluate")
@@ -24,5 +24,5 @@ def is_read(permission: str) -> bool:
 
 
 def rights_for(verb: str) -> tuple[str, ...]:
-    """The rights, any of which gives the verb; none for a verb that no share gives."""
+    """Returns the rights that give the verb; empty for a verb that no share gives."""
     return tuple(right for right, verbs in RIGHTS.items() if verb in verbs)
