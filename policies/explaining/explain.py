@@ -1,6 +1,6 @@
 """Explains a decision: the rule that decided, the facts that it read, and for a refusal the nearest rules.
 
-The answer is an `Explanation`; of a refusal, `own_reason` tells the caller no more than the caller may know.
+The answer is an `Explanation`. For a refusal, `own_reason` reveals only what the caller may know.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def own_reason(
 ) -> Message | None:
     """The reason why `policy` refuses, in one sentence for the caller; None if it would reveal too much.
 
-    It depends on nothing that the caller does not know. `sees` says of an attribute of the caller, or of `obj`, whether
-    it is known; a line that reads another one is left out, whatever it says, and so is a line that asks for shares or
-    names the id of anybody else. Without an object, only what does not depend on one is told.
+    It depends only on what the caller knows. `sees` is true for the attributes of the caller and of `obj` that they
+    know. A rule that reads another one is left out, and so is a rule that reads shares or names the id of another
+    user. Without an object, the reason contains only facts that depend on none.
     """
     lines = policy.reaching(principal.role, principal.key, permission)
     if all(rule.eft == "deny" for rule, _ in lines):
@@ -117,7 +117,7 @@ def own_reason(
         return _denied(denying, principal)
     allowing = [step for step in known if step.rule.eft == "allow"]
     if any(step.holds for step in allowing):
-        return None  # a line that is left out denies it
+        return None  # a rule that is left out denies it
     nearest = min(allowing, key=_distance, default=None)
     return None if nearest is None else Message(
         "needs {condition}: {facts}", condition=nearest.rule.when, facts=together(nearest.missing))
@@ -168,7 +168,7 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
 
 
 def via(policy: Policy, principal: Principal, name: str) -> tuple[str, ...]:
-    """The chain of roles from the caller's role, or key, to the name in a line that reaches the caller."""
+    """Returns the chain of roles from the caller's role, or key, to the name in a rule about the caller."""
     for start in (principal.role, principal.key):
         links = policy.roles.chain(start, name)
         if links is not None:
@@ -177,8 +177,7 @@ def via(policy: Policy, principal: Principal, name: str) -> tuple[str, ...]:
 
 
 def _decider(steps: list[Step], verdict: str, allowing: Rule | None) -> Step | None:
-    """The line to name: the one that the audit trail names for what is allowed, else a deny that holds, of those the
-    nearest to the caller's own role."""
+    """Returns the rule that the audit log names if allowed, else the matching deny nearest to the role."""
     if verdict == ALLOWED:
         return next(step for step in steps if step.rule == allowing)
     denying = [step for step in steps if step.holds and step.rule.eft == "deny" and verdict == REFUSED]

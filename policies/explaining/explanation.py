@@ -26,8 +26,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line that reaches the caller, by which roles it does, and the facts that it looks at; `person` is what the
-    user is called whom a line about `user:<id>` names, where that is known."""
+    """A rule about the caller, the roles by which it applies, and the facts that it reads.
+
+    For a rule about `user:<id>`, `person` is the name of the user, if known.
+    """
 
     rule: Rule
     via: tuple[str, ...]
@@ -62,11 +64,11 @@ class Explanation:
     """The answer to one question, and its reasons.
 
     verdict     allowed, refused, or depends: on an object that was not named
-    decided_by  the line that allowed or denied; None when no line did
-    misses      lines that would allow but for a fact, the nearest first
-    would       condition → roles: who has the permission in a way that the caller has not
-    lost        whether no user can have the caller's role under this policy
-    sql         what a list of these objects would be filtered by; None: no row at all
+    decided_by  the rule that allowed or denied; None if no rule did
+    misses      rules that lack a fact to allow this, the nearest first
+    would       condition → roles that have the permission under it
+    lost        true if no user can have the caller's role under this policy
+    sql         filter for a list of these objects; None: the list is empty
     """
 
     who: str
@@ -110,7 +112,7 @@ class Explanation:
         return f"no line gives {self.permission} to {' or '.join(self.roles)}"
 
     def as_lines(self) -> list[str]:
-        """The summary and the details, for a terminal. What they quote may hold line breaks of its own."""
+        """Returns the summary and the details, for a terminal. Quoted values may contain line breaks."""
         return [self.summary, *(f"  {head:<9} {line}" for head, line in self._details())]
 
     def as_text(self) -> str:

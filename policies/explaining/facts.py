@@ -1,4 +1,4 @@
-"""Facts in words: what a condition asked, what was found, and what it should have been.
+"""Facts in words: the attribute that a condition reads, its value, and the required value.
 
 "owner_id is 7, the caller's id is 9": an administrator who reads no code sees which fact was missing.
 """
@@ -27,7 +27,7 @@ _MUST = {
     "<": Message("{name} must be less than {wanted}"), "<=": Message("{name} must be at most {wanted}"),
     ">": Message("{name} must be more than {wanted}"), ">=": Message("{name} must be at least {wanted}"),
 }
-# What was found beside what was wanted, and what was found beside another attribute.
+# The value and the required one, and the value and another attribute.
 _UNMET = {
     "==": Message("{found}, must be {wanted}"), "!=": Message("{found}, must not be {wanted}"),
     "<": Message("{found}, must be less than {wanted}"), "<=": Message("{found}, must be at most {wanted}"),

@@ -18,7 +18,7 @@ from ..syntax.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A line that would allow it to the caller's role, and the file where the lines about such objects stand."""
+    """A new rule that would allow it to the caller's role, and the file with the rules about such objects."""
 
     file: str
     line: str
@@ -31,10 +31,10 @@ class Opening:
 def openings(policy: Policy, principal: Principal, permission: str, obj: Mapping[str, Any] | None, env: Environment,
              shared: SharedWith = no_shares, *, sees: Callable[[Attribute], bool] = lambda attribute: True
              ) -> list[Opening]:
-    """Lines each of which would allow it, `always` last; none where a line denies it, or where scopes do not cover it.
+    """Returns rules that would each allow it, `always` last; none if a rule denies it or scopes do not cover it.
 
-    Arguments as in `Policy.decide`. Conditions that read what is not `sees`, or ask for shares, are left out,
-    whatever they say. Raises KeyError for a permission that the vocabulary does not have.
+    Arguments are those of `Policy.decide`. Conditions that read shares, or attributes for which `sees` is false, are
+    left out. Raises KeyError for a permission that the vocabulary does not have.
     """
     denied = any(trace.matched and trace.rule.eft == "deny"
                  for trace in policy.rule_traces(principal, permission, obj, env, shared))
@@ -54,7 +54,7 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
         left = policy.condition_for(rule, permission, principal.role, principal.key)
         known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
                     for attribute in attributes(left))
-        # With whom it is shared, the object's own list of shares tells.
+        # The object's own list of shares shows with whom it is shared.
         if (known and not asks_shares(left)
                 and trace_rule(rule, left, permission, principal, obj, env, shared).matched):
             yield word

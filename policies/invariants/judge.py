@@ -26,7 +26,7 @@ class Breach:
     """A request that an invariant rules out and the policy allows; for `always` one that the policy refuses.
 
     lines    the invariants that are read together
-    witness  None: it could not be decided whether there is such a request
+    witness  the request; None: the search gave up
     """
 
     lines: tuple[Invariant, ...]
@@ -47,7 +47,7 @@ class Judge:
             self._by_kind.setdefault(one.kind, []).append(one)
 
     def breaches(self) -> Iterator[Breach]:
-        """Every breach, and where it could not be decided whether there is one."""
+        """Yields every breach, and every question that stayed undecided."""
         for one in self._by_kind.get(NEVER, ()):
             for permission in self._covered(one):
                 yield from self._never(one, permission)
@@ -105,8 +105,10 @@ class Judge:
         self, lines: tuple[Invariant, ...], role: str, permission: str,
         asked: Callable[[Subject], tuple[Expression, Expression]],
     ) -> Iterator[Breach]:
-        """The first breach by the role's lines on a condition that names one of the persons whom other lines name,
-        too: by a role alone no such person asks."""
+        """Yields the first breach by the role's rules for a user whom rules and conditions name.
+
+        A subject that is only a role is none of these users.
+        """
         for person in self._in_conditions if role != GUEST else ():
             subject = Subject(role, person)
             if found := list(self._breach(lines, subject, permission, *asked(subject))):
@@ -129,7 +131,7 @@ class Judge:
     def _first(
         self, lines: tuple[Invariant, ...], person: str, roles: Iterable[str], permission: str
     ) -> Iterator[Breach]:
-        """The breach by a person with the first of the roles with which there is one."""
+        """Yields the breach by a user with the first of the roles that leads to one."""
         for role in roles:
             if role != GUEST and (found := list(self._given(lines, Subject(role, person), permission))):
                 yield from found
@@ -163,5 +165,5 @@ class Judge:
 
     @cached_property
     def _in_conditions(self) -> list[str]:
-        """The persons of lines whom conditions name as well."""
+        """The users whom both rules and conditions name."""
         return sorted(told_apart(self._policy))

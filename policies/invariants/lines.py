@@ -1,4 +1,4 @@
-"""invariants.csv: what may never happen, line by line. It holds no rules; `judge` holds a policy to it.
+"""invariants.csv: what may never happen, line by line. It contains no rules; `judge` checks a policy against it.
 
     never,  WHO, PERMISSION[, except PERMISSION …]
     only,   WHO, PERMISSION[, except PERMISSION …]
@@ -62,7 +62,7 @@ class Invariant:
 
     @property
     def rule(self) -> Rule:
-        """The rule that would give, to the role and on the condition, what this line speaks of."""
+        """A rule that would give the permissions of this line to its role under its condition."""
         return Rule(INVARIANTS_FILE, self.line, self.who, self.act, self.when, "allow")
 
     def covered(self, patterns: Patterns) -> frozenset[str]:
@@ -74,7 +74,7 @@ def read(
     content: bytes, roles: frozenset[str], patterns: Patterns, conditions: Mapping[str, object] | None,
     findings: list[Finding],
 ) -> tuple[Invariant, ...]:
-    """The lines of a file; those with a finding, which is added, are left out.
+    """Returns the lines of a file without wrong ones, and adds a finding for each wrong line.
 
     `conditions` are the words of the `when` column (None: not known).
     """

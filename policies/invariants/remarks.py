@@ -1,7 +1,6 @@
 """Lines of invariants.csv that promise less than they seem to: warnings, each at its line.
 
-What a line promises is compared with what the others do: for the roles and conditions of this policy, whatever its
-rules are.
+Each line is compared with the promises of the others, for the roles and conditions of this policy and any rules.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class _Remarks:
         self._speaking = [one for one in speaking if one not in self._empty]
 
     def about_lines(self) -> Iterator[tuple[Invariant, str]]:
-        """Yields a sentence for each thing that is wrong with a line."""
+        """Yields a sentence for each problem of a line."""
         for one in self._lines:
             yield from ((one, message) for message in self._patterns(one))
         for one, message in self._empty.items():
@@ -100,7 +99,7 @@ class _Remarks:
     # Several lines
 
     def _implied(self) -> Iterator[tuple[Invariant, str]]:
-        """Yields lines that say what others say, the last one first; and lines beside which others say no more."""
+        """Yields lines that repeat others, the last one first, and lines that make others superfluous."""
         kept = list(self._speaking)
         undone: dict[Invariant, list[Invariant]] = {}
         for one in reversed(self._speaking):
@@ -162,7 +161,7 @@ class _Remarks:
 
     @staticmethod
     def _together(one: Invariant, other: Invariant) -> bool:
-        """True if two lines are read together where they are about one permission."""
+        """True if two lines about one permission are read together."""
         return one is not other and one.kind == other.kind and (one.kind == ONLY or one.who == other.who)
 
     # Conditions
@@ -203,7 +202,7 @@ class _Remarks:
 
 
 def _reaches(wide: Invariant, narrow: Invariant) -> bool:
-    """True if the pattern of a line matches whatever that of another one matches, the exceptions aside."""
+    """True if the pattern of a line matches all that the other pattern matches, without regard to exceptions."""
     return bool(re.fullmatch(".*".join(map(re.escape, wide.act.split("*"))), narrow.act))
 
 

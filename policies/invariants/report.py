@@ -85,7 +85,7 @@ class _Report:
             yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more lines than are named")
 
     def _causes(self, breach: Breach) -> tuple[Cause, ...]:
-        """The lines each of which would mend a breach by going; where none would alone, the rules that hold."""
+        """Returns the causes whose removal alone would mend a breach; if there are none, the rules that match."""
         witness = breach.witness
         assert witness is not None
         held = [*witness.matching(self._policy)]
@@ -142,7 +142,7 @@ class _Report:
         return Finding(cause.file, cause.line, message, person=person)
 
     def _asks_more(self, breach: Breach) -> str:
-        """The place of a line that gives the permission on no condition, as its columns say; "" where none does."""
+        """Returns the place of a rule that gives the permission without a condition; "" if there is none."""
         names = self._policy.roles.closure(breach.subject.role)
         return next((rule.place for rule in self._policy.rules if rule.sub in names and rule.when == ALWAYS_WORD and
                      rule.eft == "allow" and breach.permission in self._policy.patterns.covered(rule.act)), "")
