@@ -46,8 +46,8 @@ CONTRADICTION = "its parts contradict each other"
 class Conditions:
     """Findings about the conditions of model.conf, and about those of single rules.
 
-    findings  those at lines of model.conf
-    told      the words that have a finding as a whole
+    findings  findings at lines of model.conf
+    told      words that have a finding about the whole condition
     """
 
     def __init__(self, standing: Standing) -> None:
@@ -132,7 +132,7 @@ class Conditions:
             self._told.add(ALWAYS_WORD)
             yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
-            # What a parameter makes of a condition is told at the lines that say it.
+            # Warnings that depend on a parameter are at the rules that use it.
             told = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
             message = None if told else self._whole(condition)
             if message:

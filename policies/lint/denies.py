@@ -1,4 +1,4 @@
-"""Denials that reach further than their author meant, or less far: heirs, and values that are missing."""
+"""Denials that match more or less than their author meant: inheriting roles, and missing values."""
 
 from __future__ import annotations
 

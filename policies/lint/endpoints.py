@@ -69,8 +69,10 @@ class Endpoints:
         return not gained
 
     def _gaining(self, rule: Rule, permission: str) -> Iterator[tuple[Cell, int]]:
-        """The callers who would not have a permission without a line. Persons who were lent its role come last: they
-        may view by lines of their own."""
+        """Yields the callers who have a permission only by this rule.
+
+        Users to whom its role is lent come last, because they may view rows by rules of their own.
+        """
         roles = [role for role in self._standing.roles if role != GUEST]
         lone = rule.sub in self._standing.persons
         subjects = [Subject(role, rule.sub) for role in roles] if lone else sorted(
@@ -84,7 +86,7 @@ class Endpoints:
                     yield cell, number
 
     def _lent(self, role: str) -> Iterator[str]:
-        """The persons who were lent a role, or an heir of it: one of those who differ in nothing else."""
+        """Yields users to whom a role, or one that inherits it, is lent; one of those who differ in nothing else."""
         seen = set[object]()
         for key in self._standing.lent.get(role, ()):
             like = self._policy.roles.closure(key) - {key} if self._standing.is_plain(key) else key
@@ -98,7 +100,7 @@ class Endpoints:
         if not rights_for(cell.permission.partition(".")[2]):  # no share gives it: one that gives `view` is another
             number, *denies = (standing.number(put(standing.expressions[one], {Shared(): False}))
                                for one in (number, *denies))
-        # Most persons have the lines of their role alone.
+        # Most users have only the rules of their role.
         key, of_role = cell.subject.key, Subject(cell.subject.role)
         alike = key is not None and not standing.naming(number) and view not in self._policy.permissions_of_lines(key)
         return standing.meets_allowed(standing.cell(of_role if alike else cell.subject, view), number, denies)

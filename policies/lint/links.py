@@ -31,7 +31,7 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
 
 
 def useless_roles(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
-    """Roles that change nothing for anybody. `held` are the roles that users have (None: not known)."""
+    """Yields the roles that have no effect. `held` are the roles that users have (None: unknown)."""
     for name, link in _unused(policy, held):
         message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
                    if held is not None else

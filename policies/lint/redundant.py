@@ -1,4 +1,4 @@
-"""Lines without effect: what settles them already, so that taking them out changes no decision."""
+"""Rules without effect: other rules decide already, so that no decision changes if they are removed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .standing import ALLOW, DENY, Cell, Standing
 
 @dataclass(frozen=True)
 class Idle:
-    """A line without effect.
+    """A rule without effect.
 
-    by       the lines that settle it; none where no line allows what this one denies
-    refused  whether these deny what it allows, and otherwise do themselves what it does
+    by       rules that decide in its place; empty if no rule allows what this one denies
+    refused  true if these deny what it allows; false if they do the same as the rule
     """
 
     rule: Rule
@@ -49,9 +49,9 @@ NOTHING = Redundancy({}, (), (), ())
 
 
 def redundancy(standing: Standing) -> Redundancy:
-    """Take every line out of the count that changes nothing beside those that are left, the last one first.
+    """Removes each rule that changes nothing beside the remaining ones, the last one first.
 
-    Denials go first: where a line that allows and one that denies cancel each other, the denial is meant.
+    Deny rules are removed first: if an allow rule and a deny rule cancel each other, the denial is meant.
     """
     rules = standing.policy.rules
     first: dict[tuple[str, ...], Rule] = {}
@@ -62,7 +62,7 @@ def redundancy(standing: Standing) -> Redundancy:
     never: list[Rule] = []
     idle: list[Rule] = []
     undecided: list[Rule] = []
-    # A line that is also about what the operator left out has an effect once that is back.
+    # A rule that also covers a removed collection has an effect again when that returns.
     left = [rule for rule in reversed(rules) if rule not in copies and not standing.policy.patterns.awaits(rule.act)]
     for rule in sorted(left, key=lambda one: one.eft == ALLOW):
         try:
@@ -121,7 +121,7 @@ def _counted(standing: Standing, cell: Cell) -> Iterator[tuple[Rule, int]]:
 
 
 def _wider(standing: Standing, cell: Cell, number: int, lines: list[tuple[Rule, int]]) -> list[Rule]:
-    """The line that holds wherever this condition does, or all that together do."""
+    """Returns the rule that matches whenever this condition holds, or several rules that do so together."""
     lines = sorted(lines, key=lambda line: standing.expressions[line[1]] is not True)
     for rule, asks in lines:
         if standing.implies(cell, number, (asks,)):

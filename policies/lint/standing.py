@@ -1,7 +1,7 @@
-"""Rules by caller: for each caller and permission every rule that reaches them, with its condition.
+"""Rules by caller: for each caller and permission every rule about them, with its condition.
 
-Most lines have the same few conditions. They are numbered, and each question is answered once for callers and
-resources that are alike, so that thousands of lines cost little more than their number.
+Most rules have the same few conditions. These are numbered, and each question is answered once for similar callers
+and resources. So the time is nearly proportional to the number of rules.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Place(NamedTuple):
 
 
 class Cell:
-    """One caller and one permission: the lines that reach them, each with the number of what it asks.
+    """One caller and one permission, with their rules, each with the number of its condition.
 
-    base  the cell of a person's role, where the person is reached by its lines and by `own` ones
+    base  cell of a user's role; the user has its rules and `own` ones
     """
 
     __slots__ = ("_asked", "_counts", "base", "own", "permission", "subject")
@@ -71,7 +71,7 @@ class Cell:
 
     @property
     def lines(self) -> Mapping[Rule, int]:
-        """All lines, in the order of the files."""
+        """All rules, in the order of the files."""
         if self.base is None:
             return self.own
         return dict(sorted((*self.base.own.items(), *self.own.items()), key=place_of))
@@ -258,7 +258,7 @@ class Standing:
         return told_apart(self.policy)
 
     def is_plain(self, key: str) -> bool:
-        """True if no line and no condition names a person: then roles that were lent are all that there is."""
+        """True if no rule and no condition names a user: then users differ only in lent roles."""
         return key not in self._with_lines and key not in self._mentioned
 
     @cached_property
@@ -289,7 +289,7 @@ class Standing:
 
     @cached_property
     def personal(self) -> bool:
-        """True if a condition names roles or persons: then a line may count for a person, and for no role alone."""
+        """True if a condition names roles or users: then a rule can have an effect for a user and for no role."""
         return bool(self.persons) and any(
             _names_callers(atom) for condition in self.policy.conditions.values()
             for atom in atoms(condition.expression))
@@ -310,13 +310,13 @@ class Standing:
         return self.personal and len(self.persons) > MOST_PERSONS
 
     def take_out(self, rule: Rule) -> None:
-        """Count a line no more, in any cell."""
+        """Removes a rule from every cell."""
         self.out.add(rule)
         for cell, number in self._bearing[rule]:
             cell.count(rule, number, -1)
 
     def counts(self, cell: Cell, rule: Rule, number: int) -> bool:
-        """True if a request is answered otherwise without this line, beside those that count. Raises Undecided."""
+        """True if an answer changes when this rule is removed from the counted ones. Raises Undecided."""
         allow = rule.eft == ALLOW
         if cell.alike(rule.eft, number) > 1:
             return False
@@ -397,7 +397,7 @@ class Standing:
             return undecided
 
     def naming(self, number: int) -> bool:
-        """True if a condition compares the caller's id with a literal: then it matters who the person is."""
+        """True if a condition compares the caller's id with a literal: then the answer depends on the user."""
         return number in self._naming
 
     def _like_of(self, subject: Subject, permission: str, numbers: Iterable[int]) -> tuple[object, ...]:

@@ -22,39 +22,41 @@ from .standing import DENY, Standing
 from .widened import about_trusted
 from .words import listed, places, quoted, verb
 
-# So many lines that one line settles are told there, and not each at its own line.
+# If one rule makes this many others idle, the warning is at that rule alone.
 MANY = 3
 UNDECIDED = "what this line does cannot be decided, there are too many cases: simplify the conditions of these lines"
 
 
 def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | None = None) -> tuple[Finding, ...]:
-    """Every warning about a policy, in the order of its files.
+    """Returns every warning about a policy, in the order of its files.
 
-    held  the roles that users have (None: not known)
-    at    the time that it is, with its zone (None: now)
+    held  the roles that users have (None: unknown)
+    at    the time, with its zone (None: now)
 
-    Beside closed lines there are none: what such a line seems to do now it does not mean.
+    A policy with closed rules has no warnings, because the effect of such a rule is not what its author meant.
     """
     if policy.closed:
         return ()
     known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
     found, told = _of_files(policy)
     useless = {(one.file, one.line): one for one in useless_roles(policy, known)}
-    # What else a line of a useless role does, nobody has.
+    # Nobody has a useless role, so its rules get no other warnings.
     others = (one for one in found if (one.file, one.line) not in useless)
     return tuple(sorted({*others, *useless.values(), *about_givers(policy, known),
                          *passed(policy, at or datetime.now(UTC), told)}))
 
 
 def find_early(policy: Policy) -> None:
-    """Look for warnings before anybody asks for them: in a long policy that takes half a second."""
+    """Computes the warnings in advance: for a long policy that takes half a second."""
     _of_files(policy)
 
 
 @lru_cache(maxsize=2)
 def _of_files(policy: Policy) -> tuple[tuple[Finding, ...], frozenset[str]]:
-    """Warnings that depend on neither users nor the time, and the conditions that have one as a whole. They are
-    remembered for the policy in force."""
+    """Returns the warnings that depend on neither users nor the time, and the conditions that have such a warning.
+
+    They are cached for the policy in force.
+    """
     linter = _Linter(policy)
     found = {
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
