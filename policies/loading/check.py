@@ -1,4 +1,4 @@
-"""Checks of conditions: that they bind each line, and can hold of every resource that the lines reach."""
+"""Checks of conditions: they bind each rule, and can hold for every resource that the rules cover."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOOSE_CONDITION = (
 LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_LINE = "part of the matcher holds for lines of every role; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
-# Values that no line can hold.
+# Values that no rule can contain.
 NO_WORD = "\0"
 
 
@@ -148,7 +148,7 @@ def _wrong_condition(expression: Expression, resource: Resource, roles: frozense
     for atom in atoms(expression):
         if asks_shares(atom) and "id" not in resource.columns:
             return f"{resource.name} has no rows that could be shared"
-        # What reads no column is judged with the matcher.
+        # Atoms without columns are checked with the matcher.
         wrong = wrong_atom(atom, resource, roles) if columns(atom) else None
         if wrong:
             return wrong

@@ -72,7 +72,7 @@ def _digest(text: bytes) -> str:
 
 
 def _bounded(descriptor: int, largest: int) -> bytes:
-    # Not by the size in fstat: a file may grow meanwhile, and files of /proc have the size 0.
+    # The size in fstat is no use: the file may grow, and files in /proc have the size 0.
     found = bytearray()
     while part := os.read(descriptor, largest + 1 - len(found)):
         found += part

@@ -55,12 +55,12 @@ class Source(Protocol):
 
 
 class Folder:
-    """The policy files of an instance, and what they are checked by: the `Source` of a watcher.
+    """The policy files of an instance, with their checks: the `Source` of a watcher.
 
     plugins   file name → the rules that a plugin's package ships, used unless the folder has a file of that name
     required  names of files that must be there, unless an operator has accepted their loss
     cases     runs the instance's tests.yaml, when there is one
-    alike     says whether two policies answer every request alike; None: it is not known
+    alike     returns whether two policies answer every request alike; None: unknown
     sample    seconds for which Casbin may be asked at each load
     """
 

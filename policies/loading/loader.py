@@ -40,7 +40,7 @@ LARGEST_POLICY = 16 << 20  # bytes of all policy files together
 
 
 class Broken(PolicyError):
-    """A policy that stands but for an invariant that it breaks.
+    """Error: the policy is valid but breaks an invariant.
 
     of_plugins  the files of plugins, by name, with guilty lines
     """
@@ -118,9 +118,9 @@ def packaged(directory: Path, plugins: Mapping[str, Path]) -> frozenset[str]:
 
 def from_files(files: Mapping[str, bytes], vocabulary: Vocabulary, findings: list[Finding] | None = None, *,
                closing: bool = False) -> Policy:
-    """The policy that these files are, by name. Raises PolicyError with all findings, also those given.
+    """Returns the policy of these files, by name. Raises PolicyError with all findings, including the given ones.
 
-    The invariants among the files are judged last, of a policy that stands otherwise: Broken says what breaks them.
+    The invariants are checked last, if the policy is otherwise valid. Broken is raised if it breaks them.
     With `closing`, rules that only an older version accepted are closed (`Policy.closed`) instead of being an error;
     so is a rule that allows what an invariant forbids, by a proof that the older version did not have. What was in
     force once is loaded so. A broken promise (`always`) is then no error: to close a rule would not keep it.

@@ -1,4 +1,4 @@
-"""Roles that users have and the policy in force has not: these users may do nothing until they are given another."""
+"""Roles that users have and the policy lacks: these users may do nothing until they get another role."""
 
 from __future__ import annotations
 

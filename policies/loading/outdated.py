@@ -1,6 +1,6 @@
-"""Rules that an older version accepted and this one refuses: the service cannot keep what they say.
+"""Rules that an older version accepted and this one refuses: the service cannot apply them.
 
-A change that contains such a line is refused like any other mistake. A service that starts with one serves: the line
+A change that contains such a rule is refused like any other mistake. A service that starts with one runs: the rule
 is *closed*. An `allow` that is closed never matches, and a `deny` matches every object of its role and permission.
 """
 

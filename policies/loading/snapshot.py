@@ -1,6 +1,6 @@
 """The last good policy, kept in one file: a restart uses it when the policy files are broken.
 
-It also tells which files there were: a rule file that is gone is a broken edit, unless nothing would change without it.
+It also lists the files: a missing rule file is a broken edit, unless the policy is the same without it.
 """
 
 from __future__ import annotations

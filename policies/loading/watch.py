@@ -57,11 +57,11 @@ class Status:
 
 
 class Watcher:
-    """`current` is the policy in use, `status` what is known of its source. Safe for any number of threads.
+    """Follows a source: `current` is the policy in use, `status` the state of the source. It is thread-safe.
 
     looked    when a look at the files was last completed, by the monotonic clock
-    drift     what an operator had changed without effect at that time, as a sentence; None: nothing
-    announce  is told of a policy before it comes into use; that waits for it
+    drift     a sentence about an operator's changes without effect at that time; None: there were none
+    announce  called with a policy before it comes into use; the watcher waits for it
     """
 
     announce: Callable[[Policy], None] | None = None
@@ -77,10 +77,10 @@ class Watcher:
         self._interval = interval
         self._worker = Worker("policy watcher", self._look, interval)
         self._packaged: frozenset[str] = frozenset()  # files of the policy in use that came with plugins
-        self._refused: snapshot.Stamp | None = None  # of the last good policy, when files were judged
+        self._refused: snapshot.Stamp | None = None  # of the last good policy, when files were checked
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
-        # What the files were when last judged, and when last polled.
+        # Fingerprints of the files when last checked, and when last polled.
         self._judged = self._seen = b""
         self.current, self.status = self._first()
         self.drift = source.drift
@@ -93,7 +93,7 @@ class Watcher:
 
     @property
     def trouble(self) -> str | None:
-        """The reason why the policy in use may differ from the source: that is broken, or does not answer."""
+        """The reason why the policy in use may differ from the source: the source is broken, or does not answer."""
         if self.status.error is not None:
             return self.status.error
         try:
@@ -216,7 +216,7 @@ class Watcher:
             raise broken from None
 
     def _is_accepted(self) -> bool:
-        """True if the source needs no second look: it is `whole`, or another process has accepted its present state."""
+        """True if one look at the source is enough: it is `whole`, or another process accepted its present state."""
         accepted = None if self._keep is None else snapshot.kept(self._keep)
         return self._source.whole or (accepted is not None and accepted.version == self._source.version)
 
@@ -238,7 +238,7 @@ class Watcher:
         except PolicyError as broken:
             self._judged = judged
             if _is_outdated(broken) and self._source.version == self.current.version:
-                if not self.status.outdated:  # an edit was taken back: what is in use since the start is there again
+                if not self.status.outdated:  # an edit was undone: the files are those in use since the start
                     self.status = _outdated(self.current.version, broken)
             elif self.status.outdated or self.status.error != str(broken):
                 self.failures += 1
