@@ -29,7 +29,7 @@ _FIRST_BRANCH = re.compile(rb"^[ \t]*p\.when == 'always' \|\| \\(\r?)\n", re.MUL
 
 
 class NotAddable(Exception):
-    """The new lines cannot be added to the instance's files; the text says why, and what to do by hand."""
+    """Error: the new rules cannot be added to the instance's files. The text says why, and what to do by hand."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class Answer:
     """The answer to one question.
 
     kind, before, after  as in a change; the kind is empty where nothing differs
-    lines, gone          the places, among the lines of the new and of the old policy, of those that make the difference
-    difference           as it was found for one of the subjects
+    lines, gone          places of the rules that make the difference, in the new and in the old policy
+    difference           the difference for one of the subjects
     """
 
     kind: str
@@ -44,10 +44,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Base:
-    """The lines that reach a role, which any number of persons may have: the same one for roles whom the same lines
-    reach.
+    """The rules of a role, shared by all users with the role and by all roles with these rules.
 
-    number  the same for bases whose lines say the same
+    number  the same for bases with equal rules
     """
 
     number: int
@@ -57,7 +56,7 @@ class _Base:
 
 @dataclass(frozen=True, slots=True)
 class _Reaching:
-    """The lines of one policy that reach a subject: those of a role, and before some of them, by place, others."""
+    """The rules of one policy for a subject: those of a role, and by place those inserted before them."""
 
     base: _Base
     own: tuple[tuple[int, Line], ...] = ()
@@ -78,7 +77,7 @@ class _Reaching:
 
 
 class _Side:
-    """The lines of one policy."""
+    """The rules of one policy."""
 
     def __init__(self, policy: Policy, numbers: dict[tuple[_Said, ...], int]) -> None:
         self._policy, self._numbers = policy, numbers

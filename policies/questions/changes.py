@@ -105,7 +105,7 @@ class Changes:
     old, new    the versions of both
     all         the changes, undecided ones among them
     roles       those of both policies, in the order in which they are shown
-    invariants  the lines of invariants.csv that were added ("+ …") or taken away ("− …"); no decision follows from them
+    invariants  lines of invariants.csv that were added ("+ …") or removed ("− …"); they decide nothing
     """
 
     old: str
@@ -211,6 +211,6 @@ def _names(who: Sequence[str], roles: Collection[str]) -> list[str]:
 
 
 def wrapped(line: str, indent: str = "") -> list[str]:
-    """A line for a terminal, as several where it is long."""
+    """Returns a line for a terminal, as several if it is long."""
     return wrap(line, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", break_long_words=False,
                 break_on_hyphens=False)

@@ -27,10 +27,10 @@ Tell = Callable[[int, int], object]
 
 
 def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None, tell: Tell | None = None) -> Changes:
-    """Every effective change from `old` to `new`, which have the same vocabulary, though perhaps not the same roles.
+    """Returns every effective change from `old` to `new`. They have the same vocabulary; their roles may differ.
 
-    Compared are each role alone, as a user and as a service, and each person whom lines name, with the role that is
-    `stored` for the key `user:<id>`, or with each role but guest where none is. `tell` is called now and then.
+    It compares each role alone, as a user and as a service, and each user whom rules name. These have the role that is
+    `stored` for the key `user:<id>`, or if none is, each role except guest. `tell` is called from time to time.
     """
     return Changes(old.version, new.version, tuple(_changes(old, new, stored or {}, tell)),
                    tuple(_invariants(old, new)), old.vocabulary, _roles(old, new))
@@ -75,7 +75,7 @@ class _Diff:
         return [self._with_examples(*one) for one in _together((*roles, *persons))]
 
     def _of_persons(self, alike: Alike, permission: str, of_roles: Mapping[str, Answer]) -> Iterator[_Of]:
-        """The changes of persons with equal lines, where they are not just those of their role."""
+        """Yields the changes of users with equal rules, without those that equal the changes of their role."""
         everywhere = tuple(role for role in self._roles if role != GUEST)
         by_roles: dict[tuple[str, ...], list[str]] = {}
         for key in alike.keys:
@@ -148,7 +148,7 @@ def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
 
 
 def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
-    """Each permission that a scope covers, and the lines that say so."""
+    """Returns each permission that a scope covers, with the lines that give it."""
     found: dict[str, tuple[str, ...]] = {}
     for line in policy.scopes:
         if line.scope == scope:

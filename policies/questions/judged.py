@@ -1,7 +1,7 @@
 """The answer of a policy to a recorded decision: allowed, refused, hidden, or unknown.
 
-Unknown only where it depends on what nobody recorded. The policy itself decides first, as it decides requests, and
-where it comes upon something that is not known, its lines are simplified by what is.
+The answer is unknown only if it depends on unrecorded facts. The policy first decides as it decides requests. If it
+needs an unknown fact, its rules are simplified with the known ones.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _NOT_KNOWN = _NotKnown()
 class Answer(NamedTuple):
     """The answer of a policy.
 
-    result  allowed, refused, hidden or unknown; refused also where it is not known which of refused and hidden
-    step    which of the steps of the decision is not allowed; None: no single one
-    missing what would have to be known: `r.obj.status`
+    result  allowed, refused, hidden or unknown; refused also if it is unknown which of refused and hidden
+    step    step of the decision that is not allowed; None: no single one
+    missing unknown facts that the answer needs: `r.obj.status`
     """
 
     result: str
@@ -84,12 +84,12 @@ def answer(policy: Policy, decision: Recorded) -> Answer:
 
 
 def _not_found(policy: Policy, decision: Recorded) -> str:
-    """Hidden, but refused for whom the policy never allows it: that is asked before the object is looked for."""
+    """Returns hidden; or refused if the policy never allows it to the caller, which is checked before the object."""
     return HIDDEN if _of_any(policy, decision).result == ALLOWED else REFUSED
 
 
 def allowing(policy: Policy, decision: Recorded, step: int) -> str | None:
-    """The place of the first line that allows a step; None where none is known to."""
+    """Returns the place of the first rule that allows a step; None if no rule is known to."""
     permission, row = decision.steps[step]
     for rule, left in policy.reaching(decision.caller.role, decision.caller.key, permission):
         if rule.eft == "allow" and (_settled(left, decision, permission) is not False if decision.of_any
@@ -201,7 +201,7 @@ def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
 
 
 def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
-    """The facts that an atom lacks; none about the object if it is any (`row` is None)."""
+    """Returns the facts that an atom lacks; none about the object if any object will do (`row` is None)."""
     asked = [one for one in attributes(atom) if one != GROUPS and not (row is None and one.root == "obj")]
     unread = [str(one) for one in asked if _read(one, decision, row) is _NOT_KNOWN]
     if unread:

@@ -1,6 +1,6 @@
-"""Rules of a policy about certain users: they name one in their first column, or by a condition.
+"""Rules of a policy about certain users, named in their first column or in a condition.
 
-A condition names a user by the key, as a line does (`g(r.sub.key, 'user:<id>')`), or by an id: `r.sub.id == '<id>'`.
+A condition names a user by the key, as a rule does (`g(r.sub.key, 'user:<id>')`), or by an id: `r.sub.id == '<id>'`.
 """
 
 from __future__ import annotations

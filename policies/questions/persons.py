@@ -1,7 +1,7 @@
-"""Persons whom the lines of two policies name, and which of them the lines treat alike.
+"""Users whom the rules of two policies name, grouped by equal rules.
 
-Hundreds of persons have lines of a few kinds. Two whose lines about a permission say the same, and whom no condition
-names, are answered alike but for who they are: one comparison is enough for both.
+Hundreds of users have rules of a few kinds. Two users with equal rules about a permission, whom no condition names,
+get the same answers: one comparison is enough for both.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _NOTHING: _Signature = (frozenset(), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Persons, by key, on whom the lines about a permission bear in the same way.
+    """Users, by key, with equal rules about a permission.
 
-    changed  whether lines of their own are others in the new policy
+    changed  true if rules of their own differ in the new policy
     """
 
     keys: tuple[str, ...]
@@ -47,12 +47,12 @@ class Persons:
         self._touched = {permission for _, act, _, _ in unlike for permission in old.patterns.covered(act)}
         self._alike: dict[str, dict[tuple[object, ...], list[str]]] = {}
         literals = literals_of(old, old.rules) | literals_of(new, new.rules)
-        # What a line of one person names is nothing to another.
+        # Names in the rules of one user do not matter to another.
         of_roles = frozenset().union(*(literals_of(policy, self._lines_of_roles(policy)) for policy in (old, new)))
         sides = [_Lines(policy, of_roles, of) for policy, of in zip((old, new), meanings, strict=True)]
         for key in persons(old, new):
             before, after = (side.of(key) for side in sides)
-            # A person whom a condition names is like no other.
+            # A user whom a condition names is unlike all others.
             itself = None if literals.isdisjoint(names_of(key)) else key
             for permission in old.vocabulary.by_permission if self._loose else dict.fromkeys((*before, *after)):
                 first, second = before.get(permission, _NOTHING), after.get(permission, _NOTHING)
@@ -60,7 +60,7 @@ class Persons:
                     self._alike.setdefault(permission, {}).setdefault((first, second, itself), []).append(key)
 
     def may_differ(self, role: str, permission: str) -> bool:
-        """True if a role can be answered otherwise: not where lines, conditions and inheritance say the same."""
+        """True if answers for a role can differ: its rules, conditions or inheritance differ."""
         return permission in self._touched or role in self._moved
 
     def on(self, permission: str) -> Iterator[Alike]:

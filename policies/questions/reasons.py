@@ -12,7 +12,7 @@ from ..syntax.rules import Rule
 
 
 class Reasons:
-    """The lines of one policy that another one lacks, or reads otherwise."""
+    """The rules of one policy that another one lacks or reads otherwise."""
 
     def __init__(self, policy: Policy, other: Policy) -> None:
         self._policy = policy
@@ -25,7 +25,7 @@ class Reasons:
         return list(dict.fromkeys(place for rule in rules for place in self._places(rule, subject)))
 
     def unlike(self, rules: Iterable[Rule]) -> list[str]:
-        """The places of those lines that the other policy has not, letter for letter."""
+        """Returns the places of those rules whose exact text the other policy lacks."""
         return [rule.place for rule in rules if _says(rule) not in self._known]
 
     def _places(self, rule: Rule, subject: Subject) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Decisions of the past, read from rows of the audit trail: who asked for what, and by which facts it was decided.
+"""Past decisions, read from audit events: caller, permission, object, and the facts that decided.
 
-What nobody recorded is not made up: what reads it is told so by `Unrecorded`. docs/policy/facts.md has the form.
+Reading a fact that was not recorded raises `Unrecorded`. docs/policy/facts.md describes the form.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class _Groups(dict[str, bool]):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One decision of the past, which was made `count` times alike.
+    """One past decision, which was made `count` times.
 
     who          the key of the caller: `user:<id>`, `guest`
-    asked        the permissions in the order in which they were asked
-    answered     allowed, refused or hidden (404); None: nobody knows which
-    steps        each permission with the object that it was asked of, as it was before, then as it became
+    asked        the permissions in the order in which they were checked
+    answered     allowed, refused or hidden (404); None: unknown
+    steps        each permission with its object: before the change, then after it
     caller       attributes of r.sub; `environment` those of r.env
-    groups       group → whether the caller was in it
+    groups       group → true if the caller was in it
     shares       the rights that shares gave the caller; None: unknown
     facts        whether any were recorded
     found        whether there was an object of that id
@@ -127,7 +127,7 @@ class Recorded:
 
 
 def decisions(entry: Entry, vocabulary: Vocabulary) -> Iterator[Recorded]:
-    """The decisions of the policy that an audit row tells: none, one, or of an import one for each group of rows."""
+    """Returns the decisions in an audit event: none or one; for an import, one for each group of rows."""
     answered = _answered(entry)
     if answered is _NO_DECISION:
         return

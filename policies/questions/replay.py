@@ -110,7 +110,7 @@ class Replay:
 
 
 def replay(old: Policy, new: Policy, rows: Iterable[Entry]) -> Replay:
-    """Both policies' answers to what rows of the audit trail recorded. They have the same vocabulary."""
+    """Replays the decisions in audit events under both policies. The policies have the same vocabulary."""
     found = Replay(old.version, new.version)
     for row in rows:
         for decision in decisions(row, old.vocabulary):
@@ -142,7 +142,7 @@ def _add(found: Replay, old: Policy, new: Policy, decision: Recorded) -> None:
 
 
 def _place(by: Policy, other: Policy, decision: Recorded, refusal: Answer) -> str:
-    """The line of `by` that allows what `other` refuses: about the permission, or about the scope that covers it."""
+    """Returns the place of the rule in `by` that allows what `other` refuses, or of its scope rule."""
     step = len(decision.asked) - 1 if refusal.step is None else refusal.step
     permission = decision.steps[step][0]
     if other.covers(decision.caller, permission):

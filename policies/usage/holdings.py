@@ -14,7 +14,7 @@ STORED = "stored"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A role, and every way in which a person got it: `stored`, `inherited from editor`, `lent by roles.csv:14`."""
+    """A role, and every way in which a user got it: `stored`, `inherited from editor`, `lent by roles.csv:14`."""
 
     role: str
     how: tuple[str, ...]
@@ -28,7 +28,7 @@ class Holdings:
         self._of_roles: dict[str, tuple[Holding, ...]] = {}
 
     def of(self, key: str, role: str) -> tuple[Holding, ...]:
-        """The roles of a person `user:<id>` with this stored role: that one first."""
+        """Returns the roles of a user `user:<id>` with this stored role, which comes first."""
         if key not in self._policy.roles.parents:
             known = self._of_roles.get(role)
             if known is None:
@@ -37,7 +37,7 @@ class Holdings:
         return self._found(key, role)
 
     def lines(self, key: str) -> tuple[Rule, ...]:
-        """The `p` lines that name a person."""
+        """Returns the `p` lines that name a user."""
         return self._lines.get(key, ())
 
     def links(self, key: str) -> tuple[str, ...]:
@@ -45,12 +45,12 @@ class Holdings:
         return tuple(f"{link.file}:{link.line}" for link in self._policy.roles.parents.get(key, ()))
 
     def lent(self, key: str) -> tuple[Holding, ...]:
-        """The roles that lines lend to a person, and what these inherit."""
+        """Returns the roles that lines lend to a user, and the roles that these inherit."""
         return self._found(key, None)
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
-        """The keys of the persons whom lines name, sorted."""
+        """The keys of the users whom lines name, sorted."""
         return tuple(sorted({name for name in (*self._lines, *self._policy.roles.parents)
                              if name not in self._policy.roles}))
 

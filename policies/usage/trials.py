@@ -16,7 +16,7 @@ from ..questions.judged import answer
 from ..questions.recorded import ALLOWED, UNKNOWN, Entry, Recorded, decisions
 from ..syntax.rules import Rule
 
-MOST_PARTS = 4096  # policies of a few lines that are remembered: callers alike ask the same ones
+MOST_PARTS = 4096  # cached policies of a few rules: similar callers share them
 
 
 @dataclass
@@ -42,8 +42,7 @@ class Trials:
 
 
 def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Iterable[Entry]) -> Trials:
-    """Decide what rows of the audit trail tell, with and without `rules`; without those in `idle`, which have no effect
-    all together, in any case."""
+    """Repeats the recorded decisions with and without `rules`, always without `idle`, which have no effect together."""
     found = Trials()
     without = frozenset(idle)
     base = policy.only(rule for rule in policy.rules if rule not in without)
@@ -70,7 +69,7 @@ def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Record
     if before == UNKNOWN:
         found.unknown.update(dict.fromkeys((*bearing["allow"], *bearing["deny"]), decision.count))
         return
-    # Without a line that allows, less is allowed; without one that denies, more.
+    # Without an allow rule, less is allowed; without a deny rule, more.
     effect = "allow" if before == ALLOWED else "deny"
     if not bearing[effect]:
         return
@@ -82,10 +81,10 @@ def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Record
 
 
 class _Half:
-    """A policy without those lines of one effect that are still out.
+    """A policy without the rules of one effect that are still out.
 
-    Of a decision only the lines are asked that reach the caller: a policy of all others, put together anew for each
-    line that is put back, would be read as often as it has lines.
+    A decision evaluates only the rules about the caller. Otherwise the whole policy would be rebuilt for each rule that
+    is put back.
     """
 
     def __init__(self, base: Policy, rules: Iterable[Rule]) -> None:
@@ -104,7 +103,7 @@ class _Half:
         return answer(part, decision).result
 
     def put_back(self, reaching: Collection[Rule], decision: Recorded, before: str) -> set[Rule]:
-        """Put back as few of the lines that reach a decision as let it come out as before, the first ones; which."""
+        """Puts back as few of these rules as restore the decision, preferably the first ones, and returns them."""
         back = {rule for rule in reaching if rule in self.out}
         kept = {rule for rule in reaching if rule not in self.out}
         for rule in sorted(back, key=_place, reverse=True):

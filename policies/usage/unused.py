@@ -1,7 +1,7 @@
-"""Lines and permissions that nobody uses, in two grades: proved, and not seen.
+"""Rules and permissions that nobody uses, in two grades: proved, and not seen.
 
-*Proved*: no request at all is answered otherwise without the line (`lint.redundant`), or nothing that the audit trail
-recorded is (`trials`). *Not seen*: the line settled nothing, and showed no row of a list, as far as that was counted.
+*Proved*: without the rule, no request gets another answer (`lint.redundant`), or no decision in the audit log does
+(`trials`). *Not seen*: by the counts, the rule decided nothing and showed no row of a list.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CLOSED = Message("Some lines are no longer accepted: until they are changed, not
 
 @dataclass(frozen=True, slots=True)
 class UnusedLine:
-    """A line that nobody uses.
+    """A rule that nobody uses.
 
-    reason   why it has no effect; null: it was not seen
-    seen     how often it settled something all the same
-    alike    whether all that was recorded is known to come out the same without it
-    unknown  how many recorded decisions depend on what was not recorded
+    reason   why it has no effect; None: it was not seen
+    seen     how often it decided something all the same
+    alike    true if every recorded decision is proved to be the same without it
+    unknown  number of recorded decisions that depend on unrecorded facts
     """
 
     rule: Rule
@@ -140,7 +140,7 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
     for (line, _), count in counts.items():
         by_digest[line] = by_digest.get(line, 0) + count
     seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
-    # A line beside closed ones may count again once these are changed.
+    # With closed rules nothing is proved: other rules may have an effect once these are changed.
     found = NOTHING if policy.closed else redundancy(Standing(policy))
     reasons = _reasons(found)
     trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
