@@ -1,6 +1,6 @@
-"""A change of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force.
+"""Changes of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force.
 
-`live_rows` says what a change does to the rows that are stored.
+`live_rows` counts the stored rows that a change affects.
 """
 
 from gatepost.features import Command, Feature

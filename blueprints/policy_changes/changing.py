@@ -1,6 +1,6 @@
 """`POST /api/admin/policy/try` and `…/apply`.
 
-Of persons of other tenants nothing is told, and no line about them can be changed here.
+Users of other tenants stay hidden, and rules about them cannot be changed here.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def apply(call: Call) -> dict[str, Any]:
     _require_reach(call)
     _require_settled(call)
     refuse_untold(call, files)
-    # First where a text that takes for ever to judge does no harm.
+    # First in a process of its own, where a text that takes forever to check does no harm.
     _require_good(call, judged(_question(call, files, ())))
     registry = cast(Registry, call.services.registry)
     changing = Changing.of(call.services.settings, registry, call.services.database, call.services.guest_tenant)
@@ -159,7 +159,7 @@ def apply(call: Call) -> dict[str, Any]:
         raise _overtaken(call) from None
     _ask_again(call)
     refuse_about_others(call, candidate.policy)
-    # Another node may have put a policy in force since, which the candidate is made of then.
+    # Another node may have changed the policy since. The candidate is then based on that one.
     _require_settled(call)
     live = call.services.policy.current.version
     if not candidate.files and candidate.policy.version == live:
@@ -215,7 +215,7 @@ def _ask_again(call: Call) -> None:
 def _require_settled(call: Call) -> None:
     policy = call.services.policy
     if policy.settle():
-        # It may have been another process that put this one in force, a moment ago.
+        # Another process may have put this one in force a moment ago.
         call.access = Access(policy.current, call.principal, call.access.environment)
         call.access.require(str(call.endpoint.permission))
     else:

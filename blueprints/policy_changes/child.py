@@ -1,7 +1,7 @@
-"""The process that works a trial out: one at a time for an instance, so that trials do not take all of its time.
+"""The process of a trial: one at a time for an instance, so that trials do not take all of its time.
 
-The files of a change that is put in force are judged in the same way, beside any trial: who may try a change cannot
-keep anybody from putting one in force.
+A change that is put in force is checked in the same way, at the same time as any trial. So trials cannot keep others
+from changing the policy.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from gatepost.http.protocol.problems import Problem
 from .trial import FAILED, FINDINGS, INCOMPLETE, TIMEOUT, Question
 
 LONGEST = 120.0  # seconds after which it waits for what does not come; its own work has a limit (`process`)
-RETRY_AFTER = "5"  # seconds after which another trial may be over
-# It finds its modules where this process does, however that was started.
+RETRY_AFTER = "5"  # seconds after which the other trial may have ended
+# It finds its modules where this process finds them, no matter how that was started.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from blueprints.policy_changes.process import main; main()"
 _TRIAL, _CHANGE = "policy.trial.lock", "policy.change.lock"  # in the folder of the instance
-_MOST_LOGGED = 4_000  # bytes of what a process said that failed
+_MOST_LOGGED = 4_000  # bytes of the error output of a failed process
 
 _log = logging.getLogger("gatepost.policy")
 
@@ -53,19 +53,19 @@ class Trial:
 
     @property
     def errors(self) -> list[Mapping[str, Any]]:
-        """The findings for which the files cannot come into force."""
+        """The errors among the findings. With one, the files cannot come into force."""
         return [one for one in self.findings if one["severity"] == "error"]
 
 
 def tried(question: Question) -> Trial:
-    """Work a trial out. Raises `Problem`: `overloaded` beside another trial, `unavailable` where none can begin."""
+    """Runs a trial. Raises `Problem`: `overloaded` if another trial runs, `unavailable` if none can begin."""
     taken = Message("Another change of the policy is being tried. Try again when that has ended.")
     with _alone(question, _TRIAL, taken):
         return _worked_out(question)
 
 
 def judged(question: Question) -> Trial:
-    """Judge the files of a change. Raises `Problem`: `overloaded` beside another change, `unavailable` as `tried`."""
+    """Checks the files of a change. Raises `Problem`: `overloaded` if another change runs, `unavailable` as `tried`."""
     taken = Message("Another change of the policy is being put in force. Try again when that has ended.")
     with _alone(question, _CHANGE, taken):
         return _worked_out(question)
@@ -132,6 +132,6 @@ def _alone(question: Question, lock: str, taken: Message) -> Iterator[None]:
 
 
 def _end(said: IO[bytes]) -> str:
-    """The last of it."""
+    """Returns the end of the error output."""
     said.seek(max(0, said.tell() - _MOST_LOGGED))
     return said.read().decode(errors="replace")

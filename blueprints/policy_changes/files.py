@@ -1,4 +1,4 @@
-"""The files that a request proposes for the policy: which names, how large; and whose lines a caller may change."""
+"""Files that a request proposes for the policy: their names and sizes, and the rules that the caller may change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PolicyFiles(fields.Dict):
 
 
 def fault_of(name: str, text: object) -> str | None:
-    """Why a policy file cannot have this name, or this text; None where it can."""
+    """Returns the reason why a policy file cannot have this name or this text; None if it can."""
     if name not in (MODEL_FILE, CASES_FILE) and not _NAME.fullmatch(name):
         return Message("No policy file has this name. Known are name.csv, {model} and {cases}.", model=MODEL_FILE,
                        cases=CASES_FILE)
@@ -58,7 +58,7 @@ def fault_of(name: str, text: object) -> str | None:
 
 
 def refuse_untold(call: Call, files: Files) -> None:
-    """403 for a change of lines that name users of whom the caller is not told: they are of other tenants."""
+    """Raises 403 for a change of rules that name users hidden from the caller: those of other tenants."""
     live = {name: content.decode() for name, content in call.access.policy.files.items()}
     lines = [(_lines(live.get(name)), _lines(text)) for name, text in files.items()]
     if untold_ids(call, (line for before, after in lines for line in (before - after) + (after - before))):
@@ -66,8 +66,7 @@ def refuse_untold(call: Call, files: Files) -> None:
 
 
 def refuse_about_others(call: Call, new: Policy) -> None:
-    """403 for a policy whose rules say something else of such users: also by a condition that names them, whichever
-    lines of the files make the difference."""
+    """Raises 403 for a policy that changes what such users may do, also by a condition that names them."""
     named = changed_users(call.access.policy, new)
     if not named <= told_persons(call, named):
         raise _not_theirs()
@@ -83,7 +82,7 @@ def _lines(text: str | None) -> Counter[str]:
 
 
 def told(call: Call, found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those findings and changes that are about nobody of whom the caller may not be told."""
+    """Returns the findings and changes without those about users hidden from the caller."""
     listed = list(found)
     known = told_persons(call, {person for one in listed for person in _persons(one)})
     return [one for one in listed if set(_persons(one)) <= known]

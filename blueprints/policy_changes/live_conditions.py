@@ -1,7 +1,7 @@
 """Decisions of two policies about many callers, as conditions on the rows of a table and on its tenants' users.
 
-A decision answers for one caller, a plan for the rows of one caller. Here the caller stays open: what depends on the
-role and the environment alone is answered, and the attributes in which users of a role differ become columns.
+A decision is about one caller, a plan about the rows of one caller. Here the caller stays open: parts that depend only
+on the role and the environment are evaluated, and attributes in which users of a role differ become columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OWN = frozenset(("id", "key", "department", "groups", "tenant_id"))
 
 
 class NoSql(Exception):
-    """Nothing was asked of the database; the message says why."""
+    """Error: the database cannot answer this; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Asks:
 
 
 def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
-    """The condition of all rules that reach a role, a user with that role, or guests."""
+    """Returns the condition of all rules for a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
     found = condition_of(policy.reaching(subject.role, key, permission))
     if not asks_shares(found):
@@ -80,7 +80,7 @@ def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The users of a role, those among them with lines of their own, or guests; and in which environment they ask.
+    """The users of a role, those of them with rules of their own, or guests, and the environment of their requests.
 
     guest_tenant  the tenant of guests
     """

@@ -32,8 +32,8 @@ from .live_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, 
 from .live_scope import Scope
 from .row_changes import NotCounted, RowChange, RowChanges
 
-_METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the verbs that are compared, as they are asked for
-MOST_OF_PERSONS = 20  # statements about persons whom lines name, for one permission
+_METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the compared verbs with their methods
+MOST_OF_PERSONS = 20  # statements about users whom rules name, for one permission
 MOST_SECONDS = 120.0  # for all of it
 _NONE = Counts(0, None, None)
 _Pair = tuple[tuple[Asks, ...], tuple[Asks, ...]]  # what the old and the new policy ask for some permissions
@@ -41,7 +41,7 @@ _Pair = tuple[tuple[Asks, ...], tuple[Asks, ...]]  # what the old and the new po
 
 @dataclass(frozen=True)
 class _Asked:
-    """One permission on one collection, asked for in certain circumstances."""
+    """One permission on one collection, in certain circumstances."""
 
     collection: Readable
     permission: str
@@ -49,7 +49,7 @@ class _Asked:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The permissions that a request needs for it: what may not be viewed is not there."""
+        """The permissions that a request needs: the view permission, and this one."""
         return tuple(dict.fromkeys((self.collection.view, self.permission)))
 
 
@@ -71,7 +71,7 @@ def compare_rows(database: Database, collections: Iterable[Readable], old: Polic
 
 
 class _TooMany(Exception):
-    """MOST_OF_PERSONS statements have been asked already."""
+    """Error: MOST_OF_PERSONS statements have been sent already."""
 
 
 class _Comparison:
@@ -93,9 +93,9 @@ class _Comparison:
                           moment=self._at.strftime("%Y-%m-%d %H:%M") if self._timely else "")
 
     def compare(self, collection: Readable, permission: str) -> None:
-        """Count what changes about one permission: for guests, for each role, and for persons apart."""
+        """Counts the affected rows for one permission: for guests, each role, and users with rules of their own."""
         method = _METHODS[permission.partition(".")[2]]
-        # Nobody's device is known, and the address is in no network that a rule names.
+        # The device is unknown, and the address is in no network that a rule names.
         environment = FixedEnvironment(ip=self._elsewhere).at(self._at, self._at.tzinfo or UTC).having({
             "device": None, "method": method, "request": REQUESTS[method]})
         asked = _Asked(collection, permission, environment)
@@ -112,7 +112,7 @@ class _Comparison:
             self._count(asked, Subject(role, keys[0]), tuple(keys))
 
     def _apart(self, asked: _Asked, role: str) -> dict[_Pair, list[str]]:
-        """The persons of a role, by key, whom lines of their own treat otherwise; those together who are alike."""
+        """Returns the users of a role whose own rules differ from those of the role, in groups with equal rules."""
         found: dict[_Pair, list[str]] = {}
         of_role = self._asks(Subject(role), asked.needed)
         for key in self._named.get(role, ()):
@@ -124,7 +124,7 @@ class _Comparison:
 
     @cached_property
     def _named(self) -> Mapping[str, list[str]]:
-        """The persons whom lines name and who count, by the role that is stored."""
+        """The users in the scope whom rules name, by stored role."""
         ids = [key.removeprefix("user:") for key in persons(self._old, self._new)]
         found: dict[str, list[str]] = {}
         for id, role in self._scope.roles([id for id in ids if is_id(id)]).items():
@@ -133,7 +133,7 @@ class _Comparison:
 
     @cached_property
     def _touched(self) -> Mapping[str, frozenset[str]]:
-        """The permissions on which lines about a person may bear: all, of one who was lent a role."""
+        """The permissions that rules about a user can affect, by key; all of them for a user with a lent role."""
         every = frozenset(self._old.vocabulary.by_permission)
 
         def of(policy: Policy, key: str) -> frozenset[str]:
@@ -171,7 +171,7 @@ class _Comparison:
         """Counts the rows lost and the rows gained. Raises NoSql, FunctionFailed, TimedOut, _TooMany."""
         old, new = ([callers.allowed(policy, permission) for permission in asked.needed]
                     for policy in (self._old, self._new))
-        # What is hidden is told as that, and not once more as what may no longer be changed.
+        # A row that becomes hidden counts as hidden only, and not also as one that may no longer be changed.
         lost, gained = ways(conjunction((*old, *new[:-1])), new[-1]), ways(conjunction(new), conjunction(old))
         audience = Audience(self._database, asked.collection.model)
         writer = Conditions(audience, asked.collection.resource, callers)

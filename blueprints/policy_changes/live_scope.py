@@ -25,10 +25,10 @@ Reads = frozenset[tuple[str, str]]
 class Scope:
     """The rows and users that count.
 
-    guest_tenant  whose rows guests see
-    viewer        who asks: then only rows and users of their tenant that they may view; None: those of every tenant
-    guards        field of a user → the permission that shows it. What conditions look at, guarded fields of rows and of
-                  users, the viewer must be allowed to see: else a condition could be made to tell them
+    guest_tenant  tenant whose rows guests see
+    viewer        caller: only rows and users of their tenant that they may view count; None: those of every tenant
+    guards        field of a user → the permission that shows it. If a condition reads guarded fields of rows or users,
+                  the viewer must be allowed to see them: otherwise a condition could reveal them
     """
 
     guest_tenant: str

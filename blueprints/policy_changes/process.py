@@ -21,12 +21,12 @@ MOST_WORK = ceil(15.0 + 3 * JUDGING + STATEMENT)  # seconds of a processor, thos
 
 
 def main() -> None:
-    """Answer the one question. Requests go first: this is more work than any of them."""
+    """Answers the one question, at low priority, because requests come first."""
     with suppress(OSError):  # a sandbox may refuse it
         os.nice(10)
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_WORK, MOST_WORK + 1))
     question = pickle.load(sys.stdin.buffer)
-    Thread(target=_end_with_the_asker, daemon=True).start()
+    Thread(target=_end_with_parent, daemon=True).start()
     answer(question, _tell)
 
 
@@ -34,7 +34,7 @@ def _tell(part: str, found: Any) -> None:
     print(json.dumps([part, found]), flush=True)
 
 
-def _end_with_the_asker() -> None:
+def _end_with_parent() -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)

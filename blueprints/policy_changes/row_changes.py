@@ -32,7 +32,7 @@ class RowChange:
     gained: Counts
 
     def as_json(self) -> dict[str, Any]:
-        """`users` is null of guests, `owners` of rows without."""
+        """Returns the change as JSON. `users` is null for guests, `owners` for rows without owners."""
         return {"role": self.role, "persons": list(self.persons), "permission": self.permission,
                 "collection": self.collection, "lost": _counts(self.lost), "gained": _counts(self.gained)}
 
@@ -74,11 +74,11 @@ class NotCounted:
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """Everything that was found, by collection, permission and role.
+    """All changes of rows, by collection, permission and role.
 
-    statements  how many the database was asked
-    moment      date and hour at which it was asked, in the zone of the settings, where a condition that changes asks
-                for time, address or device; else empty
+    statements  number of statements sent to the database
+    moment      date and hour of the comparison, in the zone of the settings, if a changed condition reads time, address
+                or device; else empty
     """
 
     all: tuple[RowChange, ...]

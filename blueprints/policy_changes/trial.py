@@ -44,7 +44,7 @@ STATEMENT = 2.0  # seconds of one statement about the rows
 FINDINGS, COMPARISON, ROWS, REPLAY = "findings", "changes", "rows", "replay"
 INCOMPLETE, TIMEOUT, FAILED = "incomplete", "timeout", "failed"
 SIGNS = {MORE: "+", LESS: "-", OTHER: "~", UNDECIDED: "?"}
-_PERSON, _SCOPE = "user:", "scope "  # how the names of persons and of scopes begin that a diff tells
+_PERSON, _SCOPE = "user:", "scope "  # prefixes of users and of scopes in a diff
 Tell = Callable[[str, Any], None]
 
 
@@ -77,7 +77,7 @@ class _Overrun(BaseException):
 
 
 def answer(asked: Question, tell: Tell) -> None:
-    """Tell the findings and each part that is asked for, or `TIMEOUT` or `FAILED` as (part, why) of `INCOMPLETE`."""
+    """Passes the findings and each requested part to `tell`; for an unfinished one (part, why) as `INCOMPLETE`."""
     registry = discover([pkgutil.resolve_name(place) for place in asked.extra], asked.settings.without)
     settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
     database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
@@ -134,7 +134,7 @@ class _Trial:
         return replay(self._live, new, self._entries()).as_json()
 
     def _entries(self) -> Iterator[Entry]:
-        """The rows of the trail that the viewer may see; whose facts they may not see, those are not known."""
+        """Yields the audit events that the viewer may see. Facts hidden from the viewer count as unknown."""
         audits, access, asked = self._registry.collections["audit"], self._access, self._asked
         columns = dict.fromkeys((*COLUMNS, *self._registry.vocabulary.resources[audits.resource].columns))
         for row in told_since(asked.viewer.tenant_id, str(asked.since), tuple(columns)):
@@ -151,13 +151,13 @@ class _Trial:
 
 @contextmanager
 def _part(name: str, tell: Tell) -> Iterator[None]:
-    """Raises nothing: what takes too long, or fails, is told. A failure's trace goes to standard error."""
+    """Reports a part that takes too long or fails, and raises nothing. The traceback goes to standard error."""
     def stop(number: int, frame: FrameType | None) -> None:
         raise _Overrun
 
-    # What the machine does meanwhile for others does not count.
+    # Only processor time counts, so other work on the machine does not matter.
     before = signal.signal(signal.SIGPROF, stop)
-    # The statements about rows have their own limit, and tell what was not counted.
+    # The statements about rows have their own limit, and report what was not counted.
     signal.setitimer(signal.ITIMER_PROF, JUDGING + STATEMENT if name == ROWS else JUDGING)
     try:
         try:
@@ -173,7 +173,7 @@ def _part(name: str, tell: Tell) -> Iterator[None]:
 
 
 def _each(change: Change) -> Iterator[dict[str, Any]]:
-    """A change for each of those whom it reaches."""
+    """Yields a change for each role, user or scope that it affects."""
     for who in change.who:
         person, scope = who.startswith(_PERSON), who.startswith(_SCOPE)
         yield {

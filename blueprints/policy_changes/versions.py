@@ -1,6 +1,6 @@
-"""The ledger as endpoints, for callers with `policy.view`: which policies were in force, and their files.
+"""Endpoints of the policy history, for callers with `policy.view`: earlier policies and their files.
 
-Of lines about single persons a caller is told those about users of the caller's own tenant.
+Rules about users of other tenants are hidden from the caller.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def version_with_files(call: Call) -> dict[str, Any]:
 
 
 def _withhold(call: Call, item: dict[str, Any]) -> None:
-    """Leave out of the changes the persons of whom the caller may not be told; an author among them becomes `user`."""
+    """Removes users hidden from the caller from the changes. Such an author becomes `user`."""
     if item.get("changes"):
         untold = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
         item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, untold)) is not None]

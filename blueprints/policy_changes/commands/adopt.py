@@ -184,7 +184,7 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
 
 
 def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
-    """Write each file whole. Raises a sentence where one was edited meanwhile, or cannot be written."""
+    """Writes each file as a whole. Raises a sentence if one was edited in the meantime or cannot be written."""
     if files and load_settings().policy_source == DATABASE:
         add_to_database(files, "adopt --new", mine)
         return

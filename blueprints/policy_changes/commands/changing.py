@@ -135,9 +135,9 @@ def _located(broken: PolicyError, place: Path) -> PolicyError:
 
 
 def add_to_database(files: Mapping[str, bytes], note: str, base: Policy | None) -> None:
-    """Put a policy in force that has these files besides those in the database.
+    """Puts a policy in force that adds these files to those in the database.
 
-    base  the policy that the files were made from; None: they are new ones, and take the place of none
+    base  the policy that the files were made from; None: they are new and replace none
 
     Raises a sentence, or Unusable.
     """
@@ -171,7 +171,7 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
             return policy_files.policy_in(place, closing=True)
         return from_files(files, candidate.vocabulary, closing=True)
     except (PolicyError, Unusable):
-        # Of another age, or broken: what changes cannot be told.
+        # The policy is of another version, or broken: the changes are unknown.
         raise click.ClickException(
             "The policy in force cannot be loaded: a plugin that it needs is not installed, or it is of another "
             "version of Gatepost. So what would change cannot be shown. Mend the files in the policy folder instead."

@@ -1,4 +1,4 @@
-"""`gatepost policy diff`: what one policy allows that another does not."""
+"""`gatepost policy diff`: the effective difference of two policies."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ def _replayed(old: Policy, new: Policy, since: str) -> Replay:
 
 
 def _name_of(key: str) -> str:
-    """The address of the user with this key; the key itself of anybody else."""
+    """Returns the e-mail address of the user with this key; for other keys the key itself."""
     user = User.by_id(key.removeprefix("user:")) if key.startswith("user:") else None
     return key if user is None else user.email
 
 
 def _roles_of(*policies: Policy) -> dict[str, str]:
-    """The stored role of each person whom lines name, by key. Raises ClickException without a database."""
+    """Returns the stored role of each user whom rules name, by key. Raises ClickException without a database."""
     ids = [key.removeprefix("user:") for key in persons(*policies)]
     with open_instance():
         return {f"user:{id}": role for id, role in User.roles(ids).items()}

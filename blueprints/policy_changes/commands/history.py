@@ -92,7 +92,7 @@ def _lines(row: PolicyVersion) -> Iterator[str]:
 
 
 def line(change: dict[str, object]) -> str:
-    """A change of the ledger as one line."""
+    """Returns a change in the policy history as one line."""
     if "permission" not in change:
         return str(change.get("line") or change.get("detail"))
     sign = {"more": "+", "less": "−", "other": "~"}.get(str(change["change"]), "?")

@@ -1,4 +1,4 @@
-"""Texts compared line by line, for a reader: what goes, what comes, and a few lines around both."""
+"""Line-by-line difference of two texts: removed lines, added lines, and a few lines around them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-AROUND = 3  # lines that stay, shown beside those that do not
-MOST_COMPARED = 2_000  # lines between the first and the last that differ; more are told to be replaced as a whole
+AROUND = 3  # unchanged lines shown around the changed ones
+MOST_COMPARED = 2_000  # lines from the first to the last difference; more are shown as one replacement
 MOST_SHOWN = 1_000  # of one file
 SAME, GONE, NEW, GAP = "same", "gone", "new", "gap"
 

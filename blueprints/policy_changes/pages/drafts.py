@@ -20,11 +20,11 @@ _END = "# end"  # the last line of a rule file
 
 @dataclass(frozen=True)
 class Draft:
-    """One file as somebody has edited it.
+    """One file as a user has edited it.
 
-    base   the version of the policy of which it was made
-    replays  whether the decisions of the last days are to be made once more
-    marks  numbers of lines that are to be seen at once
+    base   version of the policy that it was made from
+    replays  true if the trial includes a replay of the last days
+    marks  numbers of the lines to highlight
     """
 
     file: str

@@ -19,7 +19,7 @@ from .trying import rights
 
 PATH = "/console/history"
 _PAGE = 20
-_MOST_LOOKED_AT = 100  # rows of the ledger, to find what came before one of them
+_MOST_LOOKED_AT = 100  # rows of the policy history, to find the predecessor of a version
 _ASKED = ("from", "to", "after", "before")
 
 
@@ -52,7 +52,7 @@ def version(call: Call) -> Response:
 
 
 def ledger(call: Call, *fields: str) -> list[dict[str, Any]]:
-    """The newest policies that were in force: their versions, and these fields besides."""
+    """Returns the newest entries of the policy history: their versions and these fields."""
     page = ask(call, "policy_versions", {"limit": _MOST_LOOKED_AT, "fields": ["version", *fields]})
     found: list[dict[str, Any]] = page["items"]
     return found

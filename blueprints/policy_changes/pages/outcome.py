@@ -18,7 +18,7 @@ Called = Callable[[str], "Who"]
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A role, a scope or a person. `id` is that of a person alone."""
+    """A role, a scope or a user. Only a user has an `id`."""
 
     name: str
     id: str = ""
@@ -54,7 +54,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`doors` are lines of invariants.csv that come (`+ …`) or go (`− …`); `unknown` says why nothing is known."""
+    """Changes of a policy. `doors` are lines of invariants.csv, added (`+ …`) or removed (`− …`).
+
+    `unknown` is the reason why the changes are unknown.
+    """
 
     turns: tuple[Turn, ...]
     doors: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A policy that was in force before is put in force once more: shown first, tried if wished, then confirmed."""
+"""Revert to an earlier policy: shown first, tried if wished, then confirmed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _drawn(call: Call, *, found: Mapping[str, Any] | None = None, problem: Probl
 
 
 def _known(call: Call, present: Mapping[str, Any], item: Mapping[str, Any]) -> Changes | None:
-    """The changes as the ledger knows them; None where plugins brought other rules since, because those stay."""
+    """Returns the changes in the policy history; None if rules of plugins have changed since, because those stay."""
     brought, were = ({name: one["files"][name] for name in one["packaged"]} for one in (present, item))
     return known_changes(call, present["version"], item["version"]) if brought == were else None
 

@@ -1,4 +1,4 @@
-"""*Try a change*: a rule file is edited, what that would do is told, then it is put in force."""
+"""*Try a change*: edit a rule file, see the effects, then put it in force."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def begin(call: Call) -> Response:
 
 
 def _files(call: Call, files: Mapping[str, str], status: int = 200, problem: str = "", new: str = "") -> Response:
-    """The page that offers every file, and what is wrong with the one that was asked for."""
+    """Returns the page that lists every file, with the problem of the requested one."""
     said = call.services.translations.wanted(call.request).say
     return show(call, "try_files.html", status, problem=problem and said(problem), new=new,
                 files={name: _about(text) for name, text in files.items()})
 
 
 def drawn(call: Call, draft: Draft, told: Told) -> Response:
-    """The page of a draft, and what is told of it."""
+    """Returns the page of a draft with its trial."""
     live, called = call.services.policy.current.version, called_for(call)
     files = files_of(call, live)
     now = files.get(draft.file, "")
@@ -97,13 +97,13 @@ def rights(call: Call) -> dict[str, bool]:
 
 
 def files_of(call: Call, version: str) -> dict[str, str]:
-    """The files of a policy that was in force, by name; none where the ledger does not have it."""
+    """Returns the files of an earlier policy, by name; none if the policy history lacks it."""
     files: dict[str, str] = version_of(call, version)["files"]
     return files
 
 
 def version_of(call: Call, version: str) -> dict[str, Any]:
-    """A policy that was in force, as the API answers it; one without files where the ledger does not have it."""
+    """Returns an earlier policy as the API does; without files if the policy history lacks it."""
     try:
         found: dict[str, Any] = ask(call, "policy_version", path={"version": version})
     except Problem as problem:
@@ -114,7 +114,7 @@ def version_of(call: Call, version: str) -> dict[str, Any]:
 
 
 def own_files(version: Mapping[str, Any]) -> dict[str, str]:
-    """The files of a policy without those that came with plugins: what a change of it can be about."""
+    """Returns the files of a policy that a change can be about: all but those of plugins."""
     return {name: text for name, text in version["files"].items() if name not in version["packaged"]}
 
 
