@@ -1,8 +1,8 @@
 """Holders of permissions: active users of one tenant, and guests, as far as the viewer may view users.
 
-Roles are asked about at once, by one condition on users; persons whom lines name each by themselves, from one more
-statement, and owners of service tokens likewise, where lines tell tokens from logins. So the number of statements does
-not depend on how many users there are.
+One condition on users covers all roles. One more statement reads the users whom rules name, and each of these is
+checked alone. Owners of service tokens are checked likewise if rules treat tokens and logins differently. So the
+number of statements does not depend on the number of users.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _BY_TOKEN = Comparison("==", KIND, "service")
 
 @dataclass(frozen=True)
 class Reason:
-    """Why somebody may: a line that allows it, and when, in the words of model.conf; None: at any time."""
+    """The reason why a user may do it: a rule that allows it, and its condition as in model.conf; None: always."""
 
     line: Rule | None
     when: str | None
@@ -62,21 +62,21 @@ class Reason:
 
 @dataclass(frozen=True)
 class _Given:
-    """The condition under which a caller has the permissions, and that of each line that allows the last of them."""
+    """The condition under which a caller has the permissions, and that of each rule that allows the last of them."""
 
     goal: Expression
     lines: tuple[tuple[Rule, Expression], ...]
 
 
 class Holders:
-    """The callers who have permissions, as `asked` says.
+    """The callers who have the permissions of `asked`.
 
-    viewer   who asks: only users that they may view count, and by nothing of them that they may not see; None: all
+    viewer   caller: only users that they may view count, and conditions read no hidden fields; None: all
     guards   field of a user → the permission that shows it
     ranks    roles that may do it by rank; None: rank does not matter
-    guests   whether guests act in the tenant
-    certain  whether a user counts only if the viewer may see that the user is active; else a user of whom the viewer
-             may not see whether they are, counts as one who is
+    guests   true if guests act in the tenant
+    certain  true if a user counts only if the viewer may see that the user is active; otherwise a user whose state is
+             hidden from the viewer counts as active
     """
 
     def __init__(self, database: Database, policy: Policy, asked: Asked, *, viewer: Access | None = None,
@@ -173,7 +173,7 @@ class Holders:
                     yield cast(pw.Expression, reduce(and_, parts)), sought
 
     def _written(self, condition: Expression) -> Any:
-        """The SQL of one alternative; None where it tells what the viewer may not see of anybody."""
+        """Returns the SQL of one alternative; None if it reads a field that is hidden from the viewer for all users."""
         if condition is True:
             return True
         found = self._writer.expression(condition)
@@ -212,8 +212,10 @@ class Holders:
 
     @cached_property
     def _programs(self) -> Holders | None:
-        """The same question about tokens instead of logins; None where tokens do not count, or lines ask no caller of
-        which kind they are."""
+        """Returns the same question about tokens instead of logins.
+
+        It is None if tokens do not count, or if no rule reads the kind of the caller.
+        """
         if self._tokens is None or KIND.name not in self._policy.looks_at(self._asked.permissions).sub:
             return None
         return Holders(self._database, self._policy, replace(self._asked, kind="service"), viewer=self._viewer,
@@ -246,7 +248,7 @@ class Holders:
         return self._given(subject).goal
 
     def _given(self, subject: Subject) -> _Given:
-        """The conditions for a caller. Callers with the same lines are asked about once."""
+        """Returns the conditions for a caller. Callers with the same rules share one computation."""
         apart = subject.key is not None and self._is_apart(subject.key)
         reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
                     for permission in self._asked.permissions]
@@ -257,7 +259,7 @@ class Holders:
             alike = subject if apart else Subject(subject.role)
             lines = [(rule, line_holds(self._policy, alike, self._asked, left))
                      for rule, left in reaching[-1] if rule.eft == "allow"]
-            # A line that always holds says more than one that does so for some objects, or at times.
+            # A rule that always matches explains more than one for some objects or times.
             lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
             self._known[key] = _Given(whenever(self._policy, alike, self._asked),
                                       tuple((rule, left) for rule, left in lines if left is not False))
@@ -288,12 +290,12 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
                 each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> Asked:
-    """The question that these requests put to the policy.
+    """Returns the question that these requests put to the policy.
 
-    row          that they are about; None: any object
-    environment  what is known of it besides the method
-    each         whether each of the requests must be allowed, and not just one
-    shares       (grantee, right) of the row's shares; None: they are read
+    row          row of the requests; None: any object
+    environment  known attributes besides the method
+    each         true if each of the requests must be allowed, and not just one
+    shares       (grantee, right) of the row's shares; None: they are read from the database
     """
     permission = requests.needed[-1]
     known, methods = {**environment}, requests.methods

@@ -1,7 +1,7 @@
-"""`GET /api/admin/policy/review`: who holds which role, how they got it, and whether they use it, page by page.
+"""`GET /api/admin/policy/review`: the roles of each user, how they got them, and whether they use them, in pages.
 
-Of users it tells those whom the caller may view. When they were last here is for callers who may view the whole audit
-trail, every session and every token of the tenant: it is made of all three.
+It lists users that the caller may view. The last activity is shown to callers who may view the whole audit log, every
+session and every token of the tenant, because it is derived from all three.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _UserSchema(StrictSchema):
 
 
 class ReviewedSchema(StrictSchema):
-    """A user, the roles that they hold, and what tells whether they use them."""
+    """A user, their roles, and their last activity."""
 
     id = Id(required=True)
     name = fields.String(required=True)

@@ -1,7 +1,7 @@
-"""`GET /api/admin/policy/unused`: lines and permissions that nobody has used for a while, as far as that was counted.
+"""`GET /api/admin/policy/unused`: rules and permissions that nobody has used for a while, by the counts.
 
-Lines about persons of whom the caller is not told are left out. What the audit trail has recorded, of all tenants,
-`gatepost policy unused` alone tries.
+Rules about users hidden from the caller are left out. Only `gatepost policy unused` also replays the audit log, of all
+tenants.
 """
 
 from __future__ import annotations

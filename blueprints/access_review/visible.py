@@ -1,6 +1,6 @@
-"""`GET /api/admin/policy/visible`: which rows of a collection somebody else may view, of those that the caller may.
+"""`GET /api/admin/policy/visible`: rows of a collection that both the caller and another user or role may view.
 
-What somebody else may do is told, and never done: the answer is all that is made of their rights.
+The endpoint only reports the rights of the other user. It never acts with them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Question(StrictSchema):
 
 
 class VisibleRowSchema(StrictSchema):
-    """A row that the caller may view, and what the one who is asked about may do with it."""
+    """A row that the caller may view, and the rights of the other user or role to it."""
 
     id = Id(required=True)
     visible = fields.Boolean(required=True)
@@ -93,7 +93,7 @@ def _collection(call: Call) -> Collection:
 
 
 def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
-    """The rows that are asked about, of those that the caller may view."""
+    """Returns the requested rows that the caller may view."""
     ids = list(dict.fromkeys(call.query.get("ids", ())))
     known = {row.id: row.__data__ for row in collection.rows(call).find_all(set(ids))}
     return {id: known[id] for id in ids if id in known and collection.shows(call, known[id])}
@@ -101,7 +101,7 @@ def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
 
 def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, Any] | None,
             rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The fields that the answer about these rows would tell, and that the caller may not see."""
+    """Returns the fields that the answer about these rows would reveal, and that are hidden from the caller."""
     permissions = {collection.view, *collection.guarding,
                    *(collection.permission(verb) for verb in ("update", "delete", "share")),
                    *(collection.permission(found.name) for found in collection.actions)}

@@ -52,7 +52,7 @@ class PlaceSchema(StrictSchema):
 
 
 class HolderSchema(StrictSchema):
-    """Somebody who may. Guests are one entry, before all others and beside the size of the page."""
+    """A user who may do it. Guests are one entry before all others, in addition to the size of the page."""
 
     user = fields.Nested(PersonSchema, required=True, allow_none=True, metadata={"description": "null: guests."})
     role = fields.String(required=True)
@@ -123,7 +123,7 @@ def _holders(call: Call) -> Holders:
 
 
 def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], row: Mapping[str, Any]) -> None:
-    """403 where the rules look at a field of the object that the caller may not see: the answer would tell it."""
+    """Raises 403 if the rules read a field of the object that is hidden from the caller: the answer would reveal it."""
     read = set(call.access.policy.looks_at(permissions).obj)
     refuse_to_tell_fields(read & hidden_of(call, collection, dict(row)))
 

@@ -1,4 +1,4 @@
-"""`gatepost policy review`: who holds which role, how they got it, and whether they use it."""
+"""`gatepost policy review`: the roles of each user, how they got them, and whether they use them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def review_command(file: Path, overwrite: bool) -> None:
 class _Review:
     """The rows of the file, counted as they are made.
 
-    missing, disabled  the keys of persons whom lines name, and who are not there or may not log in
+    missing, disabled  keys of users whom rules name, and who do not exist or may not log in
     """
 
     def __init__(self, held: Holdings) -> None:

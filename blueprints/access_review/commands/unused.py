@@ -1,4 +1,4 @@
-"""`gatepost policy unused`: lines and permissions that nobody uses."""
+"""`gatepost policy unused`: rules and permissions that nobody uses."""
 
 from __future__ import annotations
 

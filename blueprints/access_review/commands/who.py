@@ -1,4 +1,4 @@
-"""`gatepost policy who`: everybody who may do something, and the line that lets each of them."""
+"""`gatepost policy who`: all users who may do something, and the rule that allows each of them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
 
 
 def _entries(instance: Instance, holders: Holders, tenant_id: str) -> Iterator[tuple[str, str, Reason]]:
-    """(what to call somebody, role, reason): guests first, then users by e-mail."""
+    """Yields (name, role, reason): guests first, then users by e-mail."""
     if holders.guests is not None:
         yield "guests", GUEST, holders.guests
     if holders.narrowing is None:

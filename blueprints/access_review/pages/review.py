@@ -1,4 +1,4 @@
-"""*Review*: who holds which role, how they got it, and when they were last here; to be printed, and gone through."""
+"""*Review*: the roles of each user, how they got them, and their last activity; a page to print and check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*Unused*: the lines and permissions that nobody has used for a while."""
+"""*Unused*: rules and permissions that nobody has used for a while."""
 
 from __future__ import annotations
 

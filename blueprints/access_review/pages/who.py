@@ -1,4 +1,4 @@
-"""*Who can do this*: everybody who may do something, and the line that lets each of them."""
+"""*Who can do this*: all users who may do something, and the rule that allows each of them."""
 
 from __future__ import annotations
 
