@@ -1,8 +1,8 @@
-"""The console: pages at `/console` for administrators, made of what the API answers to them.
+"""The console: pages at `/console` for administrators, made from answers of the API.
 
-It has no rights of its own. A page is an endpoint whose caller a cookie names (`frame`), and asks other endpoints in
-the caller's name; a form is one run of the API's own endpoint (`forms`). Pages of other features stand in their
-folders, and import `pages`. Each page that belongs in the navigation enters itself there (`navigation`).
+It has no rights of its own. A page is an endpoint that identifies its caller by a cookie (`frame`), and calls other
+endpoints on behalf of the caller. A form runs the API's own endpoint once (`forms`). Pages of other features are in
+their folders, and import `pages`. A page in the navigation registers itself there (`navigation`).
 """
 
 from gatepost import Feature

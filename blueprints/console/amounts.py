@@ -1,4 +1,4 @@
-"""Amounts as a reader of some language is told them: numbers, money, bytes, milliseconds, how long ago, and axes."""
+"""Amounts in the format of a language: numbers, money, bytes, milliseconds, elapsed time, and axes of charts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Axis:
 
 
 class Amounts:
-    """Says amounts as a language writes numbers; one that is not known writes them as English does."""
+    """Formats amounts for a language; for an unknown language, as in English."""
 
     def __init__(self, tag: str) -> None:
         try:
@@ -55,10 +55,10 @@ class Amounts:
         return "–" if value is None else self.number(value, 2 if value < 10 else 1 if value < 100 else 0)
 
     def axis(self, most: float, least_step: float = 0) -> Axis:
-        """One from zero that holds `most`, with a line at each 1, 2 or 5, or tens of them."""
+        """Returns an axis from zero to at least `most`, with ticks in steps of 1, 2 or 5 times a power of ten."""
         least = max(most / _MOST_TICKS, least_step) or 1
         power = 10.0 ** floor(log10(least))
-        # What a power of ten is divided by comes out a little too large, or too small.
+        # Quotients by powers of ten are slightly too large or too small.
         step = next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
         values = [number * step for number in range(max(1, ceil(most / step - 1e-9)) + 1)]
         return Axis(values[-1], tuple((value, self._tick(value)) for value in values))

@@ -1,6 +1,6 @@
-"""A form of a page is one run of the API's own endpoint: judged, limited, recorded and repeated as over the API.
+"""Forms of pages: each runs the API's own endpoint once, with its permissions, limits, audit events and retries.
 
-What was typed becomes JSON by the endpoint's schema. Fields whose names begin with `_` are the form's own: `_version`
+The endpoint's schema turns typed values into JSON. Fields whose names begin with `_` are the form's own: `_version`
 becomes `If-Match`, `_key` becomes `Idempotency-Key`, so that a double click does nothing twice.
 """
 
@@ -68,7 +68,7 @@ def _text(raw: bytes) -> str:
 
 _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
-_OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase", "_find")  # what forms send besides the fields of a schema
+_OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase", "_find")  # fields of forms that are not in a schema
 _TYPED = "gatepost.typed"
 _ENTRY = re.compile(r'\s*+(?:"([^"]*+(?:""[^"]*+)*+)"\s*+(?=,|\Z)|([^,]*+))(?:,|\Z)')
 
@@ -127,8 +127,10 @@ def _head(method: str, request: Request) -> Request:
 
 def _with_what_was_typed(again: Callable[[Problem], Response], schema: Schema | None
                          ) -> Callable[[Problem], Response]:
-    """Read the form before its page is drawn again, also where the call is refused before that: a login that is over
-    must not cost anybody their text."""
+    """Reads the form before its page is shown again, even if the call is refused before that.
+
+    So nobody loses typed text when a login expires.
+    """
     def answer(problem: Problem) -> Response:
         call: Call | None = g.get("call")
         if call is not None and _is_paid(call, problem):

@@ -45,7 +45,7 @@ def shortened(id: object) -> str:
 
 
 def with_short_times(text: object) -> str:
-    """A text whose times are told to the minute: `2026-11-18 22:00 UTC`."""
+    """Returns a text with its times to the minute: `2026-11-18 22:00 UTC`."""
     return _TIME.sub(r"\1 \2 UTC", readable(text))
 
 
@@ -122,7 +122,7 @@ def page(permission: str | None = None, *, public: str | None = None, **declarat
 
 
 def texts(*names: str) -> Schema:
-    """The schema of a page's query: parameters that are texts, each of which may be left out or empty."""
+    """Returns the schema of a page's query: text parameters, each optional and possibly empty."""
     return StrictSchema.from_dict({name: Text(minimum=0, maximum=500) for name in names})()
 
 
@@ -133,10 +133,10 @@ def showing(package: str) -> Callable[..., Response]:
 
 def show(call: Call, template: str, status: int = 200, *, framed: bool = True, package: str = "", **values: Any
          ) -> Response:
-    """The page of a template in the caller's language. Every value is escaped; `has(path)` says whether an endpoint is
-    served.
+    """Returns the page of a template in the caller's language. Every value is escaped.
 
-    `framed`: with the navigation and the name of the caller, for which the database is asked.
+    In templates, `has(path)` is true if an endpoint is served. With `framed`, the page has the navigation and the name
+    of the caller, which is read from the database.
     """
     translation = call.services.translations.wanted(call.request)
 
@@ -165,7 +165,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, p
 def refused(problem: Problem) -> Response:
     """Returns the page of a refusal: a redirect to the login if that helps, else the reason and what to do."""
     call: Call | None = g.get("call")
-    if call is None:  # refused before it was known who asks
+    if call is None:  # refused before the caller was identified
         return problem_response(problem)
     g.problem = problem.code
     if problem.code in _WITHOUT_LOGIN:
@@ -187,7 +187,7 @@ def refused(problem: Problem) -> Response:
 
 
 def inside(path: str | None, otherwise: str = HOME) -> str:
-    """The path, where it is one of the console: what a client sends may lead anywhere."""
+    """Returns the path if it is one of the console, because a path from a client may lead anywhere."""
     if path is None or not path.isprintable() or "\\" in path:
         return otherwise
     parts = urlsplit(path)
@@ -201,7 +201,7 @@ def see_other(call: Call, path: str) -> Response:
 
 
 def drawn_again(draw: Callable[[Call, Problem], Response]) -> Callable[[Problem], Response]:
-    """`refused` of a form's endpoint: the page of the form with what was typed, and what is wrong with it."""
+    """Returns the `refused` of a form's endpoint: the page of the form with typed values and faults."""
     def answer(problem: Problem) -> Response:
         call: Call | None = g.get("call")
         known = call is not None and hasattr(call, "access")

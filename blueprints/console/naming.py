@@ -11,7 +11,7 @@ from gatepost.collections.names import TITLES, title
 from gatepost.http.reading.filters import parameter
 from models.base import read_id
 
-PERSON = "user:"  # before the id, in what the trail and the rules call a person
+PERSON = "user:"  # before the id, in the key of a user in the audit log and the rules
 MOST_FOUND = 20  # rows that a text finds
 
 Row = tuple[str, str]
@@ -32,7 +32,7 @@ def names_of(call: Call, wanted: Iterable[Row]) -> dict[Row, str]:
 
 
 def collection_of(call: Call, permission: str) -> str:
-    """The plural name of the collection that a permission, or a resource, is about; "": it is about none."""
+    """Returns the plural name of the collection of a permission or resource; "" if there is none."""
     found = call.services.registry.by_resource.get(permission.partition(".")[0])
     return "" if found is None else found.name
 
@@ -89,7 +89,7 @@ def sentence(call: Call, problem: Problem, faults: Sequence[Fault] | None = None
 
 
 def objects_found(call: Call, permission: str, text: str) -> list[tuple[str, str]]:
-    """The objects that a text finds which is no id. Raises `Problem` where it finds none."""
+    """Returns the objects that match a text other than an id. Raises `Problem` if there are none."""
     if not text or read_id(text):
         return []
     if several := found(call, collection_of(call, permission), text):

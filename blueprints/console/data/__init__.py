@@ -1,4 +1,4 @@
 """The rows of every collection: `listed`, one `item`, and `forms` over them.
 
-`fields` says how each field is drawn and asked for, `words` what it is called, `seen` what somebody else may see.
+`fields` shows and reads each field, `words` has the titles, `seen` shows the view of another user.
 """

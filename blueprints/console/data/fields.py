@@ -1,4 +1,4 @@
-"""The fields of a collection: what an answer says of them, and the entry of a form that each of them gets."""
+"""The fields of a collection: their values in an answer, and their entries in a form."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Entry:
     values: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()  # (value, what it is called)
     hint: str = ""
-    now: str = ""  # what the row says by now, where somebody else has changed it
+    now: str = ""  # the present value, if another user has changed it
     faults: tuple[str, ...] = ()
 
 
@@ -165,10 +165,10 @@ def _priced(field: Shown, answer: Answer, amounts: Amounts) -> Shown:
 def entries(call: Call, schema: Schema, names: Iterable[str], typed: MultiDict[str, str], *,
             collection: Collection | None = None, partial: bool = False, problem: Problem | None = None,
             now: Answer | None = None, options: Mapping[str, tuple[tuple[str, str], ...]] | None = None) -> list[Entry]:
-    """The entries of a form over these fields of a schema, with what was typed and what is wrong with it.
+    """Returns the entries of a form for these fields of a schema, with typed values and faults.
 
-    now      the row as it is by now, where somebody else has changed it
-    options  by field: the rows that a reference may lead to
+    now      the present row, if another user has changed it
+    options  field → rows that its reference may name
     """
     say, made = call.services.translations.wanted(call.request).say, list[Entry]()
     for name in names:

@@ -110,7 +110,7 @@ def _delete(call: Call, kind: Kind, problem: Problem | None) -> Response:
 
 
 def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Mapping[str, Any]) -> list[str]:
-    """The fields that the form has: what the caller may set, and sees as it is."""
+    """Returns the fields of the form: those that the caller may both set and see."""
     schema, collection = endpoint.body or Schema(), kind.collection
     names = [one for one in schema.load_fields if one not in endpoint.fixed]
     if schema is not collection.body_schema:

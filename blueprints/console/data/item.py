@@ -1,4 +1,4 @@
-"""One row: what it says, what may be done with it, with whom it is shared, and what happened to it."""
+"""One row: its fields, the actions on it, its shares and its audit events."""
 
 from __future__ import annotations
 

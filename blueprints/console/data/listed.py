@@ -1,7 +1,7 @@
-"""*Data*: the rows of every collection that is served, as the caller may see them.
+"""*Data*: the rows of every served collection that the caller may see.
 
-A collection's pages and forms are endpoints of their own (`Routes.of_each`), so that each asks for the collection's
-own permissions and takes its own filters.
+A collection's pages and forms are endpoints of their own (`Routes.of_each`), so that each requires the collection's
+own permissions and accepts its own filters.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> 
 
 
 def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of the API's list that those of the page mean. Raises `Problem` for an owner that is nobody."""
+    """Returns the query of the API's list for that of the page. Raises `Problem` for an unknown owner."""
     query = {name: text for name, text in asked.items() if name not in ("owner", "as", "count")}
     if "q" in query and not kind.collection.search:
         query[title_parameter(kind.collection) or "q"] = query.pop("q")

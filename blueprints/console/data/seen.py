@@ -1,4 +1,4 @@
-"""*As seen by*: which of the rows that the caller may view somebody else may view, too."""
+"""*As seen by*: rows that both the caller and another user or role may view."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST = 100  # ids of one question
 class Seen:
     """The answer about some rows.
 
-    who       what was asked for; `name`: what the person is called; "" for a role
-    active    whether they can log in; None: the caller may not see that
-    rows      id → whether they may view it, which fields they may not see, and what they may do to it
+    who       the user or role; `name`: the name of the user, "" for a role
+    active    true if they can log in; None: hidden from the caller
+    rows      id → visible or not, their hidden fields and their actions
     """
 
     who: str
@@ -33,7 +33,7 @@ class Seen:
 
 
 def seen(call: Call, collection: str, who: str, ids: Sequence[str]) -> Seen:
-    """Ask about these rows. Raises `Problem` as the API does."""
+    """Returns the answer about these rows. Raises `Problem` as the API does."""
     answer: dict[str, Any] = {}
     rows: dict[str, Mapping[str, Any]] = {}
     for some in _parts(ids):
@@ -43,5 +43,5 @@ def seen(call: Call, collection: str, who: str, ids: Sequence[str]) -> Seen:
 
 
 def _parts(ids: Sequence[str]) -> Iterable[Sequence[str]]:
-    """At least one, so that the name is asked for where there are no rows."""
+    """Divides ids into parts; at least one, so that the name is read even without rows."""
     return [ids[start:start + MOST] for start in range(0, max(len(ids), 1), MOST)]

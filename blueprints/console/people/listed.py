@@ -1,4 +1,4 @@
-"""*People*: who has an account, and which role."""
+"""*People*: accounts and their roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One person: their account, their logins and tokens, and what the reader may do about them."""
+"""One user: account, sessions and tokens, and the actions open to the caller."""
 
 from __future__ import annotations
 
@@ -101,8 +101,10 @@ def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
 
 
 def _listed(call: Call, name: str, owner: str) -> Row | None:
-    """The sessions or tokens of a person, each with `ends`: whether the caller may end it; None where the caller may
-    see none of anybody."""
+    """Returns the sessions or tokens of a user; None if the caller may see none of any user.
+
+    Each has `ends`: true if the caller may end it.
+    """
     collection = cast(Collection, call.services.collections[name])
     if not call.access.may_ever(collection.view):
         return None

@@ -40,10 +40,10 @@ class Plot:
 
 
 def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:
-    """So many minutes as one, of which the last ends with the last minute.
+    """Joins so many minutes into one span each. The last span ends with the last minute.
 
-    Their numbers are summed. A median of several minutes cannot be told by theirs: it is left out, and of the 95 %
-    the worst is kept.
+    Counts are summed. A median of several minutes cannot be computed from theirs, so it is left out. Of the 95th
+    percentiles the worst is kept.
     """
     if number == 1:
         return [dict(minute) for minute in minutes]
@@ -95,7 +95,7 @@ _TOGETHER = 15  # minutes that are one column beyond
 _LARGEST = 8  # tables that are shown at once
 _FAILED = 10  # jobs
 _RETRY = "retry"
-_COST = 18  # about what the endpoints cost that it asks
+_COST = 18  # roughly the cost of the endpoints that it calls
 _AWAY = Message("The database did not answer that. Look again in a moment; the log says why.")
 
 
