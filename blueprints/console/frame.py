@@ -187,7 +187,7 @@ def refused(problem: Problem) -> Response:
 
 
 def inside(path: str | None, otherwise: str = HOME) -> str:
-    """Returns the path if it is one of the console, because a path from a client may lead anywhere."""
+    """Returns a path from a client if it is one of the console, else `otherwise`: it could lead anywhere."""
     if path is None or not path.isprintable() or "\\" in path:
         return otherwise
     parts = urlsplit(path)
