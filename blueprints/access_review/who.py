@@ -100,8 +100,8 @@ def who(call: Call) -> dict[str, Any]:
                          for user in page["items"]]
         if not page.get("has_prev") and page.get("page", 1) == 1 and holders.guests is not None:
             page["items"].insert(0, _entry(None, "guest", holders.guests, 0))
-    except NotTold as untold:
-        raise _refusal(untold) from None
+    except NotTold as error:
+        raise _refusal(error) from None
     return page
 
 
@@ -128,9 +128,9 @@ def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], 
     refuse_to_tell_fields(read & hidden_of(call, collection, dict(row)))
 
 
-def _refusal(untold: NotTold) -> Problem:
+def _refusal(error: NotTold) -> Problem:
     detail = Message("The function {function} of a plugin has to be asked for each caller, or at a certain time: "
-                     "explain answers.", function=untold.function) if untold.function else \
+                     "explain answers.", function=error.function) if error.function else \
         Message("There are too many conditions on time, address, device and method: name at, ip, device and method.")
     return Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
 

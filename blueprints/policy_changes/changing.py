@@ -246,5 +246,5 @@ def _overtaken(call: Call) -> Problem:
 
 
 def _told_lines(call: Call, lines: list[str]) -> list[str]:
-    untold = untold_ids(call, lines)
-    return [line for line in lines if not mentions(line, untold)]
+    hidden = untold_ids(call, lines)
+    return [line for line in lines if not mentions(line, hidden)]

@@ -89,8 +89,8 @@ def version_with_files(call: Call) -> dict[str, Any]:
 def _withhold(call: Call, item: dict[str, Any]) -> None:
     """Removes users hidden from the caller from the changes. Such an author becomes `user`."""
     if item.get("changes"):
-        untold = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
-        item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, untold)) is not None]
+        hidden = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
+        item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, hidden)) is not None]
     if (by := str(item.get("by", ""))).startswith("user:") and untold_ids(call, (by,)):
         item["by"] = "user"
 
@@ -99,14 +99,14 @@ def _named(change: Mapping[str, Any]) -> Iterable[str]:
     return (*change.get("who", ()), str(change.get("line", "")))
 
 
-def _shown(change: dict[str, Any], untold: frozenset[str]) -> dict[str, Any] | None:
-    if not any(mentions(text, untold) for text in _named(change)):
+def _shown(change: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any] | None:
+    if not any(mentions(text, hidden) for text in _named(change)):
         return change
-    who = [one for one in change.get("who", ()) if not mentions(one, untold)]
+    who = [one for one in change.get("who", ()) if not mentions(one, hidden)]
     return {**change, "who": who} if who else None
 
 
 def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
-    untold = untold_ids(call, files.values())
-    return {name: "".join(f"{LEFT_OUT}\n" if mentions(line, untold) else line
+    hidden = untold_ids(call, files.values())
+    return {name: "".join(f"{LEFT_OUT}\n" if mentions(line, hidden) else line
                           for line in text.splitlines(keepends=True)) for name, text in files.items()}

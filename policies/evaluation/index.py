@@ -41,7 +41,7 @@ class Index:
         self._quoted = {side for atom in found if isinstance(atom, Comparison)
                         and any(attribute in _ACTS for attribute in attributes(atom))
                         for side in (atom.left, atom.right) if isinstance(side, str)}
-        # Names in quotes, of which the matcher asks whether the caller's key has them.
+        # Names in quotes that the matcher compares with the roles of the caller's key.
         self.quoted_names = frozenset(
             name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
             for name in atom.arguments[1:] if isinstance(name, str)

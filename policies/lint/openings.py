@@ -82,7 +82,7 @@ class Openings:
         return told if single_person(link.name) else f"{told}; was `g, {link.inherits}, {link.name}` meant?"
 
     def _gained(self, rule: Rule) -> list[str]:
-        """The permissions of which the line gives something to the caller whom it names."""
+        """Returns the permissions that the rule gives, at least in part, to the caller whom it names."""
         found = []
         first = None
         for cell, number in self._standing.reached(rule):

@@ -203,7 +203,7 @@ class Patterns:
         self.permissions = frozenset(vocabulary.by_permission)
         self._vocabulary = vocabulary
         self._left_out = frozenset(one for resource in vocabulary.left_out.values() for one in resource.permissions)
-        # Resources of which nothing is left: why, for any permission of theirs.
+        # Resource without any permission left → the reason.
         self._gone = {resource: why for permission, why in vocabulary.gone.items()
                       if (resource := permission.partition(".")[0]) not in vocabulary.resources}
         self._known: dict[str, frozenset[str]] = {}

@@ -38,5 +38,5 @@ def together(texts: Iterable[str], *, by: Message = _SEPARATE) -> str:
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """Several texts, one of which will do: "draft or in_review"."""
+    """Several alternative texts: "draft or in_review"."""
     return together(texts, by=Message("{first} or {other}"))

@@ -73,9 +73,9 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
                           tokens=lambda: ServiceToken.valid_of(tenant_id))
         try:
             _show(_entries(instance, holders, tenant_id), policy, as_json)
-        except NotTold as untold:
-            hint = "ask explain about each" if untold.function else "name --at, --ip, --device and --method"
-            raise click.ClickException(f"This cannot be told: {untold}; {hint}.") from None
+        except NotTold as error:
+            hint = "ask explain about each" if error.function else "name --at, --ip, --device and --method"
+            raise click.ClickException(f"This cannot be told: {error}; {hint}.") from None
 
 
 def _entries(instance: Instance, holders: Holders, tenant_id: str) -> Iterator[tuple[str, str, Reason]]:

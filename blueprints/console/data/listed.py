@@ -72,7 +72,7 @@ class Kind:
 
 
 def listed(call: Call) -> dict[str, Kind]:
-    """The collections of which the caller may see some row, by name."""
+    """Returns the collections with rows that the caller may see, by name."""
     known = (Kind.of(cast(Collection, one)) for one in call.services.collections.values())
     return {kind.name: kind for kind in known if "list" in kind.served and call.access.may_ever(kind.collection.view)}
 
