@@ -177,7 +177,9 @@ def problem_of(error: Exception | SystemExit) -> Problem:
         return error
     if isinstance(error, Unavailable | TimedOut | Contended):
         return Problem("unavailable", "The database cannot be reached right now.")
-    return translate(error) if isinstance(error, RowError) else Problem("internal_error", "Report the id of the job to the operator.")
+    if isinstance(error, RowError):
+        return translate(error)
+    return Problem("internal_error", "Report the id of the job to the operator.")
 
 
 def document(problem: Problem) -> dict[str, Any]:
