@@ -1,4 +1,4 @@
-"""Gatepost on one screen: the framework, and the blueprints that it serves, which `blueprints/__init__.py` lists."""
+"""The app on one screen: the framework, and the blueprints that `blueprints/__init__.py` lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-import gatepost_start  # noqa: F401 - before the imports that it looks after
+import gatepost_start  # noqa: F401 - checks the following imports, so it comes first
 from gatepost.assembly import assemble, load_registry
 from gatepost.collections.plugins.contents import Plugin
 from gatepost.collections.routes import answer_options, refuse_strays
@@ -23,10 +23,12 @@ from gatepost.http.protocol.answer_headers import AnswerHeaders
 @collection_paused()
 def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Plugin] = (), *,
                reads_copies: bool = False) -> Flask:
-    """The WSGI application of one instance.
+    """Creates the WSGI application of one instance.
 
-    `config` overrides settings by name; `collections`, or modules of them, are served besides those that are found.
-    `reads_copies`: a database that cannot be written to is opened for reading, for a command that serves nothing.
+    config        overrides settings by name
+    collections   further collections, routes, or modules of them to serve, besides installed plugins
+    reads_copies  open a read-only database for reading; for a command that serves no requests
+
     Raises `SettingError`, `KeyFileError`, `PluginError`, `FeatureError`, `PolicyError`, `UnderWay` and `NotReady`, each
     with a sentence for the operator.
     """
@@ -43,12 +45,12 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
 
-    # What sees each request before its endpoint, and each answer after it, in this order.
+    # Functions that get each request before its endpoint, and each response after it, in this order.
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
     app.departures = [browsers.telling(live), compression.compress, *departures, logs.request_lines(live),
                       *(() if services.metrics is None else (services.metrics.count,))]
 
-    # Around all of it, the innermost first.
+    # WSGI middleware, the innermost first.
     negotiation.refuse_unknown_versions(app)
     app.wsgi_app = versions.VersionPrefix(app.wsgi_app)  # type: ignore[method-assign]
     app.wsgi_app = AnswerHeaders(  # type: ignore[method-assign]

@@ -1,13 +1,13 @@
-"""The face of Gatepost: all that a collection, a plugin and its tests import.
+"""The public interface of Gatepost: all that a collection, a plugin and its tests import.
 
 ```python
 from gatepost import Collection, Line, Owned, OwnedSchema, action
 ```
 
-What stands in `__all__` here, in `gatepost.testing` and in `blueprints.console.pages` is promised: from version 1.0 on,
-semantic versioning counts for it, and what is to go warns for a minor version first. Everything else in `blueprints`,
-`models`, `policies`, `app` and `settings` may change with every version. `docs/plugins.md` tells how a plugin is made
-of it.
+The names in `__all__` here, in `gatepost.testing` and in `blueprints.console.pages` are stable: from version 1.0 on,
+they follow semantic versioning, and a deprecated name warns for a minor version before it is removed. Everything else
+in `blueprints`, `models`, `policies`, `app` and `settings` may change with every version. `docs/plugins.md` explains
+how to write a plugin.
 
     the app       create_app
     a collection  Collection, Call, Endpoint, action, transition
@@ -31,7 +31,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-import gatepost_start  # noqa: F401 - before the imports that it looks after
+import gatepost_start  # noqa: F401 - checks the following imports, so it comes first
 
 if TYPE_CHECKING:
     from app import create_app
@@ -144,8 +144,8 @@ __all__ = [
     "transition",
 ]
 
-# Each name is imported when it is first used (PEP 562), so that a collection, or a command, imports what it needs of
-# Gatepost and not the app. The imports above say the same to type checkers and editors; a test compares the two.
+# Each name is imported when it is first used (PEP 562). So a collection or a command imports only what it needs, and
+# not the app. The imports above are for type checkers and editors; a test compares the two.
 _PLACES = {
     "app": "create_app",
     "gatepost.commands.instance": "Instance open_instance",

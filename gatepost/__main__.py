@@ -1,4 +1,4 @@
-"""`python -m gatepost`: the `gatepost` command, where its script is not on the search path of the shell."""
+"""`python -m gatepost`: the `gatepost` command, for shells that do not find its script."""
 
 from gatepost_start.command import cli
 

@@ -1,4 +1,4 @@
-"""Assembles an app: settings, registry, services, background tasks."""
+"""Assembly of an app: settings, registry, services, background tasks."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ from .rules.stored import source_of
 
 
 def load_registry(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...]) -> tuple[Registry, LiveSettings]:
-    """Returns what is served, also by these plugins, and the settings; `config` overrides settings by name.
+    """Returns the registry, these plugins included, and the settings; `config` overrides settings by name.
 
     Raises `SettingError`, `PluginError`.
     """
-    # Which settings plugins have, only they know; whether a setting leaves something out, they need not know.
+    # The settings are read twice: the plugins declare further settings, but `without` must be known to load them.
     registry = discover(plugins, Settings.load(overrides=config, plugins=not_imported(map(named, plugins))).without)
     settings = Settings.load(overrides=config, plugins=registry.settings)
     if settings.policy_source == DATABASE and "policy_changes" in registry.absent:
@@ -76,24 +76,24 @@ def load_registry(config: Mapping[str, Any] | None, plugins: tuple[Plugin, ...])
 
 def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_copies: bool
              ) -> tuple[Services, list[Departure]]:
-    """Returns the services of an app, with those that features make, and what of features sees each answer.
+    """Returns the services of an app, those of features included, and the features' functions for responses.
 
-    `reads_copies`: a database that cannot be written to is opened for reading. Raises `KeyFileError`, `FeatureError`,
+    With `reads_copies`, a read-only database is opened for reading. Raises `KeyFileError`, `FeatureError`,
     `PluginError`, `PolicyError`, `UnderWay` and `NotReady`.
     """
     settings = live.current
     settle(settings)
     leftovers.remove(settings)
     keys = Keys.load(settings.secret_file)
-    # One connection more, for the tasks; half of the threads for requests that need not wait.
+    # One more connection than `pool_size`, for the background tasks. At most half of the threads may wait for one.
     database = open_database(settings.database_url, pool_size=settings.pool_size + 1,
                              synchronous=settings.synchronous, group_commit=settings.group_commit,
                              statement_timeout=settings.statement_timeout, waiting=most_waiting(threads_of(settings)),
                              reads_copies=reads_copies, ignored=ignored(settings.without))
     try:
         with database.connected():
-            if (said := obstacle(database, registry.migrations)) is not None:
-                raise NotReady(said)
+            if (reason := obstacle(database, registry.migrations)) is not None:
+                raise NotReady(reason)
             known_keys.check(database, keys)
             tables.check(database, registry.collections.values())
             tenant = _default_tenant(settings)
@@ -134,10 +134,11 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
         database.close_all()
         raise
     live.followers.append(lambda new: _follow(app, services, new))
-    epoch.followers.append(lambda: _drop_what_was_restored(services))
+    epoch.followers.append(lambda: _forget_replaced_rows(services))
     hooks = registry.hooks.values()
-    asked_for = transfers.kinds(app, ((one, one.listing, one.served) for one in registry.collections.values()))
-    services.jobs = Runner(services, asked_for | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
+    kinds = transfers.kinds(app, ((collection, collection.listing, collection.served)
+                                  for collection in registry.collections.values()))
+    services.jobs = Runner(services, kinds | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
     if metrics.are_served(settings):
         services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
                                                                    registry.features))
@@ -147,24 +148,24 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
 
 
 def _default_tenant(settings: Settings) -> Tenant:
-    found = Tenant.by_name(settings.default_tenant)
-    if found is None:
+    tenant = Tenant.by_name(settings.default_tenant)
+    if tenant is None:
         raise NotReady(f"There is no tenant {settings.default_tenant}. Run: gatepost init")
-    return found
+    return tenant
 
 
 def _follow(app: Application, services: Services, settings: Settings) -> None:
-    """Go on with other values of live settings; who keeps none of them reads `services.settings` or `live.current`."""
+    """Applies new values of live settings to objects that copy them. Others read `services.settings` each time."""
     before, services.settings = services.settings, settings
     app.mount = settings.mount
     if settings.time_zone != before.time_zone:
-        services.policy.look_soon()  # the cases of tests.yaml are of another zone
+        services.policy.look_soon()  # the cases in tests.yaml are checked again in the new zone
     services.limits.follow(settings)
     services.ownership.most = settings.owner_rows
 
 
-def _drop_what_was_restored(services: Services) -> None:
-    """Forget rows that a restore has replaced. Policies and keys are followed as files."""
+def _forget_replaced_rows(services: Services) -> None:
+    """Clears cached values of rows that a restore has replaced. Policies and keys are reloaded from their files."""
     services.ownership.forget_all()
     with services.database.connected():
         services.guest_tenant = _default_tenant(services.settings).id
@@ -177,25 +178,25 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
             uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
-    """The background tasks, in the order in which those that are due are done."""
+    """Returns the background tasks, in the order in which due tasks run."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     presence = Presence(database, live.current.instance, policy, keys)
     return Background(
         BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
-        BackgroundTask("telling that this process serves", PRESENT, presence.report, last=presence.leave, at_once=True),
+        BackgroundTask("sending the heartbeat", PRESENT, presence.report, last=presence.leave, at_once=True),
         BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
         BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
-        BackgroundTask("storing uses of what is deprecated", 1, uses.store, last=uses.store),
+        BackgroundTask("storing uses of deprecated fields", 1, uses.store, last=uses.store),
         BackgroundTask("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
-        BackgroundTask("telling what the log left out", MINUTE, logs.repetitions.tell),
+        BackgroundTask("logging the number of suppressed messages", MINUTE, logs.repetitions.tell),
         BackgroundTask("following restores", 1, epoch.refresh),
-        BackgroundTask("completing a restore that was broken off", 5, lambda: settle_meanwhile(live.current)),
+        BackgroundTask("completing an interrupted restore", 5, lambda: settle_meanwhile(live.current)),
         BackgroundTask("following the key file", 1, keys.refresh),
         BackgroundTask("following the policy files", 1, policy.prove_followed),
         BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
         BackgroundTask("writing down which policy is in force", 1, ledger.store, last=ledger.store),
-        BackgroundTask("telling of roles that the policy has lost", 1, lost.tell),
-        BackgroundTask("undoing imports that were broken off", 5, lambda: undo_left(database)),
+        BackgroundTask("reporting roles that the policy has lost", 1, lost.tell),
+        BackgroundTask("undoing interrupted imports", 5, lambda: undo_left(database)),
         BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
         BackgroundTask("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
         BackgroundTask("ending the retention of audit rows, messages and jobs", 60 * MINUTE,

@@ -1,6 +1,6 @@
-"""Parts of a feature besides its endpoints: commands, background tasks, checks of health, numbers for Prometheus.
+"""Parts of a feature besides its endpoints: commands, background tasks, health checks, numbers for Prometheus.
 
-A blueprint, or a plugin, declares one `Feature` at the level of its module:
+A blueprint or a plugin declares one `Feature` as a variable of its module:
 
 ```python
 feature = Feature(name="rates", background=tasks, checks={"rates": check})
@@ -41,9 +41,9 @@ _log = logging.getLogger("gatepost.features")
 
 
 class Installation(NamedTuple):
-    """What a check looks at: the settings in force, and the database, which is not connected yet.
+    """The argument of a check: the settings, and the database, which is not connected yet.
 
-    A `Setting` of a plugin is asked with it: `LIMIT.of(installation)`.
+    `LIMIT.of(installation)` returns the value of a plugin's `Setting`.
     """
 
     settings: Settings
@@ -59,14 +59,14 @@ class Number(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: where it is, as `package.module:command`, and what a list of commands says of it."""
+    """A command: its place, `package.module:command`, and its line in a list of commands."""
 
     target: str
     help: str
 
 
 class FeatureError(Exception):
-    """A feature cannot be used; the sentence names it and says why."""
+    """The feature cannot be used; the sentence names it and says why."""
 
 
 class CannotSave(Exception):
@@ -74,7 +74,7 @@ class CannotSave(Exception):
 
 
 class Saved(NamedTuple):
-    """A file that holds the installation. `tidy` removes older ones that need not stay, and returns these."""
+    """A file with a copy of the installation. `tidy` removes older copies and returns their paths."""
 
     place: Path
     tidy: Callable[[], Iterable[Path]]
@@ -82,29 +82,31 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """What one blueprint or plugin brings. A function may be named by a text, `package.module:function`, and is then
-    imported when it is first called: a command without use for it does not import it.
+    """The declaration of one feature of a blueprint or plugin.
 
-    name        of the feature, unique; a shipped one is called like its folder
-    needs       the shipped features without which it cannot be served
-    permissions it brings; those that no other endpoint needs have no effect without it
-    rows        by resource: the table of its rows, as `package.module:Table`, whose columns rules may look at
+    A function may be given as text, `package.module:function`. It is then imported when it is first called, so a
+    command that does not call it does not import it.
+
+    name        unique name; for a shipped feature, the name of its folder
+    needs       the shipped features that it cannot be served without
+    permissions its permissions; without the feature, those that no other endpoint needs have no effect
+    rows        resource → the table of its rows, as `package.module:Table`; rules may read its columns
     settings    names of Gatepost's settings that have no effect without it
-    commands    by the words that call it after `gatepost`, such as `backup` or `policy who`
-    extends     by the name of another feature: the module with endpoints that are served where both are, such as pages
-                of the console
-    make        returns an object that lives as long as the app, given its services: `services.feature(name)`
-    background  returns the background tasks of a process that serves, given its services
-    departure   returns what sees each answer before it is sent, given the services
-    checks      by name: how one thing is, given the installation; for health, `gatepost doctor` and Prometheus
-    doctor      by name: what `gatepost doctor` asks instead of a check of that name, or besides
-    sections    by name: returns findings that `gatepost doctor` shows when asked for them, as by `--nodes`
-    numbers     returns numbers for Prometheus, given the installation
-    save        keeps the installation as it is, before or after a step that cannot be undone, given the installation
-                and which step it is, such as `before-migration`; returns a `Saved`. Raises CannotSave
-    outdated    returns what an operator must change before or after an upgrade, as lines, given the installation
-    news        returns what an upgrade brought, as sentences, given the installation
-    demo        adds rows to look at to an empty tenant, inside a transaction, given the installation and the tenant
+    commands    the words after `gatepost`, such as `backup` or `policy who` → command
+    extends     name of another feature → a module with endpoints that are served only if both features are, such as
+                pages of the console
+    make        takes the services; returns an object that lives as long as the app: `services.feature(name)`
+    background  takes the services; returns the background tasks of a serving process
+    departure   takes the services; returns a function that gets each response before it is sent
+    checks      name → a check for health, `gatepost doctor` and Prometheus; takes the installation
+    doctor      name → a check for `gatepost doctor` only; it replaces a check of the same name
+    sections    name → a function that returns findings for an option of `gatepost doctor`, such as `--nodes`
+    numbers     takes the installation; returns numbers for Prometheus
+    save        takes the installation and the name of a step that cannot be undone, such as `before-migration`; makes a
+                copy of the installation and returns a `Saved`. Raises CannotSave
+    outdated    takes the installation; returns lines about what an operator must change before or after an upgrade
+    news        takes the installation; returns sentences about what an upgrade brought
+    demo        takes the installation and an empty tenant; adds demo rows to it, in the current transaction
     """
 
     name: str
@@ -127,7 +129,7 @@ class Feature:
     demo: Callable[[Installation, Tenant], None] | str | None = None
 
     def call(self, part: Callable[..., Any] | str, *given: object) -> Any:
-        """Call a part of this feature, imported if a text names it. Raises FeatureError where that cannot be."""
+        """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
         try:
             function = resolve_name(part) if isinstance(part, str) else part
         except Exception as error:
@@ -137,7 +139,7 @@ class Feature:
         return function(*given)
 
     def begin(self, name: str, *given: object) -> Any:
-        """Call a part that an app needs to start. Raises FeatureError for whatever that raises."""
+        """Calls a part that an app needs to start. Raises FeatureError for any error but RowError."""
         try:
             returned = self.call(getattr(self, name), *given)
             return [*returned] if isinstance(returned, Iterator) else returned  # a generator raises only here
@@ -148,7 +150,7 @@ class Feature:
 
 
 def malformed(feature: Feature) -> str | None:
-    """Returns what is wrong with a declaration, as a clause; None: nothing."""
+    """Describes the first error in a declaration as a clause; None if there is none."""
     if not isinstance(feature.name, str) or not _NAME.fullmatch(feature.name):
         return "its name must be small letters, digits and _"
     needs: Any = feature.needs
@@ -172,13 +174,13 @@ class Features:
         return iter(self._found)
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
-        """The objects that live as long as the app, by the name of their feature. Raises FeatureError."""
+        """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""
         for one in self._found:
             if one.make is not None:
                 yield one.name, one.begin("make", services)
 
     def background_tasks(self, services: Services) -> Iterator[BackgroundTask]:
-        """The background tasks of a process. Raises FeatureError."""
+        """Yields the background tasks of a process. Raises FeatureError."""
         from .http.operations.background import BackgroundTask
 
         for one in self._found:
@@ -189,7 +191,7 @@ class Features:
                 yield task
 
     def departures(self, services: Services) -> Iterator[Departure]:
-        """Functions that see each answer before it is sent. Raises FeatureError."""
+        """Yields the functions that get each response before it is sent. Raises FeatureError."""
         for one in self._found:
             if one.departure is not None:
                 function = one.begin("departure", services)
@@ -198,19 +200,19 @@ class Features:
                 yield function
 
     def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
-        """Each check by its name, as health and Prometheus ask them: none of them raises."""
+        """Yields (name, check) for health and Prometheus. These checks never raise."""
         for one in self._found:
             for name, check in one.checks.items():
                 yield name, partial(_answer, one, name, check, installation)
 
     def doctor(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
-        """Each check by its name, as `gatepost doctor` asks them: they raise what they raise."""
+        """Yields (name, check) for `gatepost doctor`. Errors of these checks are passed on."""
         for one in self._found:
             for name, check in {**one.checks, **one.doctor}.items():
-                yield name, partial(_asked, one, check, installation)
+                yield name, partial(_result, one, check, installation)
 
     def section(self, name: str, installation: Installation) -> Iterator[Found]:
-        """The findings of one section of `gatepost doctor`."""
+        """Yields the findings of one section of `gatepost doctor`. An error becomes a finding."""
         for one in self._found:
             if (part := one.sections.get(name)) is not None:
                 try:
@@ -219,7 +221,7 @@ class Features:
                     yield Found(State.DOWN, f"{one.name}: {error}")
 
     def save(self, installation: Installation, step: str) -> Iterator[Saved]:
-        """Keep the installation as it is now, by each feature that can. Raises CannotSave."""
+        """Makes copies of the installation with each feature that can. Raises CannotSave, RowError, OSError."""
         for one in self._found:
             if one.save is not None:
                 try:
@@ -230,22 +232,22 @@ class Features:
                     raise CannotSave(f"the feature {one.name!r} fails: {type(error).__name__}: {error}") from error
 
     def outdated(self, installation: Installation) -> list[str]:
-        """What an operator must change before or after an upgrade, as lines."""
+        """Returns lines about what an operator must change before or after an upgrade."""
         return [line for one in self._found if one.outdated is not None
                 for line in _lines(one, one.outdated, installation)]
 
     def news(self, installation: Installation) -> list[str]:
-        """What an upgrade brought, as sentences."""
+        """Returns sentences about what an upgrade brought."""
         return [line for one in self._found if one.news is not None for line in _lines(one, one.news, installation)]
 
     def demo(self, installation: Installation, tenant: Tenant) -> None:
-        """Add rows to look at to an empty tenant. Raises FeatureError."""
+        """Adds demo rows to an empty tenant. Raises FeatureError."""
         for one in self._found:
             if one.demo is not None:
                 one.begin("demo", installation, tenant)
 
     def numbers(self, installation: Installation) -> Iterator[Number]:
-        """Numbers for Prometheus; none of a feature that fails."""
+        """Yields the numbers for Prometheus. An error of a feature is logged, and its numbers are skipped."""
         seen: set[str] = set()
         for one in self._found:
             if one.numbers is not None:
@@ -253,7 +255,7 @@ class Features:
                     found = [Number(name, str(about), float(value))
                              for name, about, value in one.call(one.numbers, installation)]
                 except RowError:
-                    continue  # the database is away: others say so
+                    continue  # the check of the database reports the same error
                 except Exception as error:
                     _log.error("the numbers of %s cannot be had: %s: %s", one.name, type(error).__name__, error)
                     continue
@@ -268,7 +270,7 @@ class Features:
 
 def _answer(feature: Feature, name: str, check: Check | str, installation: Installation) -> Found:
     try:
-        return _asked(feature, check, installation)
+        return _result(feature, check, installation)
     except RowError:
         return UNKNOWN
     except Exception as error:
@@ -276,7 +278,7 @@ def _answer(feature: Feature, name: str, check: Check | str, installation: Insta
         return Found(State.DEGRADED, f"the check itself fails ({type(error).__name__}): the log says more")
 
 
-def _asked(feature: Feature, check: Check | str, installation: Installation) -> Found:
+def _result(feature: Feature, check: Check | str, installation: Installation) -> Found:
     return _found(feature.call(check, installation))
 
 
@@ -287,7 +289,7 @@ def _found(given: Any) -> Found:
 
 
 def _lines(feature: Feature, part: Callable[..., Any] | str, installation: Installation) -> list[str]:
-    """Returns the lines of a part. An exception becomes a line, since the step before it is done."""
+    """Returns the lines of a part. An exception becomes a line, because the upgrade must go on."""
     try:
         return [str(line) for line in feature.call(part, installation)]
     except Exception as error:

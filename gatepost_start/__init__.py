@@ -1,9 +1,9 @@
-"""Looks, before anything of Gatepost is imported, whether Python finds Gatepost's own modules under their names.
+"""Checks that Python finds Gatepost's own modules under their names, before anything of Gatepost is imported.
 
-Their names are plain ones. A `models.py` in a folder that stands in front of Gatepost's on the path (the current
-folder with `python -m`, a folder of PYTHONPATH) would be imported in their place, and end in an error that says
-nothing of that. The first import of this package ends the process instead, with a sentence that names the file.
-`app`, `gatepost` and the `gatepost` command (`gatepost_start.command`) import it before anything else.
+The names are common. A `models.py` in a folder that comes first on Python's path (the current folder with `python -m`,
+a folder of PYTHONPATH) would be imported instead, and cause an unrelated error. So the first import of this package
+ends the process with a sentence that names the file. `app`, `gatepost` and the `gatepost` command
+(`gatepost_start.command`) import it before anything else.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ NAMES = ("app", "blueprints", "gatepost", "models", "policies", "settings", "sys
 
 
 def foreign(home: Path) -> Path | None:
-    """The first file or folder that Python finds under one of `NAMES`, and that does not lie in the folder `home`."""
+    """Returns the first file or folder that Python finds for one of `NAMES` outside of the folder `home`; else None."""
     for name in NAMES:
         spec = find_spec(name)
         if spec is None:
             continue
         # A folder without __init__.py has no origin, but may have several places.
         folders = [Path(place) for place in spec.submodule_search_locations or ()]
-        found = [Path(spec.origin)] if spec.origin is not None and not folders else folders
-        for path in found:
-            # The folder is resolved and not the file: an installer may link every file to one in its cache.
+        paths = [Path(spec.origin)] if spec.origin is not None and not folders else folders
+        for path in paths:
+            # Resolve the folder and not the file, because an installer may link every file to one in its cache.
             if path.parent.resolve() != home:
                 return path
     return None

@@ -1,4 +1,4 @@
-"""The `gatepost` command. Its script imports this module: a foreign `app` or `gatepost` is told of, not imported."""
+"""The `gatepost` command. Its script imports this module, so that a foreign `app` or `gatepost` is reported first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMANDS: list[click.Command] = [
     Lazy("migrate", "gatepost.commands.migrate:migrate", "Bring the database up to date, after a backup."),
     Lazy("move", "gatepost.commands.move:move", "Move all rows from SQLite to an empty Postgres database."),
     Lazy("compact", "gatepost.commands.compact:compact",
-         "Give back room that deleted rows have left, and index words anew."),
+         "Free the space of deleted rows, and repair indexes of words."),
     Lazy("plugin", "gatepost.commands.plugin.group:plugin", "Begin a plugin, and list those that are installed."),
     Lazy("doctor", "gatepost.commands.doctor:doctor", "Check what the service relies on."),
     Lazy("openapi", "gatepost.commands.server:openapi", "Print the OpenAPI description of the API."),
@@ -35,8 +35,8 @@ def _create_app(*arguments: Any, **options: Any) -> Flask:
     return create_app(*arguments, **options)
 
 
-def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
-    if asked:
+def _show_version(context: click.Context, _option: click.Parameter, shown: bool) -> None:
+    if shown:
         click.echo(f"gatepost, version {program.version()}, {program.build()}")
         context.exit()
 

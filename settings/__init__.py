@@ -1,4 +1,4 @@
-"""Every setting of Gatepost, once: name, type, default, what is allowed and what it is for.
+"""Every setting of Gatepost, declared once: name, type, default, allowed values and purpose.
 
 This is the only package that reads the environment. Sources, each overriding the one before:
 
@@ -7,10 +7,10 @@ This is the only package that reads the environment. Sources, each overriding th
 3. environment variables ``GATEPOST_<NAME>`` (``GATEPOST_PAGE_SIZES__EDITOR=200`` sets one entry of a table);
 4. explicit overrides: command-line options, ``create_app(config=…)``.
 
-Plugins declare settings of their own (`Setting`): ``limit`` of the plugin ``notes`` stands in the table ``[notes]`` of
+Plugins declare their own settings (`Setting`): ``limit`` of the plugin ``notes`` is in the table ``[notes]`` of
 settings.toml and in ``GATEPOST_NOTES_LIMIT``.
 
-A name that is not declared and a value that is not allowed raise `SettingError`.
+An unknown name and an invalid value raise `SettingError`.
 """
 
 from settings.declared import DECLARED, Settings

@@ -1,4 +1,4 @@
-"""Every setting, once: name, type, default, what is allowed and what it is for."""
+"""Declarations of every setting: name, type, default, allowed values and purpose."""
 
 import dataclasses
 import os
@@ -29,9 +29,9 @@ FILES, DATABASE = "files", "database"  # where the rules are
 
 
 def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool = False, live: bool = False) -> Any:
-    """Declare one setting: its default, the marshmallow field that parses and checks it, and its help.
+    """Declares one setting: its default, the marshmallow field that parses and checks it, and its help.
 
-    Whether it is `secret`, so that its value is shown nowhere, and `live`.
+    The value of a `secret` setting is never shown. A running service takes over a new value of a `live` setting.
     """
     metadata = {"field": field, "help": help, "secret": secret, "live": live}
     if isinstance(default, dict):
@@ -40,13 +40,13 @@ def setting(default: Any, field: fields.Field[Any], help: str, *, secret: bool =
 
 
 def live(default: Any, field: fields.Field[Any], help: str) -> Any:
-    """Declare a setting of which a running service takes a new value over (`LiveSettings`): its users ask each time."""
+    """Declares a setting whose new value a running service takes over (`LiveSettings`). Code must read it each time."""
     return setting(default, field, help, live=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The values in force, immutable: `LiveSettings` swaps them whole. Every number's help names its unit."""
+    """The current values, immutable. `LiveSettings` replaces the whole object. Every number's help names its unit."""
 
     instance: Path = setting(Path("instance"), fields.String(), "the folder of secrets, policies and SQLite")
 
@@ -162,10 +162,10 @@ class Settings:
         environ: Mapping[str, str] = os.environ,
         plugins: Plugins | None = None,
     ) -> Self:
-        """Read all sources and check every value.
+        """Reads all sources and checks every value.
 
-        `instance` wins over ``GATEPOST_INSTANCE``; it need not exist yet. `plugins` declare further settings.
-        Raises `SettingError` at the first source that has something wrong, with all that is wrong in it.
+        `instance` overrides ``GATEPOST_INSTANCE``; the folder need not exist. `plugins` declare further settings.
+        Raises `SettingError` with all errors of the first source that has some.
         """
         environment = dict(from_environment(environ))
         explicit = dict(overrides or {})
@@ -184,27 +184,27 @@ class Settings:
               "the command line or configuration", in_tables)
         values["instance"] = folder
         values["database_url"] = values.get("database_url") or f"sqlite:///{folder / 'gatepost.db'}"
-        said = {name: values.pop(name) for name in theirs.declared.keys() & values.keys()}
-        return cls(**values, of_plugins=theirs.with_values(said))
+        of_plugins = {name: values.pop(name) for name in theirs.declared.keys() & values.keys()}
+        return cls(**values, of_plugins=theirs.with_values(of_plugins))
 
     @property
     def own(self) -> Self:
-        """Gatepost's own settings alone, which can be handed to another process."""
+        """A copy without settings of plugins, which can be passed to another process."""
         return dataclasses.replace(self, of_plugins=PluginSettings())
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a process that is to work on the same instance and database."""
+        """The environment variables for a process that works on the same instance and database."""
         return environment_with({"instance": str(self.instance), "database_url": self.database_url})
 
     @property
     def secret_file(self) -> Path:
-        """The key ring from which the key of each purpose is derived."""
+        """The file of the key ring. The key of each purpose is derived from it."""
         return self.instance / "secret.key"
 
     @property
     def policies(self) -> Path:
-        """The folder of policy files in force."""
+        """The folder of the policy files."""
         return self.instance / "policies"
 
     @property
@@ -222,7 +222,7 @@ class Settings:
 
     @property
     def mount(self) -> str:
-        """The path of `public_url` without a final slash, which the proxy takes off; mostly empty."""
+        """The path of `public_url` without a final slash. The proxy removes it from requests. Usually empty."""
         _, slash, path = self.public_url.partition("://")[2].rstrip("/").partition("/")
         return slash + path
 
@@ -236,7 +236,7 @@ DECLARED = {field.name: field for field in dataclasses.fields(Settings) if "fiel
 
 
 def _known() -> dict[str, Known]:
-    """Gatepost's own settings, by name."""
+    """Returns Gatepost's own settings, by name."""
     return {name: Known(name, field.metadata["field"], field.metadata["secret"],
                         field.default_factory() if field.default_factory is not dataclasses.MISSING else None)
             for name, field in DECLARED.items()}

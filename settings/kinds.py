@@ -1,4 +1,4 @@
-"""What values a setting may have: marshmallow fields whose errors say what is allowed."""
+"""Kinds of values of settings: marshmallow fields whose errors describe the allowed values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BASE = re.compile(r"(?:https?://[^\x00-\x20\x7f/?#@\\\"<>]+(?:/(?!\.{1,2}(?:/|\
 
 
 class Whole(fields.Integer):
-    """A whole number: TOML's ``true`` and ``1.5`` are not, though Python would convert them."""
+    """A whole number. Refuses TOML's ``true`` and ``1.5``, which Python would convert."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         if isinstance(value, bool | float):
@@ -23,13 +23,13 @@ class Whole(fields.Integer):
 
 
 def whole(low: int, high: int) -> fields.Field[Any]:
-    """A whole number within these bounds."""
+    """Returns a field for a whole number within these bounds."""
     allowed = f"a whole number from {low} to {high}"
     return Whole(validate=validate.Range(low, high, error=allowed), error_messages={"invalid": allowed})
 
 
 class _Names(fields.Field[tuple[str, ...]]):
-    """A list of names; in the environment, names between spaces."""
+    """A list of names; in the environment, names separated by spaces or commas."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
         given = value.replace(",", " ").split() if isinstance(value, str) else value
@@ -39,36 +39,36 @@ class _Names(fields.Field[tuple[str, ...]]):
 
 
 def names() -> fields.Field[Any]:
-    """A list of names."""
+    """Returns a field for a list of names."""
     return _Names()
 
 
 def choice(*choices: str) -> fields.Field[Any]:
-    """One of these words."""
+    """Returns a field for one of these words."""
     return fields.String(validate=validate.OneOf(choices, error=f"one of {', '.join(choices)}"))
 
 
 def text(pattern: str, allowed: str) -> fields.Field[Any]:
-    """Text that matches the pattern as a whole; `allowed` says in words what that is."""
+    """Returns a field for text that matches the whole pattern; `allowed` describes the pattern in words."""
     shape = validate.Regexp(rf"(?:{pattern})\Z", error=allowed)
     return fields.String(validate=shape, error_messages={"invalid": allowed})
 
 
 def switch() -> fields.Field[Any]:
-    """on or off."""
+    """Returns a field for on or off."""
     on, off = {"on", "true", "1", True}, {"off", "false", "0", False}
     return fields.Boolean(truthy=on, falsy=off, error_messages={"invalid": "on or off"})
 
 
 def seconds(low: float, high: float) -> fields.Field[Any]:
-    """A number of seconds within these bounds."""
+    """Returns a field for a number of seconds within these bounds."""
     allowed = f"seconds from {low:g} to {high:g}"
     within = validate.Range(low, high, error=allowed)
     return fields.Float(validate=within, error_messages={"invalid": allowed, "special": allowed})
 
 
 def url_of(*schemes: str) -> fields.Field[Any]:
-    """A URL of one of these schemes, or nothing."""
+    """Returns a field for a URL of one of these schemes, or the empty text."""
     allowed = "a URL that starts with " + " or ".join(f"{scheme}://" for scheme in schemes)
 
     def check(value: str) -> None:
@@ -80,25 +80,31 @@ def url_of(*schemes: str) -> fields.Field[Any]:
 
 
 def base_url() -> fields.Field[Any]:
-    """A URL of http or https to put paths behind, or nothing; its path is what headers, cookies and pages may hold."""
+    """Returns a field for an http or https URL to append paths to, or the empty text.
+
+    Its path may have only characters that are safe in headers, cookies and pages.
+    """
     allowed = "a URL such as https://example.org/gate, whose path has letters, digits, ., _, ~, - and single slashes"
     return fields.String(validate=validate.Regexp(_BASE, error=allowed), error_messages={"invalid": allowed})
 
 
 def known_time_zone(value: str) -> None:
-    """Raises ValidationError for what is no time zone."""
+    """Raises ValidationError for an unknown time zone."""
     if value not in available_timezones():
         raise ValidationError("a name of the IANA time zone database, such as Europe/Berlin")
 
 
 def by_role(what: str, high: int) -> fields.Field[Any]:
-    """A table of whole numbers from 1, by role."""
+    """Returns a field for a table of whole numbers from 1 to `high`, by role."""
     wrong = f"a table of role = {what}"
     return fields.Dict(keys=fields.String(), values=whole(1, high), error_messages={"invalid": wrong})
 
 
 def known_origins(value: str) -> None:
-    """Origins as browsers send them (RFC 6454 section 6.2): scheme, host, port, and nothing else."""
+    """Raises ValidationError unless all are `*` or origins as browsers send them (RFC 6454 section 6.2).
+
+    An origin has a scheme, a host, a port, and nothing else.
+    """
     for origin in value.split():
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ValidationError("origins such as https://app.example.org, separated by spaces, or *")

@@ -1,7 +1,7 @@
-"""Settings that a running service takes over: `settings.toml` is read once more when the process gets SIGHUP.
+"""Live settings: a running service rereads `settings.toml` on SIGHUP and takes over their new values.
 
-Which ones can be, their declaration says (`live`). The others, and what the environment or the command line say, need a
-restart. A file that is wrong changes nothing.
+The declaration of a setting says if it is `live`. Other settings, and those in the environment or on the command line,
+need a restart. A file with an error changes nothing.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from system.worker import Worker
 
 log = logging.getLogger("gatepost.settings")
 
-STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread: a folder on a mount that hangs may hold it
+STOP_PATIENCE = 1.0  # seconds that a stop waits for the thread, which may hang on a network mount
 
 
 class LiveSettings:
-    """`current` are the values in force: one immutable object, swapped whole, which any thread reads without a lock.
+    """The current settings, and the thread that rereads them.
 
-    followers  called with the new values once they are in force, in the order in which they were added
-    trouble    why the sources cannot be used as they are now: a sentence for the operator; None for nothing
+    current    one immutable object, replaced as a whole; threads read it without a lock
+    followers  functions that are called with the new settings after a change, in the order of registration
+    trouble    a sentence for the operator about why the sources cannot be used now; None if they can
     """
 
     def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
-        """`read` reads all sources anew. It raises SettingError where something is wrong with them."""
+        """Stores the settings. `read` rereads all sources, and raises SettingError if they have an error."""
         self.current = settings
         self.followers: list[Callable[[Settings], object]] = []
         self.trouble: str | None = None
@@ -35,7 +36,8 @@ class LiveSettings:
         self._worker = Worker("settings", self.reload)
 
     def reload(self) -> None:
-        """Read the sources and take over what can be; the log names what was, and what needs a restart."""
+        """Rereads the sources and takes over live settings. Logs the names of changes, and of those needing a restart.
+        """
         try:
             new = self._read()
         except SettingError as error:
@@ -48,19 +50,19 @@ class LiveSettings:
                         self.current.of_plugins.changed(new.of_plugins))
 
     def look_soon(self) -> None:
-        """Have the thread reload. The handler of a signal may call this: it waits for nothing."""
+        """Makes the thread reload. It never blocks, so a signal handler may call it."""
         self._worker.wake()
 
     def start(self) -> None:
-        """Reload on request, in a thread of this process. A second call does nothing."""
+        """Starts the thread in this process. A second call does nothing."""
         self._worker.start()
 
     def stop(self) -> None:
-        """End the thread. A second call does nothing."""
+        """Stops the thread. A second call does nothing."""
         self._worker.stop(STOP_PATIENCE)
 
     def _take_over(self, ours: dict[str, object], theirs: dict[str, object]) -> None:
-        """`ours` are new values of Gatepost's own settings, by name; `theirs` of those of plugins."""
+        """Replaces `current`. `ours` are changed values of Gatepost's settings by name, `theirs` those of plugins."""
         declared = self.current.of_plugins.declared
         live = {name: value for name, value in ours.items() if DECLARED[name].metadata["live"]}
         live_theirs = {name: value for name, value in theirs.items() if declared[name].live}
@@ -68,14 +70,14 @@ class LiveSettings:
         if taken:
             self.current = replace(self.current, **live,  # type: ignore[arg-type]
                                    of_plugins=self.current.of_plugins.with_values(live_theirs))
-        # Also of unchanged values: the parent of this process may have been about to call them when it forked.
+        # Called even without a change, because this process may have been forked before its parent called them.
         for follow in self.followers:
             try:
                 follow(self.current)
             except Exception:
                 # The values are in force: the other followers need them, too.
-                log.exception("not everything goes on with the new settings; a restart does")
-        # Names alone: a value may be a secret.
+                log.exception("a part of the service does not use the new settings; restart it")
+        # Log only names, because a value may be a secret.
         if taken:
             log.warning("settings are in force as settings.toml has them now: %s", ", ".join(taken))
         if later := {*ours, *theirs}.difference(taken):

@@ -1,4 +1,4 @@
-"""Settings that plugins declare: `Setting`, what is declared under which names, and the values in force."""
+"""Settings that plugins declare: `Setting`, the names of plugins' settings, and their current values."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 class HasSettings(Protocol):
-    """Knows the values in force, as the services of an app and an open instance do."""
+    """An object with current settings: the services of an app, or an open instance."""
 
     @property
     def settings(self) -> Any: ...
 
 
 class HasServices(Protocol):
-    """Knows the services of an app, as a call and a task do."""
+    """An object with the services of an app: a call or a task."""
 
     @property
     def services(self) -> Any: ...
 
 
 class Setting(Generic[T]):
-    """One setting of a plugin, at the level of its module; `of` tells its value.
+    """One setting of a plugin, declared as a variable of its module; `of` returns its value.
 
     name     small letters, digits and single underscores: `limit` of the plugin `notes` is `GATEPOST_NOTES_LIMIT`
-    default  its value where no source has one
-    field    the marshmallow field that reads and checks a value; the sentence of its error says what is allowed
-    help     one line about it; a number's names its unit
-    secret   whether its value is shown nowhere
-    live     whether a running service takes a new value over from settings.toml
+    default  its value if no source has one
+    field    the marshmallow field that reads and checks a value; its error message describes the allowed values
+    help     one line about it; for a number, it names the unit
+    secret   true if its value is never shown
+    live     true if a running service takes over a new value from settings.toml
     """
 
     def __init__(self, name: str, default: T, field: fields.Field[Any], help: str, *, secret: bool = False,
                  live: bool = False) -> None:
-        """Raises ValueError for a name of another form, a default that is not allowed, or no help."""
+        """Declares a setting. Raises ValueError for an invalid name or default, or for a help that is not one line."""
         if not _NAME.fullmatch(name):
             raise ValueError(f"the setting {name!r}: a name has small letters, digits and single underscores")
         if not help.strip() or "\n" in help:
@@ -56,9 +56,10 @@ class Setting(Generic[T]):
         self.secret, self.live = secret, live
 
     def of(self, asked: HasServices | HasSettings) -> T:
-        """The value in force, for whoever has a call, a task, the services or an open instance.
+        """Returns the current value. `asked` is a call, a task, the services or an open instance.
 
-        Ask each time: a live one may have changed. Raises SettingError for a setting that stands in no plugin's module.
+        Call it each time, because a live setting may change. Raises SettingError for a setting that is not a variable
+        of a served plugin's module.
         """
         services: Any = getattr(asked, "services", asked)
         try:
@@ -68,81 +69,83 @@ class Setting(Generic[T]):
                                "is served, nor of one of its collections") from None
         return value
 
-    # The kinds of values that Gatepost's own settings have.
+    # The same kinds of values as Gatepost's own settings.
 
     @staticmethod
     def whole(name: str, default: int, help: str, *, minimum: int, maximum: int,
               live: bool = False) -> Setting[int]:
-        """A whole number within these bounds."""
+        """Declares a setting for a whole number within these bounds."""
         return Setting(name, default, kinds.whole(minimum, maximum), help, live=live)
 
     @staticmethod
     def seconds(name: str, default: float, help: str, *, minimum: float, maximum: float,
                 live: bool = False) -> Setting[float]:
-        """A number of seconds within these bounds."""
+        """Declares a setting for a number of seconds within these bounds."""
         return Setting(name, default, kinds.seconds(minimum, maximum), help, live=live)
 
     @staticmethod
     def switch(name: str, default: bool, help: str, *, live: bool = False) -> Setting[bool]:
-        """`on` or `off`."""
+        """Declares a setting for `on` or `off`."""
         return Setting(name, default, kinds.switch(), help, live=live)
 
     @staticmethod
     def choice(name: str, default: str, help: str, *, among: Iterable[str],
                live: bool = False) -> Setting[str]:
-        """One of some words."""
+        """Declares a setting for one of some words."""
         return Setting(name, default, kinds.choice(*among), help, live=live)
 
     @staticmethod
     def text(name: str, default: str, help: str, *, pattern: str = r".*",
              allowed: str = "text of one line", secret: bool = False, live: bool = False) -> Setting[str]:
-        """Text that a regular expression matches as a whole; `allowed` says in words what that is."""
+        """Declares a setting for text that matches a whole regular expression; `allowed` describes it in words."""
         return Setting(name, default, kinds.text(pattern, allowed), help, secret=secret, live=live)
 
     @staticmethod
     def url(name: str, default: str, help: str, *, schemes: Iterable[str] = ("https",),
             secret: bool = False, live: bool = False) -> Setting[str]:
-        """A URL of one of these schemes, or nothing."""
+        """Declares a setting for a URL of one of these schemes, or the empty text."""
         return Setting(name, default, kinds.url_of(*schemes), help, secret=secret, live=live)
 
 
 def name_of(entry_point: str) -> str:
-    """What a plugin is called among the settings: its entry point's name, `my-notes` as `my_notes`."""
+    """Returns the settings name of a plugin from its entry point: `my_notes` for `my-notes`."""
     return re.sub(r"[^a-z0-9]+", "_", entry_point.lower()).strip("_")
 
 
 Plugins = Mapping[str, Mapping[str, Setting[Any]] | None]
-"""Name of a plugin → its settings by name, or None where the plugin is not imported: what is said of it is not judged.
-"""
+"""Name of a plugin → its settings by name; None: the plugin is not imported, and values for it are not checked."""
 
 
 @dataclass(frozen=True)
 class PluginSettings:
-    """The values in force; `declared` tells each setting as settings.toml and `gatepost settings` name it:
-    `notes.limit`."""
+    """The current values of plugins' settings.
+
+    declared  name in settings.toml and `gatepost settings`, such as `notes.limit` → setting
+    values    setting → its value
+    """
 
     declared: Mapping[str, Setting[Any]] = field(default_factory=dict)
     values: Mapping[Setting[Any], Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plugins: Plugins) -> Self:
-        """The defaults."""
+        """Returns the settings of these plugins with their defaults."""
         declared = {f"{plugin}.{name}": one for plugin, settings in sorted(plugins.items())
                     for name, one in (settings or {}).items()}
         return cls(declared, {one: one.default for one in declared.values()})
 
     def changed(self, other: PluginSettings) -> dict[str, Any]:
-        """The settings that have another value in `other`, by name, with that value."""
+        """Returns name → the other value, for each setting with another value in `other`."""
         return {name: other.values[one] for name, one in self.declared.items()
                 if one in other.values and other.values[one] != self.values[one]}
 
     def with_values(self, new: Mapping[str, Any]) -> PluginSettings:
-        """The same with other values of some, by name."""
+        """Returns a copy with new values of some settings, by name."""
         return PluginSettings(self.declared, {**self.values, **{self.declared[name]: new[name] for name in new}})
 
 
 def flattened(source: Mapping[str, Any], plugins: Plugins) -> dict[str, Any]:
-    """A source with the tables of plugins, `notes = {limit = 5}`, as names of their own: `notes.limit`."""
+    """Returns a source with each table of a plugin, `notes = {limit = 5}`, replaced by names such as `notes.limit`."""
     flat: dict[str, Any] = {}
     for name, raw in source.items():
         if name in plugins and isinstance(raw, Mapping):
@@ -153,15 +156,16 @@ def flattened(source: Mapping[str, Any], plugins: Plugins) -> dict[str, Any]:
 
 
 def imported(source: Mapping[str, Any], plugins: Plugins, between: str, known: Iterable[str]) -> dict[str, Any]:
-    """A source less what it says of plugins that are not imported; `between` stands behind a plugin's name. The names
-    of `known` settings stay."""
+    """Returns a source without the settings of plugins that are not imported.
+
+    `between` is the separator after a plugin's name. Names in `known` are kept.
+    """
     unknown = tuple(f"{plugin}{between}" for plugin, settings in plugins.items() if settings is None)
     return {name: raw for name, raw in source.items() if name in known or not name.startswith(unknown)}
 
 
 def clash(plugins: Plugins, ours: Iterable[str]) -> str | None:
-    """Why the settings of these plugins cannot be told apart from each other, or from Gatepost's own (`ours`), if so.
-    """
+    """Describes the first conflict of names among these plugins' settings and Gatepost's own (`ours`); else None."""
     taken = {name: f"Gatepost's setting {name}" for name in ours}
     for plugin, settings in plugins.items():
         if settings and plugin in taken:

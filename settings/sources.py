@@ -1,4 +1,4 @@
-"""Where values come from: a file, the environment, options; and what is wrong with them."""
+"""Sources of settings: a file, the environment, options; and errors in them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LARGEST = 1 << 20  # bytes of a file of settings
 
 
 class SettingError(ValueError):
-    """A setting is unknown or has a value that is not allowed; the text names it, its source and what is."""
+    """A setting is unknown or its value is invalid; the text names it, its source and the allowed values."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a setting under the name that a source has for it.
+    """The declaration of a setting, by its name in a source.
 
-    key    its name everywhere else
+    key    its name elsewhere
     field  reads and checks its value
-    table  the entries of its default, where it is a table
+    table  the entries of its default, if it is a table
     """
 
     key: str
@@ -38,9 +38,9 @@ class Known:
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """``GATEPOST_A=x`` as (a, x) and ``GATEPOST_A__B=x`` as (a, {b: x}), as Flask's from_prefixed_env has it.
+    """Yields ``GATEPOST_A=x`` as (a, x) and ``GATEPOST_A__B=x`` as (a, {b: x}), as Flask's from_prefixed_env does.
 
-    Values stay text: a password of digits must not become a number.
+    Values remain text, because a password of digits must not become a number.
     """
     tables: dict[str, dict[str, str]] = {}
     for variable, text in environ.items():
@@ -55,12 +55,12 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def environment_with(values: Mapping[str, str]) -> dict[str, str]:
-    """The environment of this process, with these settings in it: for a process that is to have them, too."""
+    """Returns the environment of this process with these settings added, for a child process."""
     return {**os.environ, **{PREFIX + name.upper(): value for name, value in values.items()}}
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """What a file says; nothing where it is not there. Raises SettingError."""
+    """Reads a TOML file; returns {} if it does not exist. Raises SettingError."""
     try:
         return tomllib.loads(_text(file))
     except FileNotFoundError:
@@ -72,7 +72,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def _text(file: Path) -> str:
-    # Never waited for: a FIFO would hold whoever reads it, and with it each reload after that.
+    # O_NONBLOCK, because reading a FIFO would block, and with it every later reload.
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise SettingError(f"{file}: cannot be read: this is not a regular file")
@@ -84,7 +84,7 @@ def _text(file: Path) -> str:
 
 def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declared: Mapping[str, Known],
           prefix: str = "") -> None:
-    """Check what one source says and lay it over `values`; a table is completed, not replaced."""
+    """Checks the values of one source and adds them to `values`. The entries of a table are merged."""
     wrong = []
     for name, raw in source.items():
         shown = prefix + name.upper() if prefix else name
@@ -108,7 +108,7 @@ def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declare
 
 
 def _allowed(messages: Any) -> str:
-    """Marshmallow's messages, which nest where the value is a table, as one line."""
+    """Joins marshmallow's messages, which are nested if the value is a table, into one line."""
     if isinstance(messages, dict):
         return "; ".join(_allowed(inner) for inner in messages.values())
     return "; ".join(map(str, messages))

@@ -1,7 +1,7 @@
-"""What a supervisor such as systemd tells the process that it starts, beside the settings.
+"""Environment variables of a supervisor such as systemd for the process that it starts.
 
-sd_listen_fds(3): sockets that it holds while the service restarts. sd_notify(3): where it wants to be told that the
-service is ready. sd_watchdog_enabled(3): how often it wants to be told that the service is alive.
+sd_listen_fds(3): sockets that it keeps open while the service restarts. sd_notify(3): the address for the message that
+the service is ready. sd_watchdog_enabled(3): the interval of messages that the service is alive.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from settings.sources import SettingError
 
-FIRST_SOCKET = 3  # descriptor of the first one
-SOCKET_NAME = "http"  # that each has, where the supervisor names them (FileDescriptorName=)
+FIRST_SOCKET = 3  # descriptor of the first socket
+SOCKET_NAME = "http"  # the name of each socket, if the supervisor gives names (FileDescriptorName=)
 MOST_SOCKETS = 1024
 _TAKEN = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET", "WATCHDOG_PID",
           "WATCHDOG_USEC")
@@ -21,11 +21,11 @@ _TAKEN = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIF
 
 @dataclass(frozen=True)
 class Supervisor:
-    """What the process that started this one wants and gives.
+    """The requests and sockets of the supervisor that started this process.
 
-    sockets   descriptors of the sockets that it holds; they are not checked yet
-    notify    the UNIX socket on which it wants to be told of the service, `@` first for an abstract one; empty for none
-    watchdog  seconds without a sign of life after which it ends the service; 0 for never
+    sockets   descriptors of its sockets, not checked yet
+    notify    the UNIX socket for messages to it; an abstract socket begins with `@`; "": none
+    watchdog  seconds without a message after which it kills the service; 0: never
     """
 
     sockets: tuple[int, ...] = ()
@@ -34,9 +34,9 @@ class Supervisor:
 
 
 def take_supervisor(environ: MutableMapping[str, str] = os.environ) -> Supervisor:
-    """What the environment says of the supervisor, which is taken out of it: it does not concern other processes.
+    """Reads the supervisor's variables and removes them from the environment, so that child processes do not use them.
 
-    Raises SettingError for a value that is none.
+    Raises SettingError for an invalid value.
     """
     taken = {name: environ.pop(name) for name in _TAKEN if name in environ}
     notify = taken.get("NOTIFY_SOCKET", "")
@@ -63,7 +63,7 @@ def _watchdog(taken: MutableMapping[str, str]) -> float:
 
 
 def _for_us(taken: MutableMapping[str, str], name: str) -> bool:
-    """Whether the variable names this process; what is meant for another one was inherited by mistake."""
+    """True if the variable has the id of this process. Otherwise the variables were inherited by mistake."""
     return name in taken and _number(taken, name, 2**31) == os.getpid()
 
 

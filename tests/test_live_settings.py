@@ -109,7 +109,7 @@ def test_a_follower_that_fails_keeps_no_other_from_the_new_values(base, caplog):
     live = following(replace(base, page_size=7), fails, seen.append)
     live.reload()
     assert seen == [live.current] and live.current.page_size == 7
-    assert "a restart does" in caplog.messages[0]
+    assert "restart it" in caplog.messages[0]
 
 
 def test_no_value_is_logged(base, caplog):

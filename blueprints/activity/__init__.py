@@ -1,4 +1,4 @@
-"""How busy the service was in each minute of the last day (`counts`), and how large it is (`endpoints`)."""
+"""Activity of the service: request counts for each minute of the last day (`counts`), and sizes (`endpoints`)."""
 
 from gatepost import Feature
 

@@ -1,10 +1,10 @@
-"""How busy the service is: requests by minute, counted in memory as they are answered, stored by a task.
+"""Request counts by minute: counted in memory when a request is answered, stored by a background task.
 
-Not counted are the paths of those who look after the service and not at its data (`APART`): the probes of a supervisor
-and of Prometheus, which come at any load, and pages for readers. Everything else is, an unknown path as well.
+Paths for the operation of the service (`APART`) are not counted: probes of a supervisor and of Prometheus, and pages
+for readers. All other paths are, unknown ones too.
 
-A process that is killed loses what it counted since it stored last: `EVERY` seconds, or more while the database could
-not be written.
+A killed process loses its counts since it last stored them: `EVERY` seconds, or more if the database could not be
+written.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from gatepost.http.request.call import Services
     from models.engine.database import Database
 
-EVERY = 10.0  # seconds between two times at which counts are stored
-APART = ("/api/health", "/console", "/docs", "/metrics")  # with which the paths begin that are not counted
-MOST = KEPT // 60 + 1  # minutes that wait while the database is away: as many as it would keep
-BOUNDS = tuple(round(bound * 1_000_000) for bound in (*BUCKETS, 60.0))  # microseconds; what takes longer is in the last
-# Of each minute a list: for each outcome, one number for each of the bounds.
+EVERY = 10.0  # seconds between two writes of the counts
+APART = ("/api/health", "/console", "/docs", "/metrics")  # prefixes of paths that are not counted
+MOST = KEPT // 60 + 1  # minutes to keep in memory while the database fails: as many as it keeps
+BOUNDS = tuple(round(bound * 1_000_000) for bound in (*BUCKETS, 60.0))  # microseconds; the last has slower requests too
+# The counts of a minute are a list: for each outcome, one number for each of the bounds.
 _OUTCOMES = (ANSWERED, REFUSED, LIMITED, FAILED)
 _FIRST = {outcome: place * len(BOUNDS) for place, outcome in enumerate(_OUTCOMES)}
 _KINDS = tuple((outcome, bound) for outcome in _OUTCOMES for bound in BOUNDS)
@@ -41,18 +41,18 @@ _EPOCH = "1970-01-01T00:00:00.000000Z"
 
 
 def make(services: Services) -> Activity:
-    """The counts of an app."""
+    """Creates the counts of an app."""
     return Activity(services.database)
 
 
 def tasks(services: Services) -> Iterator[BackgroundTask]:
-    """The background task that stores them."""
+    """Yields the background task that stores them."""
     counts = _of(services)
     yield BackgroundTask("storing how many requests were answered", EVERY, counts.store, last=counts.store)
 
 
 def departure(services: Services) -> Callable[[Request, Response], Response]:
-    """Returns what counts each answer."""
+    """Returns the function that counts each response."""
     return counting(_of(services))
 
 
@@ -61,7 +61,7 @@ def _of(services: Services) -> Activity:
 
 
 class Activity:
-    """What one process has counted and not stored yet. Any number of threads may count at once."""
+    """Unstored counts of one process. Safe for any number of threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -69,7 +69,7 @@ class Activity:
         self._waiting: dict[float, list[int]] = {}  # by minutes since the epoch
 
     def count(self, outcome: str, seconds: float) -> None:
-        """Count a request that ends now, and took so long."""
+        """Counts a request that ends now and took so many seconds."""
         kind = _FIRST[outcome] + bisect_left(BUCKETS, seconds)
         minute = time() // 60
         with self._lock:
@@ -79,9 +79,9 @@ class Activity:
             counts[kind] += 1
 
     def store(self) -> None:
-        """Add what was counted to the table. What a database cannot take now, it gets the next time.
+        """Adds the counts to the table. If that fails, they are added the next time.
 
-        Each request is counted at most once: what a COMMIT that is not answered may have stored is not added again.
+        Each request is stored at most once: after a COMMIT without an answer, the counts are not added again.
         """
         with self._lock:
             taken, self._waiting = self._waiting, {}
@@ -105,7 +105,7 @@ class Activity:
             raise
 
     def _begin(self, minute: float) -> list[int]:
-        """The counts of a minute that has none yet; the oldest go where there are too many."""
+        """Adds a minute and returns its counts. Drops the oldest minutes if there are too many."""
         while len(self._waiting) >= MOST:
             del self._waiting[min(self._waiting)]
         counts = self._waiting[minute] = [0] * len(_KINDS)
@@ -120,15 +120,15 @@ class Activity:
 
 
 def this_minute() -> str:
-    """When the minute began that is running."""
+    """Returns the start of the current minute, as RFC 3339."""
     return f"{now()[:16]}:00.000000Z"
 
 
 def quantile(counts: Mapping[int, int], share: float) -> float | None:
-    """Milliseconds that this share of the requests took at most, by how many took so many microseconds at most; None
-    without any.
+    """Returns a quantile of the duration in milliseconds; None without requests.
 
-    Within a bucket they are taken to be spread evenly, as Prometheus does.
+    `counts` is bound in microseconds → number of requests up to it and above the next smaller bound. Requests are
+    assumed to be spread evenly within a bucket, as Prometheus does.
     """
     wanted = share * sum(counts.values())
     before = 0
@@ -142,7 +142,7 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
 
 
 def counting(activity: Activity) -> Callable[[Request, Response], Response]:
-    """Count every request once it is answered."""
+    """Returns a function that counts every answered request."""
     def count_request(request: Request, response: Response) -> Response:
         status = response.status_code
         if status != 100 and not request.path.startswith(APART):
@@ -153,7 +153,7 @@ def counting(activity: Activity) -> Callable[[Request, Response], Response]:
 
 
 def _outcome(status: int) -> str:
-    """What became of a request that was answered with an error."""
+    """Returns the outcome of a request that was answered with this error status."""
     if status in (401, 403) or (status == 404 and _of_object()):
         return REFUSED
     if status == 429:
@@ -162,6 +162,6 @@ def _outcome(status: int) -> str:
 
 
 def _of_object() -> bool:
-    """Whether a caller was refused an object, as in the audit trail: one that is absent is not told apart."""
+    """True if the 404 may be the refusal of a hidden object. As in the audit log, an absent object counts too."""
     call: Answered | None = g.get("call")
     return call is not None and call.endpoint.permission is not None

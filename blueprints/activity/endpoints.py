@@ -1,8 +1,7 @@
-"""How busy the service was in each minute of the last day, and how large it has become: for callers with `policy.view`,
-who are told the details of health, too.
+"""Activity and sizes of the service, for callers with `policy.view`, who also see the details of health.
 
-Both are about the service as a whole. A caller of another tenant than the default one learns how much is asked of all
-tenants together, as from the jobs of health, but not how many rows there are.
+Both are about the service as a whole. A caller of a tenant other than the default one sees the request counts of all
+tenants together, but no numbers of rows.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ class MinuteSchema(StrictSchema):
 
 
 class ActivitySchema(StrictSchema):
-    """The last minutes, the oldest first; each is there. The last one is running, and lacks what processes have counted
-    in the last ten seconds."""
+    """The last minutes, the oldest first, without gaps. The last one is running, and lacks counts of the last ten
+    seconds."""
 
     minutes = fields.List(fields.Nested(MinuteSchema), required=True)
 
@@ -65,7 +64,7 @@ class TableSizeSchema(StrictSchema):
 
 
 class SizesSchema(StrictSchema):
-    """What the database, its tables and its backups take, and what room is left on the node that answers."""
+    """Sizes of the database, its tables and its backups, and free disk space on the answering node."""
 
     database_bytes = fields.Integer(required=True)
     log_bytes = fields.Integer(required=True, allow_none=True, metadata={
@@ -91,35 +90,35 @@ def activity(call: Call) -> dict[str, Any]:
     """Count the requests of each minute, and how long they took."""
     running = this_minute()
     starts = [later(-60 * minute, running) for minute in reversed(range(call.query["minutes"]))]
-    found: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    counts: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for start, outcome, within, count in counted_since(starts[0]):
-        found[start].append((outcome, within, count))
-    return {"minutes": [{"start": start, **_minute(found.get(start, []))} for start in starts]}
+        counts[start].append((outcome, within, count))
+    return {"minutes": [{"start": start, **_minute(counts.get(start, []))} for start in starts]}
 
 
 @routes.get("/api/admin/sizes", permission="policy.view", answer=SizesSchema(), operation="admin_sizes")
 def sizes(call: Call) -> dict[str, Any]:
     """Measure the database, its tables and its backups."""
     services = call.services
-    found, settings = measure(services.database), services.settings
+    size, settings = measure(services.database), services.settings
     answer: dict[str, Any] = {
-        "database_bytes": found.database, "log_bytes": found.log, "files_bytes": found.files,
-        "backups_bytes": None, "disk_free_bytes": None, "audit_since": found.since}
+        "database_bytes": size.database, "log_bytes": size.log, "files_bytes": size.files,
+        "backups_bytes": None, "disk_free_bytes": None, "audit_since": size.since}
     with suppress(OSError):
         answer["backups_bytes"] = sum(checks.kept_backups(settings.backups))
     with suppress(OSError):
         answer["disk_free_bytes"] = checks.free(checks.folders(settings))
     if call.tenant_id == services.guest_tenant:
-        answer["tables"] = [table._asdict() for table in found.tables]
+        answer["tables"] = [table._asdict() for table in size.tables]
     return answer
 
 
 def _minute(counted: list[tuple[str, int, int]]) -> dict[str, Any]:
-    """What is told of a minute, by outcome, microseconds and count."""
+    """Returns the answer for a minute from its (outcome, microseconds, count)."""
     outcomes, times = Counter[str](), Counter[int]()
     for outcome, within, count in counted:
         outcomes[outcome] += count
-        # A flood that a limit ends would else hide how long the others take.
+        # Requests over a limit are answered quickly, and many of them would hide the durations of the others.
         if outcome != LIMITED:
             times[within] += count
     return {"requests": outcomes.total(), "refusals": outcomes[REFUSED], "limited": outcomes[LIMITED],

@@ -1,4 +1,4 @@
-"""The audit trail over HTTP (`endpoints`) and for operators (`commands`). `gatepost.http.auditing` writes it."""
+"""The audit log over HTTP (`endpoints`) and for operators (`commands`). `gatepost.http.auditing` writes it."""
 
 from gatepost.features import Command, Feature
 

@@ -1,4 +1,4 @@
-"""Reading and proving the audit trail: `gatepost audit …`."""
+"""Commands to read and verify the audit log: `gatepost audit …`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from models.engine.errors import Damaged
 from models.tables import sealed_rows, seals
 from models.tables.audit import Audit, of_all, of_tenant
 
-_KEPT_HERE = ("salt", "commitment")  # with them, a copy would tell what was erased
+_KEPT_HERE = ("salt", "commitment")  # not exported, because with them erased values could be guessed and confirmed
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
 
 
@@ -45,7 +45,7 @@ def tail(tenant: str | None, lines: int, follow: bool) -> None:
     with open_instance() as instance:
         query = _of(instance, tenant)
         if follow:
-            # Programs that read the trail every hour would fill what an operator follows.
+            # Otherwise programs that read the log regularly would fill the output.
             query = query.where(~((Audit.resource == "audit") & (Audit.action == "view")))
         newest = query.order_by(Audit.seq.desc()).limit(lines)
         last = 0
@@ -113,7 +113,7 @@ def _of(instance: Instance, tenant: str | None) -> Any:
 
 
 def _all(instance: Instance, tenant: str | None, since: str | None) -> Iterator[dict[str, Any]]:
-    """Rows in batches, so that no writer waits for a long read."""
+    """Yields rows, read in batches so that no writer waits for a long read."""
     last, query = 0, _of(instance, tenant)
     if since is not None:
         try:

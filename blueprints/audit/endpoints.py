@@ -1,4 +1,4 @@
-"""The audit trail: what callers and operators did, tried and were refused, in pages and one by one."""
+"""The audit log over HTTP: lists of events, single events, and their proofs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.tables.seals import proof_of
 
 
 class AuditSchema(StrictSchema):
-    """One thing that a caller or operator did, tried, or was refused."""
+    """One audit event: an action of a caller or operator, allowed, refused or failed."""
 
     id = Id(dump_only=True)
     time = Time(dump_only=True)
@@ -38,7 +38,7 @@ class AuditSchema(StrictSchema):
 
 
 class SealSchema(StrictSchema):
-    """What proves a row: null and no proof while it is too new to have a seal."""
+    """The seal of an audit event and its verification; null while the event is too new to have a seal."""
 
     created_at = Time(required=True, allow_none=True, metadata={"description": "When the seal was made."})
     head = fields.String(required=True, allow_none=True, metadata={
@@ -49,7 +49,7 @@ class SealSchema(StrictSchema):
 
 
 class Audits(Collection):
-    """What was done, tried and refused. Rows are only read here; the service writes them."""
+    """Audit events: what was done, tried and refused. They are only read here; the service writes them."""
 
     name, resource = "audit", "audit"
     model = Audit  # type: ignore[assignment] # only read: it has none of the columns that writing needs
@@ -91,5 +91,5 @@ class Audits(Collection):
 
     def _seal(self, call: Call) -> dict[str, Any]:
         note_look(call)
-        found = proof_of(call.path["id"], sealer(call.services.keys))
-        return dict.fromkeys(("created_at", "head", "proved")) if found is None else asdict(found)
+        proof = proof_of(call.path["id"], sealer(call.services.keys))
+        return dict.fromkeys(("created_at", "head", "proved")) if proof is None else asdict(proof)

@@ -1,6 +1,7 @@
-"""AuthZEN 1.0 (OpenID Authorization API): programs beside Gatepost ask its rules, in the form that they know.
+"""AuthZEN 1.0 (OpenID Authorization API): lets other programs evaluate Gatepost's rules with a standard protocol.
 
-What is asked is `schemas`, about whom and what `questions`, and whom, what and which actions there are `search`.
+`schemas` describes requests and answers, `questions` evaluates one request, and `search` lists subjects, resources and
+actions.
 """
 
 from gatepost import Feature

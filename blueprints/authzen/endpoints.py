@@ -1,4 +1,4 @@
-"""The endpoints of AuthZEN 1.0, and the metadata that says where they are."""
+"""The endpoints of AuthZEN 1.0, and the metadata with their URLs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ routes = Routes("authzen", "The rules asked by other programs, as AuthZEN 1.0 sa
 
 
 def _require_json(call: Call) -> None:
-    """400 for a body of another type, as AuthZEN wants it."""
+    """Raises `Problem` (400) for a body of another type, as AuthZEN requires."""
     if call.request.mimetype not in JSON:
         fault = Fault("invalid_header", "Send the body as application/json.", header="Content-Type")
         raise Problem.of([fault], "invalid_header")
@@ -105,7 +105,7 @@ def configuration(call: Call) -> dict[str, Any]:
 
 
 def _loaded(asked: Asked) -> Asked:
-    """One of several evaluations, with what it inherits. Raises `Problem` for one that is not whole."""
+    """Validates one of several evaluations with its inherited members. Raises `Problem` for an incomplete one."""
     loaded, _ = validation.load_body(_EVALUATION, asked)
     return loaded
 
@@ -118,14 +118,14 @@ def _whole(asked: Asked) -> Asked | Problem:
 
 
 def _one_of_several(call: Call, asked: Asked | Problem, known: Known) -> dict[str, Any]:
-    """One that is not whole is refused by itself: the others are answered."""
+    """Returns the answer of one of several evaluations. An error becomes its answer, so that the others go on."""
     try:
         if isinstance(asked, Problem):
             raise asked
         return {"decision": _decided(call, asked, known)}
     except Problem as problem:
-        said = call.services.translations.wanted(call.request).say(problem.detail)
-        return {"decision": False, "context": {"error": {"status": problem.status, "message": said}}}
+        message = call.services.translations.wanted(call.request).say(problem.detail)
+        return {"decision": False, "context": {"error": {"status": problem.status, "message": message}}}
 
 
 def _decided(call: Call, asked: Asked, known: Known | None = None) -> bool:

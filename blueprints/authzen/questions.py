@@ -1,7 +1,7 @@
-"""One evaluation: the caller that a subject is, the object that a resource is, and what the service would decide.
+"""One evaluation: the principal of a subject, the object of a resource, and the decision of the service.
 
-What the asker may not view is not there, and where the rules look at what the asker may not see, nothing is permitted:
-no answer tells it.
+An object that the caller may not view is treated as absent. If the rules read a field that the caller may not see, the
+decision is a deny, so that no answer reveals it.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from .schemas import Asked
 
 _CIRCUMSTANCES = CircumstancesSchema()
 USER, ROLE, SERVICE, GUEST = "user", "role", "service", "guest"
-_SOMEBODY = "00000000-0000-0000-0000-000000000000"  # no user's id
-_KNOWN = {"time": "at", "ip": "ip", "device": "device", "method": "method"}  # of a context
+_SOMEBODY = "00000000-0000-0000-0000-000000000000"  # an id that no user has
+_KNOWN = {"time": "at", "ip": "ip", "device": "device", "method": "method"}  # name in a context → parameter
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A caller; `user` is the person who it is, or for whom a service token acts."""
+    """A subject; `user` is its account, or the owner of a service token; None for guests and roles."""
 
     principal: Principal
     user: User | None = None
 
 
 def subject_of(call: Call, asked: Asked) -> Subject | None:
-    """The subject; None where there is none that the asker may view."""
+    """Returns the subject; None if there is none that the caller may view."""
     kind, id = asked["type"], asked["id"]
     if kind == USER and id == GUEST:
         return Subject(guest(call.tenant_id)) if call.tenant_id == call.services.guest_tenant else None
@@ -62,12 +62,12 @@ def subject_of(call: Call, asked: Asked) -> Subject | None:
 
 
 def role(call: Call, name: str) -> Subject:
-    """Somebody of a role, of whom nothing else is known."""
+    """Returns a fictitious user of a role, without other attributes."""
     return Subject(Principal(_SOMEBODY, f"user:{_SOMEBODY}", name, call.tenant_id))
 
 
 def service(call: Call, token: ServiceToken) -> Subject | None:
-    """A service token: what its owner may do, as far as its scopes go. None once it has expired."""
+    """Returns a service token as subject: its owner, limited to the token's scopes. None if it has expired."""
     owner = None if token.has_expired else _person(call, token.owner_id)
     return None if owner is None else Subject(
         replace(owner.principal, kind="service", scopes=frozenset(token.scopes)), owner.user)
@@ -75,19 +75,19 @@ def service(call: Call, token: ServiceToken) -> Subject | None:
 
 def _person(call: Call, id: str) -> Subject | None:
     users = call.services.collections["users"]
-    found = Rows(User, call.tenant_id).find(id) if is_id(id) and users.sees(call, id) else None
-    if found is None or not is_active(found, call.access, users.guards, certain=True):
+    user = Rows(User, call.tenant_id).find(id) if is_id(id) and users.sees(call, id) else None
+    if user is None or not is_active(user, call.access, users.guards, certain=True):
         return None
-    return Subject(principal_of(found), found)
+    return Subject(principal_of(user), user)
 
 
 def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
-    """What a context says that the rules know. Raises `Problem` for what is no time, address, device or method."""
-    said = {name: asked[key] for key, name in _KNOWN.items() if key in asked}
-    if not said:
+    """Reads time, address, device and method from a context. Raises `Problem` for an invalid value."""
+    values = {name: asked[key] for key, name in _KNOWN.items() if key in asked}
+    if not values:
         return {}
     try:
-        loaded: Mapping[str, Any] = _CIRCUMSTANCES.load(said)
+        loaded: Mapping[str, Any] = _CIRCUMSTANCES.load(values)
     except ValidationError as error:
         names = {name: key for key, name in _KNOWN.items()}
         faults = [Fault("invalid_field", Message("This cannot be the {name} of a request.", name=names[name]),
@@ -97,7 +97,7 @@ def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
 
 
 class Known:
-    """Keeps what the evaluations of one request have read: each subject, object and share once."""
+    """A cache for the evaluations of one request: each subject, object and share is read once."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -106,36 +106,36 @@ class Known:
         self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
 
     def subject(self, asked: Asked) -> Subject | None:
-        """The subject, as `subject_of` finds it."""
+        """Returns the subject, as `subject_of` does."""
         key = asked["type"], asked["id"]
         if key not in self._subjects:
             self._subjects[key] = subject_of(self._call, asked)
         return self._subjects[key]
 
     def read(self, resources: Iterable[Asked]) -> None:
-        """Read the rows of several resources: those of a type together."""
+        """Reads the rows of several resources, with one statement for each type."""
         ids: dict[str, set[str]] = {}
-        for one in resources:
-            if is_id(one["id"]):
-                ids.setdefault(one["type"], set()).add(one["id"])
+        for resource in resources:
+            if is_id(resource["id"]):
+                ids.setdefault(resource["type"], set()).add(resource["id"])
         for kind, some in ids.items():
             self._read(kind, some)
 
     def row(self, kind: str, id: str) -> Any:
-        """The object, if the asker may view it; None."""
+        """Returns the object; None if the caller may not view it."""
         if is_id(id) and id not in self._rows.get(kind, {}):
             self._read(kind, {id})
         return self._rows.get(kind, {}).get(id)
 
     def shares(self, kind: str, id: str) -> list[tuple[str, str]]:
-        """(grantee, right) of the shares of an object: they are read together with those of the other rows."""
-        known = self._shares.setdefault(kind, {})
-        if id not in known:
+        """Lists (grantee, right) of the shares of an object. Reads the shares of all cached rows at once."""
+        cached = self._shares.setdefault(kind, {})
+        if id not in cached:
             others = [other for other, row in self._rows.get(kind, {}).items() if row is not None]
-            wanted = {id, *others}.difference(known)
-            found = share.in_effect(self._call.tenant_id, kind, wanted)
-            known |= {one: found.get(one, []) for one in wanted}
-        return known[id]
+            missing = {id, *others}.difference(cached)
+            shares = share.in_effect(self._call.tenant_id, kind, missing)
+            cached |= {object_id: shares.get(object_id, []) for object_id in missing}
+        return cached[id]
 
     def _read(self, kind: str, ids: set[str]) -> None:
         collection = cast(Collection | None, self._call.services.registry.by_resource.get(kind))
@@ -146,7 +146,7 @@ class Known:
 
 
 class _Looking(Supposed):
-    """The access of a subject, to whom nothing is there that the asker may not view, too."""
+    """The access of a subject, limited to objects that the caller may also view."""
 
     __slots__ = ("_asker",)
 
@@ -160,7 +160,7 @@ class _Looking(Supposed):
 
 
 class Question:
-    """One resource type and action, in certain circumstances, as one asker asks about them."""
+    """One resource type and action, with a context, asked by one caller."""
 
     def __init__(self, call: Call, kind: str, action: str, context: Asked, known: Known | None = None) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
@@ -171,26 +171,26 @@ class Question:
         self._requests: dict[bool, Meant] = {}
 
     def requests(self, *, about_row: bool) -> Meant:
-        """The requests that would ask for it."""
-        if about_row not in self._requests:  # a search asks about many rows
+        """Returns the requests that need the permission."""
+        if about_row not in self._requests:  # cached, because a search evaluates many rows
             endpoints = self.call.services.registry.by_permission.get(self.permission, ())
             self._requests[about_row] = meant(endpoints, self.permission, self.collection, about_row=about_row,
                                               method=self._said.get("method"))
         return self._requests[about_row]
 
     def access(self, subject: Subject, method: str) -> Access:
-        """The access of a subject by a request of this method."""
+        """Returns the access of a subject for a request with this method."""
         return Access(self.call.access.policy, subject.principal, self._environment(method))
 
     def _environment(self, method: str) -> Any:
         return environment(self._said, method, self.call.services.settings.zone, self.call.access.environment)
 
     def row(self, id: str) -> Any:
-        """The object, if the asker may view it; None."""
+        """Returns the object; None if the caller may not view it."""
         return self._read.row(self._kind, id)
 
     def holders(self, row: Any) -> Holders:
-        """Those who may do it to a row, or to any (None)."""
+        """Returns the users who are permitted on a row; None: on any row."""
         call, requests = self.call, self.requests(about_row=row is not None)
         at = self._environment(requests.methods[0])
         about = asked_about(requests, row, call.tenant_id, {
@@ -202,12 +202,12 @@ class Question:
                        guests=call.tenant_id == call.services.guest_tenant, certain=True)
 
     def permits(self, subject: Subject | None, resource: Asked) -> bool:
-        """Whether a request of the subject would be permitted."""
+        """True if a request of the subject would be permitted."""
         if subject is None or not self.known:
             return False
         if self.drafts(resource):
             return self._creates(subject, resource["properties"])
-        if self.verb == "create":  # of an object that is to be made the id is not known
+        if self.verb == "create":  # the id of an object to create is ignored
             return self._decided(subject, None)
         if not resource["id"]:
             return self._decided(subject, None)
@@ -215,38 +215,38 @@ class Question:
         return row is not None and self.permits_on(subject, row)
 
     def drafts(self, resource: Asked) -> bool:
-        """True if a new row with certain properties is asked about."""
+        """True if the question is about a new row with given properties."""
         return bool(self.verb == "create" and self._endpoint is not None and resource["properties"])
 
     @cached_property
     def _endpoint(self) -> Endpoint | None:
-        """The one that makes rows of the collection."""
+        """The endpoint that creates rows of the collection."""
         served = self.collection.served if self.collection is not None else ()
         return next((one for one in served if one.permission == self.permission and one.load is not None), None)
 
     def permits_on(self, subject: Subject, row: Any) -> bool:
-        """The same of a row that the asker may view."""
+        """True if a request of the subject on this row, which the caller may view, would be permitted."""
         return not self.hides(row) and self._decided(subject, row)
 
     def hides(self, row: Any) -> bool:
-        """Whether the rules look at something of a row that the asker may not see."""
+        """True if the rules read a field of the row that the caller may not see."""
         assert self.collection is not None
         read = set(self.call.access.policy.looks_at(self.requests(about_row=True).needed).obj)
         return bool(read & hidden_of(self.call, self.collection, dict(row.__data__)))
 
     def _decided(self, subject: Subject, row: Any) -> bool:
-        """True if each of the requests is permitted, whatever its method is."""
+        """True if every one of the requests is permitted, with every method."""
         policy, who, requests = self.call.access.policy, subject.principal, self.requests(about_row=row is not None)
         needed = requests.needed
         if not all(policy.covers(who, permission) for permission in needed):
             return False
-        # Turned round, rules are about users and guests.
+        # `holders` answers for users and guests only.
         as_user = who.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
         if (subject.user is not None and as_user) or who.kind == GUEST:
             try:
                 holders = self.holders(row)
                 return holders.guests is not None if subject.user is None else holders.permits(subject.user)
-            except NotTold:  # a plugin's function has to be asked about this caller
+            except NotTold:  # a plugin's function must be evaluated for this subject
                 pass
         if self._tells(subject, needed):
             return False
@@ -258,13 +258,13 @@ class Question:
             access.would_allow(one, row.__data__) for access in every for one in needed)
 
     def _tells(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
-        """Whether the rules look at something of a person that the asker may not see."""
+        """True if the rules read a field of the subject's user that the caller may not see."""
         person = None if subject.user is None else dict(subject.user.__data__)
         access = Supposed(self.call.access.policy, subject.principal, self.call.access.environment)
         return bool(told_by(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
 
     def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
-        """Returns true if the service would let the subject create an object with these properties."""
+        """True if the subject would be permitted to create an object with these properties."""
         assert self.collection is not None and self._endpoint is not None
         access = _Looking(self.call.access, subject.principal, self._environment(self._endpoint.method))
         if self._tells(subject, (self.permission,)):

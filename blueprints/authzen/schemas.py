@@ -1,4 +1,4 @@
-"""The information model of AuthZEN 1.0: members that are not known are ignored."""
+"""The information model of AuthZEN 1.0. Unknown members are ignored."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gatepost.http.protocol.json_body import ANY, JSON
 from gatepost.http.schemas.documented import example_id
 from gatepost.http.schemas.fields import IdText, Many, one_of
 
-MOST = 100  # evaluations of one request: each may take a statement or two
+MOST = 100  # evaluations of one request; each may need one or two statements
 _LONGEST = 1_000  # characters of an id
 EXECUTE_ALL, DENY, PERMIT = "execute_all", "deny_on_first_deny", "permit_on_first_permit"
 
 
 class OpenSchema(StrictSchema):
-    """One that ignores what it does not know."""
+    """A schema that ignores unknown members."""
 
     class Meta:
         unknown = EXCLUDE
@@ -28,7 +28,7 @@ def _properties() -> fields.Dict:
 
 
 class KindSchema(OpenSchema):
-    """What is searched for; an id is ignored."""
+    """The type of a search; an id is ignored."""
 
     type = Text(required=True, maximum=_LONGEST, minimum=1)
     properties = _properties()
@@ -79,7 +79,7 @@ class OptionsSchema(OpenSchema):
 
 
 class EvaluationsSchema(OpenSchema):
-    """What stands beside `evaluations` are defaults of each; without any it is one evaluation."""
+    """Several evaluations. The other members are defaults of each; without `evaluations` they are one evaluation."""
 
     subject = fields.Nested(SubjectSchema)
     action = fields.Nested(ActionSchema)
@@ -127,7 +127,7 @@ class FoundPageSchema(StrictSchema):
 
 
 class FoundSchema(StrictSchema):
-    """What a search found: `{type, id}` of subjects and resources, `{name}` of actions."""
+    """The results of a search: `{type, id}` of subjects and resources, `{name}` of actions."""
 
     page = fields.Nested(FoundPageSchema, required=True)
     results = fields.List(fields.Dict(), required=True)
@@ -143,4 +143,4 @@ class ConfigurationSchema(StrictSchema):
 
 
 Asked = dict[str, Any]
-MEDIA_TYPES = (*JSON, ANY)  # another one is 400 in AuthZEN, not 415
+MEDIA_TYPES = (*JSON, ANY)  # AuthZEN answers another type with 400, not 415

@@ -1,4 +1,4 @@
-"""The searches: every subject, resource or action for which an evaluation says yes, in pages."""
+"""The searches: every subject, resource or action that is permitted, in pages."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from policies.questions.holders import NotTold
 from .questions import GUEST, ROLE, SERVICE, USER, Known, Question, Subject, role, service, subject_of
 from .schemas import Asked
 
-_SUBJECT, _TENANT = "subject ", "tenant"  # how the placeholders of the subject's rights begin; the tenant's
-_AT_ONCE = 100  # tokens and users that are looked at by one statement
+_SUBJECT, _TENANT = "subject ", "tenant"  # prefix of the placeholders of the subject's rights; that of the tenant
+_AT_ONCE = 100  # tokens or users read by one statement
 _read = reader((User.id, User.created_at))
 
 
 class Pages:
-    """The pages of one search: a token belongs to its question."""
+    """The pages of one search. A token is valid only for its question."""
 
     def __init__(self, call: Call, name: str, question: Asked) -> None:
         self._call, self._name, self._page = call, f"authzen {name}", question["page"]
@@ -93,8 +93,7 @@ def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: A
 
 
 def _one_by_one(question: Question, resource: Asked, pages: Pages, start: Any, found: list[Asked]) -> Asked:
-    """Asks about each user, where a plugin's function or a new row that they would own is asked about: a page has those
-    among some users who are permitted."""
+    """Evaluates each user of a batch, if a plugin's function or a new row must be evaluated; a page may be short."""
     call = question.call
     view = call.access.narrow("user.view", User)
     if view is None:
@@ -116,7 +115,7 @@ def _read_id(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> Asked:
-    """Tokens are few, and each is asked about."""
+    """Returns a page of service tokens. Each is evaluated, because there are few."""
     call, found, last = question.call, list[Asked](), None if start is None else start[-1]
     while True:
         rows = Rows(ServiceToken, call.tenant_id).select()
@@ -134,13 +133,13 @@ def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> 
 
 
 def resources(call: Call, asked: Asked) -> Asked:
-    """The objects of a type on which the subject is permitted, of those that the asker may view."""
+    """Returns a page of the objects of a type on which the subject is permitted, and that the caller may view."""
     question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
     subject, pages = subject_of(call, asked["subject"]), Pages(call, "resource", asked)
     start, collection = pages.cursor.position, question.collection
     if subject is None or not question.known or collection is None:
         return pages.answer([], None)
-    # A row is asked about by each method afterwards.
+    # The query uses one method; `permits_on` then evaluates each row with all methods.
     access = question.access(subject, question.requests(about_row=True).methods[0])
     seen = call.access.narrow(collection.view, collection.model)
     viewed, given = (access.narrow(permission, collection.model, prefix=_SUBJECT)
@@ -152,8 +151,7 @@ def resources(call: Call, asked: Asked) -> Asked:
 
 def _rows(question: Question, collection: Collection, subject: Subject, pages: Pages, start: Any,
           narrowings: Any) -> Asked:
-    """A page of rows; those of which the answer would tell what the asker may not see, or that rank closes, are left
-    out of it."""
+    """Returns a page of rows without those whose presence would reveal a hidden field, or that rank excludes."""
     call, model, columns = question.call, collection.model, tuple(collection.columns)
     read = reader(columns)
     seen, viewed, given = narrowings
@@ -174,10 +172,10 @@ def _rows(question: Question, collection: Collection, subject: Subject, pages: P
 
 
 def actions(call: Call, asked: Asked) -> Asked:
-    """The actions that the subject is permitted on the resource."""
+    """Returns the actions that the subject is permitted on the resource."""
     pages, subject = Pages(call, "action", asked), subject_of(call, asked["subject"])
-    known = call.access.policy.vocabulary.resources.get(asked["resource"]["type"])
-    verbs = sorted(one.partition(".")[2] for one in known.permissions) if known is not None else []
+    resource = call.access.policy.vocabulary.resources.get(asked["resource"]["type"])
+    verbs = sorted(name.partition(".")[2] for name in resource.permissions) if resource is not None else []
     read, context = Known(call), asked.get("context", {})
     return pages.answer([{"name": verb} for verb in verbs if Question(
         call, asked["resource"]["type"], verb, context, read).permits(subject, asked["resource"])], None)

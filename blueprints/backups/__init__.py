@@ -1,10 +1,11 @@
-"""Backups of an instance, and restores that are proved: `gatepost backup` and `gatepost restore`.
+"""Backups of an instance, and verified restores: `gatepost backup` and `gatepost restore`.
 
 A backup is one archive (`archive`): a consistent copy of the database, the keys, the policies and the settings file. It
-is taken while the instance serves (`taking`), on a schedule where one is set (`schedule`), and kept for as long as
-`retention` says. A restore first puts everything into a scratch place and compares it with what the archive says of
-itself (`staging`); `proof` also starts it and logs in. Only then is it put in the place of what is there (`restoring`),
-under a journal by which a process that is killed leaves the old instance or the new one (`gatepost.instance.journal`).
+is taken while the instance serves (`taking`), optionally on a schedule (`schedule`), and removed by `retention`.
+
+A restore first unpacks everything into a scratch folder and compares it with the manifest (`staging`). `proof` also
+starts the service there and logs in. Only then does `restoring` replace the instance. If the process is killed, the
+journal (`gatepost.instance.journal`) ensures that either the old or the new instance remains.
 """
 
 from gatepost.features import Command, Feature

@@ -1,8 +1,8 @@
-"""The archive of a backup: a compressed tar file whose first member, the manifest, says what the others are.
+"""The archive of a backup: a compressed tar file. Its first member, the manifest, lists the other members.
 
-It is read strictly. Its end, an empty member of gzip (RFC 1952 section 2.2) that tar passes over, holds the SHA-256 of
-all bytes before it, each part has one of its own, and what the manifest does not name is refused. No more of it is read
-than the manifest says that there is.
+It is read strictly. Its end is an empty member of gzip (RFC 1952 section 2.2), which tar ignores, with the SHA-256 of
+all bytes before it. Each part has its own SHA-256, too. A member that the manifest does not name is refused. At most as
+many bytes are read as the manifest lists.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ DIALECTS = ("sqlite", "postgres")
 FORMAT = 1
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 4 << 20  # bytes
-LARGEST_TEXT = LARGEST_SNAPSHOT  # bytes of a part that is no database
+LARGEST_TEXT = LARGEST_SNAPSHOT  # bytes of a part other than the database
 MOST_PARTS = 10_000
-MOST_NAMED = 3  # parts, in a sentence
+MOST_NAMED = 3  # parts in a message
 _MEMBER = re.compile(r"database|secret\.key|settings\.toml|policy\.last-good\.json|policies/[\w-][\w.-]*")
-_LEVEL = 1  # of compression: as quick as most disks
-# The last member of gzip around its digest: a header with an extra field `GP`, no content.
+_LEVEL = 1  # level of compression; as fast as most disks
+# The bytes before and after the digest in the last gzip member: a header with an extra field `GP`, no content.
 _END = bytes.fromhex("1f8b080400000000 00ff 2400") + b"GP" + bytes.fromhex("2000"), bytes.fromhex("0300") + bytes(8)
 _END_SIZE = len(_END[0]) + 32 + len(_END[1])
 _BLOCK = 1 << 20  # bytes
@@ -41,7 +41,7 @@ DATABASE, KEYS = "database", "secret.key"  # names of parts
 
 
 class BadArchive(Exception):
-    """A file is not an archive of ours, or not as it was written; the text is a sentence."""
+    """The file is not an archive of Gatepost, or was changed; the text is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an archive says of itself.
+    """The description of an archive's contents.
 
-    made_at   when the copy of the database was taken
-    version   of Gatepost
-    dialect   of the database: `sqlite` or `postgres`
-    contents  what the database held
+    made_at   time of the copy of the database
+    version   version of Gatepost
+    dialect   dialect of the database: `sqlite` or `postgres`
+    contents  numbers of rows, migrations and newest seal of the database
     parts     name → part
     """
 
@@ -71,7 +71,7 @@ class Manifest:
 
     @property
     def is_well_formed(self) -> bool:
-        """True if each value in the manifest has the type that it should have."""
+        """True if each value in the manifest has the right type."""
         rows, migrations, head = self.contents
         return (isinstance(self.made_at, str) and isinstance(self.version, str) and self.dialect in DIALECTS
                 and all(isinstance(number, int) for number in rows.values())
@@ -79,43 +79,46 @@ class Manifest:
                 and (head is None or isinstance(head, str)))
 
     def text(self) -> bytes:
-        """The manifest as it stands in the archive."""
-        said = {"format": FORMAT, **asdict(self), "contents": self.contents._asdict()}
-        return json.dumps(said, indent=1).encode()
+        """Returns the manifest as JSON, as in the archive."""
+        document = {"format": FORMAT, **asdict(self), "contents": self.contents._asdict()}
+        return json.dumps(document, indent=1).encode()
 
     @classmethod
     def read(cls, text: bytes) -> Manifest:
-        """Raises BadArchive."""
+        """Parses a manifest. Raises BadArchive."""
         try:
-            said = json.loads(text)
-            if said["format"] != FORMAT:
-                raise BadArchive(f"The archive has the format {said['format']!r}, which a newer Gatepost has written.")
-            parts = {str(name): Part(int(part["bytes"]), str(part["sha256"])) for name, part in said["parts"].items()}
+            document = json.loads(text)
+            if document["format"] != FORMAT:
+                raise BadArchive(f"The archive has the format {document['format']!r}, which a newer Gatepost has "
+                                 "written.")
+            parts = {str(name): Part(int(part["bytes"]), str(part["sha256"]))
+                     for name, part in document["parts"].items()}
             if len(parts) > MOST_PARTS or not all(map(_MEMBER.fullmatch, parts)):
                 raise BadArchive("The manifest of the archive names a file that no backup has.")
             if any(part.bytes < 0 or (name != DATABASE and part.bytes > LARGEST_TEXT) for name, part in parts.items()):
                 raise BadArchive("The manifest of the archive names a file that is larger than any that a backup has.")
-            found = cls(said["made_at"], said["version"], said["dialect"], Contents(**said["contents"]), parts)
-            if not found.is_well_formed:
+            manifest = cls(document["made_at"], document["version"], document["dialect"],
+                           Contents(**document["contents"]), parts)
+            if not manifest.is_well_formed:
                 raise ValueError
-            return found
+            return manifest
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise BadArchive("The manifest of the archive cannot be read.") from None
 
 
 def parts_of(folder: Path) -> dict[str, Part]:
-    """The files below a folder as the parts of an archive."""
-    found = {}
+    """Returns the files in a folder and its subfolders as the parts of an archive, by relative path."""
+    parts = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file():
             with open(file, "rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
-            found[str(file.relative_to(folder))] = Part(file.stat().st_size, digest)
-    return found
+            parts[str(file.relative_to(folder))] = Part(file.stat().st_size, digest)
+    return parts
 
 
 def pack(folder: Path, manifest: Manifest, target: BinaryIO) -> None:
-    """Write an archive of the files below a folder. Raises OSError."""
+    """Writes an archive of the manifest's files in a folder. Raises OSError."""
     hashed = _Hashed(target)
     with (gzip.GzipFile(filename="", fileobj=hashed, mode="wb", compresslevel=_LEVEL, mtime=0) as packed,
           tarfile.open(fileobj=packed, mode="w|") as tar):
@@ -128,11 +131,9 @@ def pack(folder: Path, manifest: Manifest, target: BinaryIO) -> None:
 
 
 def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
-    """Write the parts of an archive into an empty folder, each readable by its owner alone; what the archive says.
+    """Writes the parts of an archive to an empty folder, readable only by their owner. Returns the manifest.
 
-    With `only`, the part of that name alone is written, and the others are compared all the same.
-
-    Raises BadArchive, OSError.
+    With `only`, just the part of that name is written; the others are still verified. Raises BadArchive, OSError.
     """
     with open(archive, "rb") as file:
         _check_end(file, archive)
@@ -143,10 +144,10 @@ def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
                     manifest = _manifest(tar)
                     bounded.left += sum(_room(part.bytes) for part in manifest.parts.values())
                     _unpack(tar, manifest, folder, only)
-                # To the end: only there is the checksum.
+                # Read to the end, because gzip's checksum is there.
                 while bounded.read(_BLOCK):
                     pass
-        # Of headers with numbers that are none, tarfile raises what `int` does.
+        # For headers with invalid numbers, tarfile raises the errors of `int`.
         except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, LookupError, OverflowError
                 ) as error:
             raise BadArchive(f"{archive} is not as it was written: {error}.") from error
@@ -154,7 +155,7 @@ def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
 
 
 class _Hashed:
-    """What is written to a file, and its digest."""
+    """A writer that also computes the SHA-256 of the written bytes."""
 
     def __init__(self, target: BinaryIO) -> None:
         self._target = target
@@ -169,7 +170,7 @@ class _Hashed:
 
 
 class _Bounded:
-    """Reads a file, of which there may be so many bytes more. Raises BadArchive beyond."""
+    """A reader that raises BadArchive after `left` bytes."""
 
     def __init__(self, source: gzip.GzipFile, left: int) -> None:
         self._source, self.left = source, left
@@ -183,7 +184,7 @@ class _Bounded:
 
 
 def _room(size: int) -> int:
-    """The most bytes that a member of so many takes in a tar file, with its headers and the end of the file."""
+    """Returns the most bytes that a member of this size takes in a tar file, headers and end of the file included."""
     return size + 4 * tarfile.RECORDSIZE
 
 
@@ -192,12 +193,12 @@ def _end(digest: bytes) -> bytes:
 
 
 def _check_end(file: BinaryIO, archive: Path) -> None:
-    """Raises BadArchive unless the end of an archive has the digest of what is before it."""
-    left = os.fstat(file.fileno()).st_size - _END_SIZE
+    """Raises BadArchive unless the end of an archive has the digest of the bytes before it."""
+    remaining = os.fstat(file.fileno()).st_size - _END_SIZE
     digest = hashlib.sha256()
-    while left > 0 and (block := file.read(min(_BLOCK, left))):
+    while remaining > 0 and (block := file.read(min(_BLOCK, remaining))):
         digest.update(block)
-        left -= len(block)
+        remaining -= len(block)
     end = file.read()
     if end != _end(digest.digest()):
         raise BadArchive(f"{archive} is not as it was written." if end.startswith(_END[0]) else
@@ -217,7 +218,7 @@ def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path, only: str | 
     while (member := tar.next()) is not None:
         if member.name not in missing or not member.isreg():
             raise BadArchive(f"The archive holds {member.name[:100]!r}, which its manifest does not name.")
-        # Of a sparse member a few bytes stand for many.
+        # A sparse member would unpack to more bytes than it has in the archive.
         if member.issparse() or member.size != manifest.parts[member.name].bytes:
             raise BadArchive(f"{member.name} in the archive has another size than its manifest says.")
         missing.remove(member.name)
@@ -242,9 +243,9 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    found = tar.extractfile(member)
-    assert found is not None  # it is a regular file
-    return found
+    content = tar.extractfile(member)
+    assert content is not None  # it is a regular file
+    return content
 
 
 def _copy(source: IO[bytes], target: IO[bytes]) -> Part:
@@ -261,6 +262,6 @@ def _private(path: str, flags: int) -> int:
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
+    """Returns the SHA-256 of a file, in hexadecimal digits."""
     with open(file, "rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Checks that backups are made: for health, `gatepost doctor` and Prometheus."""
+"""Checks of backups, for health, `gatepost doctor` and Prometheus."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from settings import Settings
 
 from . import retention
 
-PERIODS = 2  # of the schedule, after which a backup is overdue
+PERIODS = 2  # periods of the schedule until a backup is overdue
 HOUR = 3600.0  # seconds
 HOW_TO = "gatepost backup, or the setting backup_hours"
 
 
 def check(installation: Installation) -> Found:
-    """Whether the backups of the schedule are made; the setting `backup_hours` says how often. Raises `RowError`."""
-    return _asked(*installation)[0]
+    """Checks that scheduled backups (setting `backup_hours`) succeed and are not overdue. Raises `RowError`."""
+    return _result(*installation)[0]
 
 
 def thorough(installation: Installation) -> Found:
-    """The same, and why one has failed. Raises `RowError`."""
+    """Does the same, and includes the error of a failed backup. Raises `RowError`."""
     settings = installation.settings
-    found, known = _asked(*installation)
-    if settings.backup_hours and known.error is not None:
-        return Found(found.state, f"the newest one of the schedule went wrong: {known.error}")
-    # One before a migration is not written down: the table may be what the migration makes.
-    if known.made_at is None and (file := retention.newest(settings.backups)) is not None:
-        return Found(found.state, f"there is {file.name}, and none by {HOW_TO}")
-    return found
+    result, times = _result(*installation)
+    if settings.backup_hours and times.error is not None:
+        return Found(result.state, f"the newest one of the schedule went wrong: {times.error}")
+    # A backup before a migration has no row, because the migration may create the table.
+    if times.made_at is None and (file := retention.newest(settings.backups)) is not None:
+        return Found(result.state, f"there is {file.name}, and none by {HOW_TO}")
+    return result
 
 
 def numbers(installation: Installation) -> Iterator[Number]:
-    """Ages of the newest backups, and whether one of the schedule went wrong. Raises `RowError`."""
+    """Yields the ages of the newest backups in seconds, and 1 if a scheduled one failed. Raises `RowError`."""
     with installation.database.connected():
         known = ages()
     for name, about, at in (
@@ -53,27 +53,27 @@ def numbers(installation: Installation) -> Iterator[Number]:
                  int(bool(installation.settings.backup_hours) and known.error is not None))
 
 
-def _asked(settings: Settings, database: Database) -> tuple[Found, BackupAges]:
+def _result(settings: Settings, database: Database) -> tuple[Found, BackupAges]:
     with database.connected():
-        found, since = ages(), Tenant.oldest()
-    return _judged(found, settings.backup_hours, since), found
+        times, since = ages(), Tenant.oldest()
+    return _finding(times, settings.backup_hours, since), times
 
 
-def _judged(found: BackupAges, hours: int, since: str | None) -> Found:
-    if hours and found.error is not None:
+def _finding(times: BackupAges, hours: int, since: str | None) -> Found:
+    if hours and times.error is not None:
         return Found(State.DEGRADED, "the newest one of the schedule went wrong: gatepost doctor says why")
-    if hours and found.kept_at is None:
-        if found.under_way or (since is not None and 0 <= elapsed(since, now()) < HOUR):
+    if hours and times.kept_at is None:
+        if times.under_way or (since is not None and 0 <= elapsed(since, now()) < HOUR):
             return Found(State.OK, "the first one of the schedule is being made")
         return Found(State.DEGRADED, "none of the schedule was made yet: the log of the service says why")
-    if found.made_at is None:
+    if times.made_at is None:
         return Found(State.OK, f"none was made yet: {HOW_TO}")
-    proved = "none was proved" if found.proved_at is None else f"a restore was proved {_ago(found.proved_at)}"
-    said = f"the newest was made {_ago(found.made_at)}, {proved}"
-    if hours and found.kept_at is not None and elapsed(found.kept_at, now()) > PERIODS * hours * HOUR:
-        return Found(State.DEGRADED, f"{said}, the newest of the schedule {_ago(found.kept_at)}; one is due each "
+    proved = "none was proved" if times.proved_at is None else f"a restore was proved {_ago(times.proved_at)}"
+    text = f"the newest was made {_ago(times.made_at)}, {proved}"
+    if hours and times.kept_at is not None and elapsed(times.kept_at, now()) > PERIODS * hours * HOUR:
+        return Found(State.DEGRADED, f"{text}, the newest of the schedule {_ago(times.kept_at)}; one is due each "
                                      f"{hours} hours")
-    return Found(State.OK, said if found.proved_at else f"{said}: gatepost restore --verify FILE")
+    return Found(State.OK, text if times.proved_at else f"{text}: gatepost restore --verify FILE")
 
 
 def _ago(time: str) -> str:

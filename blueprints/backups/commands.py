@@ -59,7 +59,7 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
     \b
     Example: gatepost backup /srv/backups/today.tar.gz
     """
-    with open_instance() as instance, _said():
+    with open_instance() as instance, _sentences():
         if scheduled:
             make_scheduled(create_app, instance.settings, instance.database, migrations())
             return
@@ -108,7 +108,7 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
     if only_keys and (verify or replace or keep_tokens or erasures or resume_jobs):
         raise click.UsageError("--only-keys goes with --identity alone: it restores neither rows nor rules.")
     settings = load_settings()
-    with database_of(settings) as database, sentences(database), _said():
+    with database_of(settings) as database, sentences(database), _sentences():
         if only_keys:
             settle_restore(settings)
             if not is_in_use(settings):
@@ -120,9 +120,9 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
                 echo(f"What was there before, to be removed when nobody needs it: {show_path(aside)}")
             return
         if verify:
-            found = prove(create_app, settings, database, migrations(), file.absolute(), identity)
+            proved = prove(create_app, settings, database, migrations(), file.absolute(), identity)
             _note_proof(settings, database, file)
-            _show_proof(file, found)
+            _show_proof(file, proved)
             return
         settle_restore(settings)
         if holds_instance(settings, database):
@@ -140,13 +140,13 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
 
 
 def _ask_for_name(settings: Settings, name: str | None, *, yes: bool) -> None:
-    """Raises CannotRestore unless the operator names the instance that a backup of another one is to replace."""
+    """Raises CannotRestore unless the operator types the name of the instance that another one's backup replaces."""
     expected = settings.instance.resolve().name
-    said = f"The backup is one of another instance than {settings.instance}."
+    text = f"The backup is one of another instance than {settings.instance}."
     if name is None and not yes:
-        name = click.prompt(f"{said} To replace that, type the name of its folder")
+        name = click.prompt(f"{text} To replace that, type the name of its folder")
     if name != expected:
-        raise CannotRestore(f"{said} To replace that, name its folder: --name {shlex.quote(expected)}")
+        raise CannotRestore(f"{text} To replace that, name its folder: --name {shlex.quote(expected)}")
 
 
 def _show(settings: Settings, done: Restored, *, held: int) -> None:
@@ -170,18 +170,18 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
         echo(f"Files of before, to be removed when nobody needs them: {show_path(done.aside)}")
 
 
-def _show_proof(file: Path, found: Staged) -> None:
-    rows = found.manifest.contents.rows
-    echo(f"Proved: {show_path(file)}, taken at {found.manifest.made_at} by Gatepost {found.manifest.version}")
+def _show_proof(file: Path, proved: Staged) -> None:
+    rows = proved.manifest.contents.rows
+    echo(f"Proved: {show_path(file)}, taken at {proved.manifest.made_at} by Gatepost {proved.manifest.version}")
     echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit trail is whole.")
-    if found.applied:
-        echo(f"{len(found.applied)} migrations were missing, and could be applied.")
-    _show_commands(found)
+    if proved.applied:
+        echo(f"{len(proved.applied)} migrations were missing, and could be applied.")
+    _show_commands(proved)
     echo("The service started from it, and answered a login and the list of each collection.")
 
 
-def _show_commands(found: Staged) -> None:
-    for command in found.commands:
+def _show_commands(backup: Staged) -> None:
+    for command in backup.commands:
         echo(f"Its settings run a command: {command}", mark=click.style("! ", fg="yellow", bold=True))
 
 
@@ -195,7 +195,7 @@ def _note(instance: Instance, taken: Taken) -> None:
 
 
 def _note_proof(settings: Settings, database: Database, file: Path) -> None:
-    """In the instance that has made the backup, where this is it."""
+    """Stores the proof if this instance has made the backup."""
     if not settings.secret_file.exists():
         return
     digest = digest_of(file)
@@ -208,13 +208,13 @@ def _note_proof(settings: Settings, database: Database, file: Path) -> None:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
-    """Raises the sentence for what can be wrong with a backup, or the place where it is to be."""
+def _sentences() -> Iterator[None]:
+    """Raises ClickException for the errors of a backup or restore, and for those of files."""
     try:
         yield
     except _FAULTS as error:
-        said = f"{type(error).__name__}: {error}" if isinstance(error, RowError) else str(error)
-        raise click.ClickException(said) from error
+        text = f"{type(error).__name__}: {error}" if isinstance(error, RowError) else str(error)
+        raise click.ClickException(text) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename or 'A file'}: {error.strerror or error}") from error
 

@@ -1,4 +1,4 @@
-"""Backups that only their recipient can read: age (https://age-encryption.org/v1), by the extra `backup` (pyrage)."""
+"""Encryption of backups for one recipient: age (https://age-encryption.org/v1), with the extra `backup` (pyrage)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ SUFFIX = ".age"
 
 
 class CannotEncrypt(Exception):
-    """An archive cannot be encrypted or decrypted; the text is a sentence."""
+    """The archive cannot be encrypted or decrypted; the text is a sentence."""
 
 
 def is_encrypted(archive: Path) -> bool:
-    """Whether a file is one that age has encrypted."""
+    """True if the file is encrypted with age."""
     with open(archive, "rb") as file:
         return file.read(21) == b"age-encryption.org/v1"
 
 
 def encrypt(source: Path, target: Path, recipient: str) -> None:
-    """Write `source` for the recipient alone. Raises CannotEncrypt, OSError."""
+    """Encrypts `source` to `target` for the recipient. Raises CannotEncrypt, OSError."""
     age = _age()
     kind = age.ssh if recipient.startswith("ssh-") else age.x25519
     try:
@@ -31,21 +31,21 @@ def encrypt(source: Path, target: Path, recipient: str) -> None:
 
 
 def decrypt(source: Path, target: Path, identity: Path) -> None:
-    """Write what one of the identities in a file can read of `source`. Raises CannotEncrypt, OSError."""
+    """Decrypts `source` to `target` with one of the identities in a file. Raises CannotEncrypt, OSError."""
     age = _age()
     try:
         age.decrypt_file(str(source), str(target), _identities(age, identity))
     except OSError as error:
         if error.errno is not None:
             raise
-        # So it says of a part that is not as it was written.
+        # pyrage raises OSError without an errno for a changed file.
         raise CannotEncrypt(f"{source} cannot be decrypted by {identity}: {error}.") from error
     except (age.IdentityError, age.DecryptError, UnicodeDecodeError) as error:
         raise CannotEncrypt(f"{source} cannot be decrypted by {identity}: {error}.") from error
 
 
 def _identities(age: ModuleType, file: Path) -> list[Any]:
-    """Those of a file that age-keygen or ssh-keygen has written."""
+    """Reads the identities in a file of age-keygen or ssh-keygen."""
     text = file.read_text(encoding="utf-8")
     if "PRIVATE KEY-----" in text:
         return [age.ssh.Identity.from_buffer(text.encode())]
@@ -54,7 +54,7 @@ def _identities(age: ModuleType, file: Path) -> list[Any]:
 
 
 def _age() -> ModuleType:
-    # Imported where it is needed: an extra.
+    # Imported when needed, because it is an extra.
     try:
         import pyrage
     except ImportError:

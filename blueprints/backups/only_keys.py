@@ -1,4 +1,4 @@
-"""The key file alone out of a backup, for an instance whose own is lost, damaged or another one's."""
+"""Restore of only the key file from a backup, for an instance whose key file is lost, damaged or another one's."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .staging import unpacked
 
 
 def restore_keys(settings: Settings, database: Database, archive: Path, identity: Path | None = None) -> Path | None:
-    """Put the key file of a backup in its place, where the instance has none that is right. Its rows and rules stay.
+    """Restores the key file of a backup if the instance lacks the right one. Rows and rules are not changed.
 
-    Returns where the wrong or damaged file was moved to that was there; None where there was none. Running servers
-    follow. Raises CannotRestore, UnderWay, BadArchive, CannotEncrypt, KeyFileError, `RowError`, OSError; then nothing
-    has changed.
+    Returns the folder to which a wrong or damaged key file was moved; None if there was none. Running servers reload
+    it. Raises CannotRestore, UnderWay, BadArchive, CannotEncrypt, KeyFileError, `RowError`, OSError; then nothing has
+    changed.
     """
     instance, file = settings.instance, settings.secret_file
     if not instance.is_dir():
@@ -46,7 +46,7 @@ def _has_right_keys(settings: Settings, database: Database) -> bool:
 
 
 def _refuse_others(database: Database, keys: Keys) -> None:
-    """Raises CannotRestore for the keys of another instance, and for those from before a rotation."""
+    """Raises CannotRestore for keys of another instance, and for keys from before the last rotation."""
     if known_keys.fits(database, keys):
         return
     if known_keys.is_older(database, keys):
@@ -57,7 +57,7 @@ def _refuse_others(database: Database, keys: Keys) -> None:
 
 
 def _put(fresh: Path, file: Path, aside: Path) -> Path | None:
-    """Put a key file in its place, as the owner of its folder; the folder into which another one was moved."""
+    """Moves a key file into place, owned by its folder's owner. Returns the folder of the replaced file, or None."""
     moved = None
     with fresh_file(file, owner=file.parent) as written:
         written.file.write(fresh.read_bytes())

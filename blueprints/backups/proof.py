@@ -1,4 +1,4 @@
-"""The proof of a backup: it is restored in a scratch place, and the service that starts there answers."""
+"""The proof of a backup: it is restored to a scratch folder, and the service starts there and answers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .archive import BadArchive
 from .staging import Staged, staged
 
 AppFactory = Callable[[Mapping[str, Any]], Flask]
-# Of the settings of the instance nothing is to reach beyond the scratch place, nor to keep a caller away.
+# Settings of the proof: the service must change nothing outside of the scratch folder, and must not refuse a request.
 _APART = {"rate_limits": "off", "run_jobs": "off", "redis_url": "", "backup_hours": 0, "log_requests": "off",
           "metrics_token": "", "require_if_match": "off"}
 
 
 def prove(create_app: AppFactory, settings: Settings, live: Database, migrations: Mapping[str, Path], archive: Path,
           identity: Path | None = None) -> Staged:
-    """Restore a backup beside the instance, start it there, log in and ask for a list of each collection; what was
-    proved. Nothing of it stays.
+    """Restores a backup to a scratch folder, starts the service, logs in and lists each collection.
 
-    Raises what `staged` raises, and BadArchive for what does not start or answer.
+    Removes it all at the end, and returns a description. Raises the errors of `staged`, and BadArchive if the service
+    does not start or answer.
     """
     parent = settings.instance if settings.instance.is_dir() else None
     with scratch(parent) as folder, staged(archive, folder, live, migrations, identity) as found:
@@ -73,7 +73,7 @@ def _expect(_: FlaskClient, status: int, asked: str) -> None:
 
 @contextmanager
 def _started(create_app: AppFactory, found: Staged) -> Iterator[Flask]:
-    # What a service logs at its start is no news here.
+    # Warnings at the start of the service are not about the backup.
     logging.disable(logging.WARNING)
     try:
         url = f"sqlite:///{found.database.database}" if found.database.dialect == "sqlite" else found.database.database

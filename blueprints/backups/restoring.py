@@ -1,7 +1,7 @@
-"""Restoring a backup: everything is prepared beside the instance, and then put in its place.
+"""Restore of a backup: everything is prepared in a folder, and then replaces the instance.
 
-What was there before is not lost: its rows are in a backup of their own where they can be read, else in the files that
-are moved aside; so are its keys and policies.
+The replaced instance is not lost. Its rows are in a new backup, or, if they cannot be read, in files that are moved
+aside. Its keys and policies are moved aside, too.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class CannotRestore(Exception):
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore has done.
+    """The result of a restore.
 
-    found   what was restored
-    saved   the backup of what was there before; None where there was nothing, or nothing that could be read
-    aside   the folder into which files of before were moved; None where there were none
-    erased  how many persons were erased anew; None where it is not known who was erased since that backup
+    found   the restored backup
+    saved   the backup of the replaced instance; None if there was none, or if it could not be read
+    aside   the folder with the replaced files; None if there were none
+    erased  number of users who were erased again; None if the erasures since the backup are unknown
     """
 
     found: Staged
@@ -59,8 +59,12 @@ class Restored:
 
 @dataclass(frozen=True)
 class Choices:
-    """`keep_tokens`: service tokens act at once. `resume_jobs`: unfinished jobs are run. `erasures`: of persons,
-    besides those of the instance that is replaced; None: none are known."""
+    """Options of a restore.
+
+    keep_tokens  service tokens are not suspended
+    resume_jobs  unfinished jobs are run
+    erasures     erasures of users, besides those of the replaced instance; None: not known
+    """
 
     keep_tokens: bool = False
     resume_jobs: bool = False
@@ -68,7 +72,7 @@ class Choices:
 
 
 def holds_instance(settings: Settings, database: Database) -> bool:
-    """Whether there is anything in the folder, or in the database, that a restore would replace."""
+    """True if the folder or the database has something that a restore would replace."""
     if settings.secret_file.exists() or settings.policies.exists():
         return True
     try:
@@ -79,20 +83,20 @@ def holds_instance(settings: Settings, database: Database) -> bool:
 
 def restore(settings: Settings, database: Database, registry: Registry, archive: Path, choices: Choices,
             identity: Path | None = None, ask: Callable[[], None] = lambda: None) -> Restored:
-    """Restore a backup into the instance that the settings name. Who was erased since then is erased in it, before
-    anybody can read it. What is known of backups stays.
+    """Restores a backup to the instance of the settings. Erasures since the backup are repeated before it is served.
 
-    ask  is called before another instance is replaced than the one that was backed up; it may raise
+    `ask` is called if the backup is of another instance than the one to replace; it may raise. The list of backups is
+    kept.
 
-    Raises CannotRestore, UnderWay, and what `staged` raises; then the instance is as it was. A process that is killed
-    leaves one that the next start completes or undoes.
+    Raises CannotRestore, UnderWay, and the errors of `staged`; then the instance is unchanged. If the process is
+    killed, the next start completes or undoes the restore.
     """
     instance = settings.instance
     fresh = not instance.exists()
     instance.mkdir(mode=0o700, parents=True, exist_ok=True)
     with journal.alone(instance, LOCK_WAIT):
-        for left in instance.glob(f"{journal.STAGED}*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in instance.glob(f"{journal.STAGED}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         folder = Path(mkdtemp(prefix=journal.STAGED, dir=instance))
         begun = Journal(new_epoch(), folder.name, free_name(instance), fresh)
         aside = instance / begun.aside
@@ -105,13 +109,13 @@ def restore(settings: Settings, database: Database, registry: Registry, archive:
                 known = _erasures(database, choices) if holds else choices.erasures
                 saved = _save(settings, database) if holds else None
                 erased = None if known is None else repeat(found.database, registry.collections, known)
-                # Backups of another instance hold none of its rows.
+                # The list of backups of another instance is not kept, because they do not have these rows.
                 _keep_backups(found, archive, [] if other or not holds else _backups(database))
                 _begin_epoch(found.database, settings, begun.epoch, choices)
                 journal.write_down(instance, begun)
                 database.take_over(found.database, aside, keep=saved is None)
         finally:
-            # Whatever was raised: the rows say whether they were exchanged.
+            # After any error, the epoch in the database shows if the rows were replaced.
             journal.end(settings, begun)
     return Restored(found, saved, aside if aside.is_dir() else None, erased)
 
@@ -125,7 +129,7 @@ def _has_tables(settings: Settings, database: Database) -> bool:
 
 
 def _erasures(database: Database, choices: Choices) -> Sequence[Erasure] | None:
-    """Who was erased in the instance that is replaced, and in the list of the choices; None where neither is known."""
+    """Returns the erasures in the replaced instance and in the choices; None if neither is known."""
     try:
         return [*erasure.erasures(database), *(choices.erasures or ())]
     except RowError:
@@ -133,8 +137,11 @@ def _erasures(database: Database, choices: Choices) -> Sequence[Erasure] | None:
 
 
 def _is_of_another(settings: Settings, database: Database, found: Staged) -> bool:
-    """True if no tenant of the backup is one of the instance, whose keys may have been rotated since. Where its
-    database cannot be read, its keys tell it from others."""
+    """True if the backup and the instance have no tenant in common.
+
+    Tenants are compared and not keys, because keys may have been rotated. If the database cannot be read, keys are
+    compared.
+    """
     try:
         with database.connected():
             ours = {tenant.id for tenant in Tenant.all()}
@@ -158,7 +165,7 @@ def _backups(database: Database) -> list[dict[str, Any]]:
 
 
 def _keep_backups(found: Staged, archive: Path, known: Sequence[Mapping[str, Any]]) -> None:
-    """Let what is restored know the backups that the instance knows, and the one that it comes from."""
+    """Copies the list of backups to the restored database, and adds the restored backup."""
     digest, size = digest_of(archive), archive.stat().st_size
 
     def work() -> None:
@@ -170,7 +177,7 @@ def _keep_backups(found: Staged, archive: Path, known: Sequence[Mapping[str, Any
 
 
 def _save(settings: Settings, database: Database) -> Path | None:
-    """A backup of what is there; None where the database cannot be read, whose files are moved aside then."""
+    """Makes a backup of the present instance; None if its SQLite file cannot be read, which is then moved aside."""
     place = free_place(settings.backups, retention.BEFORE_RESTORE)
     try:
         return take(settings, database, place, probing=False, lenient=True).place
@@ -182,7 +189,7 @@ def _save(settings: Settings, database: Database) -> Path | None:
 
 
 def free_name(instance: Path) -> str:
-    """The name of a new folder for what was there before."""
+    """Returns the name of a new folder for replaced files."""
     while (instance / (name := f"replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")).exists():
         time.sleep(0.1)
     return name

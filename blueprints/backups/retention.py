@@ -1,6 +1,8 @@
-"""Which backups stay: of those of the schedule the newest of each of seven days, four weeks and twelve months; of those
-before a migration or a restore, and after a rotation of the keys, the newest five. Other files in the folder are
-nobody's business."""
+"""Retention of backups.
+
+Of scheduled backups, the newest of each of seven days, four weeks and twelve months are kept. Of those before a
+migration, before a restore, and after a rotation of keys, the newest five are kept. Other files are not touched.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 DAYS, WEEKS, MONTHS = 7, 4, 12
-SAFETY = 5  # of one kind, such as those before a migration
+SAFETY = 5  # backups of one other kind, such as those before a migration
 SCHEDULED, BEFORE_MIGRATION, BEFORE_RESTORE = "gatepost", "before-migration", "before-restore"
 AFTER_ROTATION = "after-rotation"
 _KINDS = (SCHEDULED, BEFORE_MIGRATION, BEFORE_RESTORE, AFTER_ROTATION)
@@ -22,7 +24,7 @@ _PERIODS: tuple[tuple[int, Callable[[datetime], str]], ...] = (
 
 
 def newest(folder: Path) -> Path | None:
-    """The newest backup in a folder, of whichever kind, if there is one that can be seen."""
+    """Returns the newest backup of any kind in a folder; None if there is none, or the folder cannot be read."""
     try:
         made = {file: named[2] for file in folder.iterdir() if (named := _NAME.fullmatch(file.name))}
     except OSError:
@@ -31,7 +33,7 @@ def newest(folder: Path) -> Path | None:
 
 
 def remove_old(folder: Path) -> list[Path]:
-    """Remove the backups in a folder that need not stay; those. The newest one stays in any case. Raises OSError."""
+    """Removes the backups in a folder that are no longer kept, and returns them. Raises OSError."""
     if not folder.is_dir():
         return []
     kinds: dict[str, dict[Path, datetime]] = {}
@@ -39,13 +41,13 @@ def remove_old(folder: Path) -> list[Path]:
         if (named := _NAME.fullmatch(file.name)) and file.is_file() and not file.is_symlink():
             made = datetime.strptime(named[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
             kinds.setdefault(named[1], {})[file] = made
-    gone = []
+    removed = []
     for kind, files in kinds.items():
         stay = _scheduled(files) if kind == SCHEDULED else set(_newest_first(files)[:SAFETY])
         for file in sorted(files.keys() - stay):
             file.unlink()
-            gone.append(file)
-    return gone
+            removed.append(file)
+    return removed
 
 
 def _scheduled(files: dict[Path, datetime]) -> set[Path]:

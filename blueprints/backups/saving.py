@@ -12,7 +12,7 @@ from .taking import CannotBackUp, free_place, note, take
 
 
 def save(installation: Installation, step: str) -> Saved:
-    """Take a backup, and write it down unless the table for that is what a migration makes.
+    """Makes a backup, and adds it to the table of backups, except before a migration, which may create the table.
 
     Raises CannotSave, `RowError`, OSError.
     """

@@ -1,7 +1,7 @@
-"""Backups that the service makes by itself: a task starts a process for each that is due.
+"""Scheduled backups: a background task starts a process for each backup that is due.
 
-That process is `gatepost backup --scheduled`: it takes the backup, proves it, hands it to the command of the operator
-and removes those that need not stay. What went wrong is written down, for health and for the operator.
+The process is `gatepost backup --scheduled`. It makes the backup, proves it, passes it to the operator's command and
+removes old backups. It stores errors for health and for the operator.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .taking import CannotBackUp, free_place, take
 if TYPE_CHECKING:
     from gatepost.http.request.call import Services
 
-LONGEST = 3600.0  # seconds for which the operator's command may run
-_LOUDEST = 500  # characters of what it says that are kept
+LONGEST = 3600.0  # seconds that the operator's command may run
+_LOUDEST = 500  # stored characters of its output
 _FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, RowError, OSError)
 _log = logging.getLogger("gatepost.backup")
 
 
 def tasks(services: Services) -> Iterator[BackgroundTask]:
-    """The background task that starts backups."""
+    """Yields the background task that starts backups."""
     yield BackgroundTask("making backups", 5, Schedule(services.live, services.database).look)
 
 
 class Schedule:
-    """Starts a process for each backup that is due; several processes of an instance may look, one begins it."""
+    """Starts a process for each due backup. If several processes of an instance do so, only one makes the backup."""
 
     def __init__(self, live: LiveSettings, database: Database) -> None:
         self._live, self._database = live, database
@@ -52,7 +52,7 @@ class Schedule:
         self._began = 0.0
 
     def look(self) -> None:
-        """Start a backup where one is due. Raises `RowError`, OSError."""
+        """Starts a backup if one is due. Raises `RowError`, OSError."""
         settings = self._live.current
         if not settings.backup_hours or self._runs():
             return
@@ -64,7 +64,7 @@ class Schedule:
             [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=settings.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with suppress(OSError):  # a sandbox may refuse it
-            # Requests go first.
+            # Lower priority than requests.
             os.setpriority(os.PRIO_PROCESS, self._process.pid, 10)
 
     def _runs(self) -> bool:
@@ -84,9 +84,9 @@ class Schedule:
 
 def make_scheduled(create_app: AppFactory, settings: Settings, database: Database,
                    migrations: Mapping[str, Path]) -> None:
-    """Make the backup of the schedule that is due; nothing where none is, or another process makes it.
+    """Makes the scheduled backup, unless none is due or another process makes it.
 
-    Raises what `take` raises, `RowError`.
+    Raises the errors of `take`, `RowError`.
     """
     id = database.transact(lambda: backups.begin(settings.backup_hours))
     if id is None:
@@ -113,7 +113,7 @@ def make_scheduled(create_app: AppFactory, settings: Settings, database: Databas
 
 def _proof_fault(create_app: AppFactory, settings: Settings, database: Database, migrations: Mapping[str, Path],
                  archive: Path) -> list[str]:
-    """Prove a backup; what is wrong with it, if anything."""
+    """Proves a backup. Returns a list with the error, or []."""
     try:
         prove(create_app, settings, database, migrations, archive)
     except _FAULTS as error:
@@ -122,7 +122,7 @@ def _proof_fault(create_app: AppFactory, settings: Settings, database: Database,
 
 
 def _sending_fault(settings: Settings, place: Path) -> list[str]:
-    """Hand a backup to the operator's command; what went wrong, if anything."""
+    """Runs the operator's command on a backup. Returns a list with the error, or []."""
     if not settings.backup_command:
         return []
     try:
@@ -132,10 +132,10 @@ def _sending_fault(settings: Settings, place: Path) -> list[str]:
         return [f"backup_command failed: {error}"]
     if done.returncode == 0:
         return []
-    said = done.stdout.decode(errors="replace").strip()[-_LOUDEST:]
-    return [f"backup_command ended with {done.returncode}{said and f': {said}'}"]
+    output = done.stdout.decode(errors="replace").strip()[-_LOUDEST:]
+    return [f"backup_command ended with {done.returncode}{output and f': {output}'}"]
 
 
 def _note_error(database: Database, id: str, error: str) -> None:
-    """The service that has started this process looks for it there, and logs it."""
+    """Stores an error. The service that started this process reads it there and logs it."""
     database.transact(lambda: backups.note_error(id, error[:2 * _LOUDEST]))

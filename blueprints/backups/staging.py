@@ -1,4 +1,4 @@
-"""A backup put into a scratch place, and compared with what it says of itself."""
+"""Unpacking of a backup to a scratch folder, and comparison with its manifest."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from system.files import new_file
 from .archive import DATABASE, BadArchive, Manifest, unpack
 from .encryption import decrypt, is_encrypted
 
-RUN = ("backup_command",)  # the settings whose value is run
+RUN = ("backup_command",)  # settings whose value is run as a command
 _KINDS = {"sqlite": "SQLite", "postgres": "Postgres"}
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A backup in a scratch place.
+    """A backup that is unpacked to a scratch folder.
 
-    folder    holds its keys, policies and settings file
-    database  holds its rows
-    applied   the migrations that were applied to them there
-    commands  the settings in it that make an instance run a command, such as `backup_command = "…"`
-    remarks   what is wrong with its audit trail, as it was when the backup was taken
+    folder    the folder with its keys, policies and settings file
+    database  the database with its rows
+    applied   the migrations that were applied to it
+    commands  its settings that run a command, such as `backup_command = "…"`
+    remarks   errors in its audit log at the time of the backup
     """
 
     folder: Path
@@ -45,10 +45,9 @@ class Staged:
 @contextmanager
 def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str, Path],
            identity: Path | None = None) -> Iterator[Staged]:
-    """Unpack a backup into the empty folder `scratch`, and its rows into a database beside `live`; compare them with
-    the manifest, and migrate them.
+    """Unpacks a backup to the empty folder `scratch` and to a scratch database, verifies and migrates it.
 
-    Raises BadArchive where anything is not as it was written, CannotEncrypt, `KeyFileError`, `RowError`, OSError,
+    Raises BadArchive if anything differs from the manifest; CannotEncrypt, `KeyFileError`, `RowError`, OSError,
     MigrationError.
     """
     manifest = unpacked(archive, scratch, identity)
@@ -67,17 +66,19 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
 
 
 def _commands(folder: Path) -> tuple[str, ...]:
-    """Returns the settings of the backup that run a command; none of a file that cannot be read, since no instance
-    starts with it."""
+    """Lists the settings in a backup that run a command.
+
+    Returns none for an unreadable file, because no instance starts with it.
+    """
     try:
-        said = tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):  # not there, no TOML, no UTF-8, nested too deeply
+        values = tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):  # no file, no TOML, no UTF-8, nested too deeply
         return ()
-    return tuple(f"{name} = {said[name]!r}" for name in RUN if said.get(name))
+    return tuple(f"{name} = {values[name]!r}" for name in RUN if values.get(name))
 
 
 def unpacked(archive: Path, scratch: Path, identity: Path | None, only: str | None = None) -> Manifest:
-    """Unpack an archive as `unpack` does, also an encrypted one. Raises BadArchive, CannotEncrypt, OSError."""
+    """Unpacks an archive like `unpack`, decrypting it first if needed. Raises BadArchive, CannotEncrypt, OSError."""
     if not is_encrypted(archive):
         return unpack(archive, scratch, only)
     if identity is None:
@@ -92,20 +93,20 @@ def unpacked(archive: Path, scratch: Path, identity: Path | None, only: str | No
 
 
 def _compare(database: Database, manifest: Manifest) -> None:
-    """Raises BadArchive."""
+    """Raises BadArchive if the database is damaged or differs from the manifest."""
     if (damage := database.examine(float("inf"))) is not None:
         raise BadArchive(f"The database in the backup is damaged: {damage}")
     with database.connected():
         held = contents(database)
         if database.dialect == "sqlite" and (dangling := database.query("PRAGMA foreign_key_check")):
             raise BadArchive(f"{len(dangling)} rows in the backup refer to rows that it does not hold.")
-    said = manifest.contents
-    if held != said:
-        raise BadArchive(f"The database in the backup does not hold what it says: {_difference(said, held)}.")
+    listed = manifest.contents
+    if held != listed:
+        raise BadArchive(f"The database in the backup does not hold what it says: {_difference(listed, held)}.")
 
 
-def _difference(said: Contents, held: Contents) -> str:
-    for table in sorted(said.rows.keys() | held.rows.keys()):
-        if said.rows.get(table) != held.rows.get(table):
-            return f"{held.rows.get(table, 'no')} rows of {table} instead of {said.rows.get(table, 'none')}"
+def _difference(listed: Contents, held: Contents) -> str:
+    for table in sorted(listed.rows.keys() | held.rows.keys()):
+        if listed.rows.get(table) != held.rows.get(table):
+            return f"{held.rows.get(table, 'no')} rows of {table} instead of {listed.rows.get(table, 'none')}"
     return "other migrations, or another newest seal"

@@ -1,4 +1,5 @@
-"""Taking a backup: its parts are gathered in a folder beside the archive, which has its name when it is whole."""
+"""Making of a backup: its parts are collected in a folder beside the archive, which gets its name when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ class Probe:
         return 0
 
 
-_OLD = ".gatepost-backup-"  # the first characters of the folder's name in versions that wrote no note about it
-_LEFT = 24 * 3600  # seconds after which such a folder counts as left
+_OLD = ".gatepost-backup-"  # prefix of the folder in versions that wrote no note about it
+_LEFT = 24 * 3600  # seconds until such a folder counts as left over
 
 
 class CannotBackUp(Exception):
@@ -83,11 +84,12 @@ class CannotBackUp(Exception):
 
 @dataclass(frozen=True)
 class Taken:
-    """A backup that was taken.
+    """A complete backup.
 
-    place    the archive; `digest` its SHA-256, `bytes` its length
-    seconds  that it took; the longest wait of a writer meanwhile, None where that was not measured
-    log      bytes of SQLite's log before, and the most meanwhile; None on Postgres
+    place    the archive; `digest` is its SHA-256, `bytes` its length
+    seconds  its duration
+    waits    seconds of the longest wait of a writer during it; None if not measured
+    log      bytes of SQLite's log: before, and the most during it; None on Postgres
     """
 
     place: Path
@@ -101,14 +103,13 @@ class Taken:
 
 def take(settings: Settings, database: Database, place: Path, *, probing: bool = True, lenient: bool = False,
          inspect: Callable[[Path], None] | None = None) -> Taken:
-    """Take a backup of the instance to `place`, which must not be there; where a recipient is set, it is encrypted and
-    has the suffix `.age`.
+    """Makes a backup of the instance at `place`, which must not exist. With a recipient, it is encrypted as `.age`.
 
     probing  also measure how long writers wait
-    lenient  leave out files that cannot be read, such as a key file that was lost
-    inspect  is called with the archive before that is encrypted
+    lenient  skip files that cannot be read, such as a lost key file
+    inspect  is called with the archive before it is encrypted
 
-    Raises CannotBackUp, CannotEncrypt, `RowError`, OSError; then nothing is left.
+    Raises CannotBackUp, CannotEncrypt, `RowError`, OSError; then no file remains.
     """
     began, made_at = monotonic(), now()
     if settings.backup_recipient and place.suffix != SUFFIX:
@@ -138,9 +139,9 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
 
 
 def note(taken: Taken) -> str:
-    """Write down that a backup was taken by a command, inside a transaction; its id."""
+    """Stores a backup of a command, in the current transaction. Returns its id."""
     id = backups.begin()
-    assert id is not None  # it is due, since no hours are given
+    assert id is not None  # without hours, it is always due
     backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds)
     return id
 
@@ -159,22 +160,22 @@ def _copy_database(database: Database, place: Path) -> Contents:
         if (damage := copy.examine(float("inf"))) is not None:
             raise damage
         held = contents(copy)
-    # What opening the copy has made beside it is empty by now.
+    # Opening the copy created files beside it, such as its log, which are empty now.
     for beside in place.parent.glob(f"{place.name}?*"):
         beside.unlink()
     return held
 
 
 def _copy_files(settings: Settings, parts: Path, *, lenient: bool) -> None:
-    """Keys, settings and policies. A link is copied as what it leads to; what is no file of an administrator is not."""
+    """Copies keys, settings and policies. Copies the targets of links, and skips hidden files."""
     folder = parts / "policies"
     folder.mkdir(mode=0o700)
     rules = settings.policies.iterdir() if settings.policies.is_dir() else ()
-    found = {settings.secret_file: parts / "secret.key", **{
+    copies = {settings.secret_file: parts / "secret.key", **{
         settings.instance / name: parts / name for name in ("settings.toml", LAST_GOOD)
         if (settings.instance / name).exists()}, **{
         place: folder / place.name for place in rules if place.is_file() and not place.name.startswith(".")}}
-    for place, copy in found.items():
+    for place, copy in copies.items():
         try:
             copy.write_bytes(read_bytes(place, LARGEST_SNAPSHOT))
         except Unreadable as error:
@@ -185,9 +186,9 @@ def _copy_files(settings: Settings, parts: Path, *, lenient: bool) -> None:
 @contextmanager
 def _gathering(instance: Path, parent: Path) -> Iterator[Path]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for left in parent.glob(f"{_OLD}*"):
-        if time.time() - left.stat().st_mtime > _LEFT:
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in parent.glob(f"{_OLD}*"):
+        if time.time() - leftover.stat().st_mtime > _LEFT:
+            shutil.rmtree(leftover, ignore_errors=True)
     with noted(instance, parent) as folder:
         try:
             folder.mkdir(mode=0o700)
@@ -197,7 +198,7 @@ def _gathering(instance: Path, parent: Path) -> Iterator[Path]:
 
 
 def _put(archive: Path, place: Path) -> None:
-    """Give the archive its name, unless another file has that by now."""
+    """Gives the archive its name. Raises CannotBackUp if another file has the name in the meantime."""
     with open(archive, "rb") as file:
         os.fsync(file.fileno())
     try:

@@ -1,4 +1,4 @@
-"""Invented rows, to look at the service with: `gatepost demo`."""
+"""Demo rows: `gatepost demo`, and those of a new instance."""
 
 from gatepost.features import Command, Feature
 

@@ -1,4 +1,4 @@
-"""`gatepost demo`: rows to try the service with."""
+"""`gatepost demo`: adds demo rows to try the service with."""
 
 from __future__ import annotations
 

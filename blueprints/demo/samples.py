@@ -1,4 +1,4 @@
-"""Rows to look at and to measure with: invented authors, categories and articles that look like real ones."""
+"""Demo rows for a first look and for benchmarks: invented authors, categories and articles that look real."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from models.tables.article import Article
 from models.tables.category import Category
 from models.tables.user import User
 
-BATCH = 10_000  # rows a transaction: short enough for other writers to get their turn
-WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next is being invented
-SPAN = 2 * 365 * 24 * 3600.0  # seconds over which created_at is spread
+BATCH = 10_000  # rows in a transaction, short enough that other writers do not wait long
+WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next is generated
+SPAN = 2 * 365 * 24 * 3600.0  # seconds; created_at is spread over this time
 SMALL = 60
 
 COLUMNS = (
@@ -73,12 +73,12 @@ OTHER_STATES = ("draft", "draft", "in_review", "approved", "archived")
 
 
 def add_small_demo(database: Database, tenant_id: str) -> None:
-    """What a new instance shows; inside the caller's transaction."""
+    """Adds the articles of a new instance, in the current transaction."""
     load(database, Article, COLUMNS, list(generate(database, tenant_id, SMALL)))
 
 
 def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
-    """Add that many articles; yields the size of each batch once it is committed."""
+    """Adds that many articles. Yields the size of each batch when it is committed."""
 
     def store(batch: list[tuple[object, ...]]) -> int:
         def work() -> None:
@@ -94,7 +94,7 @@ def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
         under_way: deque[Future[int]] = deque()
         while batch := list(islice(rows, BATCH)):
             under_way.append(pool.submit(store, batch))
-            # no further ahead than keeps the writers busy: a million articles do not fit in memory
+            # Generate only enough batches to keep the writers busy: a million articles do not fit in memory.
             if len(under_way) > writers:
                 yield under_way.popleft().result()
         while under_way:
@@ -102,13 +102,13 @@ def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
 
 
 def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[object, ...]]:
-    """Rows of `COLUMNS`, oldest first, nine tenths published, spread over two years.
+    """Yields rows of `COLUMNS`, the oldest first, nine of ten published, spread over two years.
 
-    The authors and categories that they refer to are made at once, unless they are there.
+    Creates the authors and categories that they refer to, unless they exist.
     """
     authors, categories = database.transact(lambda: (_authors(tenant_id), _categories(tenant_id)))
     choose = random.Random(count)
-    # Some write much more than others, as people do.
+    # Some authors write much more than others, as in reality.
     weights = [1 / rank for rank in range(1, len(authors) + 1)]
     paragraphs = [" ".join(choose.sample(SENTENCES, choose.randint(1, 5))) for _ in range(400)]
     end = now()
@@ -128,32 +128,32 @@ def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[o
 
 
 def address(name: str) -> str:
-    """The e-mail of an invented person."""
+    """Returns the e-mail address of a demo user."""
     return f"{_plain(name).replace('-', '.')}@example.org"
 
 
 def _authors(tenant_id: str) -> list[tuple[str, str]]:
-    """(id, department) of the invented authors. None can log in without a password: `gatepost user password`."""
-    users, found = Rows(User, tenant_id), []
+    """Lists (id, department) of the demo authors. They have no password until `gatepost user password` sets one."""
+    users, authors = Rows(User, tenant_id), []
     for name, department in AUTHORS:
         email = address(name)
         author = users.select().where(User.email == email).first()
         if author is None:
             author = User(name=name, email=email, role="user", department=department, password_hash=UNUSABLE)
             users.insert(author)
-        found.append((author.id, author.department))
-    return found
+        authors.append((author.id, author.department))
+    return authors
 
 
 def _categories(tenant_id: str) -> list[str]:
-    categories, found = Rows(Category, tenant_id), []
+    categories, ids = Rows(Category, tenant_id), []
     for name in CATEGORIES:
         slug = _plain(name)
         category = categories.select().where(Category.slug == slug).first()
-        found.append((category or categories.insert(Category(name=name, slug=slug))).id)
-    return found
+        ids.append((category or categories.insert(Category(name=name, slug=slug))).id)
+    return ids
 
 
 def _plain(text: str) -> str:
-    """ASCII lower case with hyphens."""
+    """Returns the text as lower-case ASCII letters and hyphens."""
     return re.sub(r"[^a-z]+", "-", text.lower())

@@ -1,7 +1,7 @@
-"""What a new instance shows: two small publishing houses with people of every role, a shop, and its orders.
+"""Demo rows of a new instance: two small publishing houses with users of every role, a shop, and its orders.
 
-The rows are written here; `samples` adds articles by the dozen. A collection that is not installed is left out.
-The people have no password, and so cannot log in, until `gatepost user password EMAIL` gives one.
+The rows are listed here; `samples` generates more articles. Collections that are not served are skipped. The users have
+no password, and so cannot log in, until `gatepost user password EMAIL` sets one.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ PRODUCTS = (
     ("Wall calendar 2026", "ST-2003", 1450, 0, "stationery", "archived"),
     ("Bookbinding for beginners", "BK-1004", 2200, 0, "books", "draft"),
 )
-# title, slug, language, author, status, days ago, body. The German ones are older than a first page reaches, since the
-# README and the manual are English.
+# title, slug, language, author, status, days ago, body. The German articles are too old for a first page, because the
+# README and the manual are in English.
 ARTICLES = (
     ("How to read a tide table", "how-to-read-a-tide-table", "en", "Maya Okafor", "published", 9,
      "A tide table looks like a railway timetable, and it is read in the same way: first the day, then the time. The "
@@ -100,16 +100,19 @@ ORDERS = (
     ("Clara Novak", "pending", 1, "By Friday, if you can.", {"BK-1001": 2, "BK-1002": 1}),
     ("Elise Marchand", "pending", 0, None, {"ST-2001": 1}),
 )
-RETURNED = ("refunded", "cancelled", "rejected")  # back on the shelf
+RETURNED = ("refunded", "cancelled", "rejected")  # states whose items are in stock again
 
 
 def furnish(installation: Installation, tenant: Tenant) -> None:
-    """Fill the tenant of a new instance, inside the caller's transaction."""
+    """Adds the demo rows to the tenant of a new instance, in the current transaction."""
     add(installation.database, tenant, installation.settings.without)
 
 
 def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> None:
-    """Fill an empty tenant and a second one, but for the collections `without`; inside the caller's transaction."""
+    """Adds demo rows to an empty tenant and to a second one, except for collections in `without`.
+
+    Runs in the current transaction.
+    """
     models = {name: one.model for name, one in discover(without=without).collections.items()}
     house = _House(tenant, models, examples=True)
     for name, department in samples.AUTHORS:
@@ -127,10 +130,10 @@ def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> No
 
 
 class _House:
-    """One tenant that is being furnished. Rows are found again by their name, slug or sku.
+    """One tenant that gets demo rows. Rows are looked up by name, slug or sku.
 
-    `examples`: the first row of each collection, of orders the first that is pending, has the id that the examples of
-    the documentation name.
+    With `examples`, one row of each collection gets the id in the examples of the documentation: the first row; of
+    orders, the first pending one.
     """
 
     def __init__(self, tenant: Tenant, models: dict[str, Any], *, examples: bool = False) -> None:
@@ -145,7 +148,7 @@ class _House:
         self._people[name] = Rows(User, self.tenant_id).insert(user)
 
     def furnish(self, products: Any, articles: Any) -> None:
-        """Everything but orders."""
+        """Adds all rows except for orders."""
         editor, manager = self._with_role("editor"), self._with_role("manager")
         for name, parent in SHELVES:
             slug = name.lower().replace(" ", "-")
@@ -170,7 +173,7 @@ class _House:
                   body="I have a dozen from my grandfather's boat. Shall I send photos?")
 
     def sell(self) -> None:
-        """Orders in every state, out of real stock."""
+        """Adds orders in every state, which change the stock."""
         if not {"orders", "products"} <= self._models.keys():
             return
         for customer, status, days, note, items in ORDERS:
@@ -191,7 +194,7 @@ class _House:
             self._known[key] = Rows(model, self.tenant_id).insert(row)
 
     def _example(self, collection: str, fits: bool = True) -> dict[str, str]:
-        """The id of a row that is the first of its collection to fit."""
+        """Returns {"id": the example id} for the first suitable row of a collection; {} for others."""
         if not fits or collection in self._named:
             return {}
         self._named.add(collection)

@@ -1,4 +1,4 @@
-"""Health of the service: `/api/health` for people and monitors, `/api/health/live` for supervisors."""
+"""Health of the service: `/api/health` for users and monitoring, `/api/health/live` for supervisors."""
 
 from gatepost import Feature
 

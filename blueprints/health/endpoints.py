@@ -1,4 +1,4 @@
-"""`GET /api/health`: whether the service works, and for readers of the policy what is wrong; `/api/health/live`."""
+"""`GET /api/health`: the state of the service, with details for callers with `policy.view`; `/api/health/live`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ routes = Routes("health", "Whether the service works.")
 
 _FOR_READERS = {"description": "Only for callers with `policy.view`."}
 _LIVE = "it is the liveness probe of a supervisor, and tells nothing else"
-_VERSION = version("gatepost")  # read once: a process that has no descriptor left is to be asked, too
+_VERSION = version("gatepost")  # read once, because health must also answer when no file can be opened
 _FOR_ALL = ("database", "migrations", "policy", "limits")
 
 
@@ -49,7 +49,7 @@ class BackupsSchema(StrictSchema):
 
 
 class FindingOfHealthSchema(StrictSchema):
-    """What is not as it should be, and what to do about it."""
+    """A check that is not OK, with a sentence about what to do."""
 
     check = fields.String(required=True)
     state = fields.String(required=True, metadata={"enum": [*State]})
@@ -88,19 +88,19 @@ def health(call: Call) -> dict[str, Any]:
     """Say whether the service works, part by part; 503 when it does not."""
     services = call.services
     beat = services.pulse.beat()
-    found = {"database": _database(call, checks.writes(beat))}
-    # A server that is silent is not asked five times.
-    silent = services.database.dialect == "postgres" and found["database"].state is State.DOWN
-    found |= _others(call, silent=silent)
-    status = worst(one.state for one in found.values())
+    results = {"database": _database(call, checks.writes(beat))}
+    # If Postgres does not answer, the other checks do not query it, too.
+    silent = services.database.dialect == "postgres" and results["database"].state is State.DOWN
+    results |= _others(call, silent=silent)
+    status = worst(result.state for result in results.values())
     call.status = 503 if status is State.DOWN else 200
     if not call.access.may_ever("policy.view"):
-        # A guest who is told more is told known weaknesses, and when an edit came into force.
-        return {"status": status, "checks": {name: found[name].state for name in _FOR_ALL}}
+        # More would reveal weaknesses to guests, and the time of policy changes.
+        return {"status": status, "checks": {name: results[name].state for name in _FOR_ALL}}
     answer: dict[str, Any] = {
-        "status": status, "checks": {name: one.state for name, one in found.items()},
-        "findings": [{"check": name, "state": one.state, "detail": one.detail}
-                     for name, one in found.items() if one.state is not State.OK],
+        "status": status, "checks": {name: result.state for name, result in results.items()},
+        "findings": [{"check": name, "state": result.state, "detail": result.detail}
+                     for name, result in results.items() if result.state is not State.OK],
         "policy_version": services.policy.current.version, "version": _VERSION,
         "written_seconds_ago": beat.age}
     with suppress(RowError), services.database.connected():
@@ -109,7 +109,7 @@ def health(call: Call) -> dict[str, Any]:
         gone = lost(call.access.policy, User.held_roles(services.database))
         answer["users_without_role"] = User.number_with_roles(gone)
         answer["jobs"] = backlog(services.database)._asdict()
-        if "backups" in found:
+        if "backups" in results:
             made_at, proved_at, *_ = ages()
             answer["backups"] = {"made_seconds_ago": _seconds_since(made_at),
                                  "proved_seconds_ago": _seconds_since(proved_at)}
@@ -132,7 +132,7 @@ def _database(call: Call, found: Found) -> Found:
 
 
 def _others(call: Call, *, silent: bool) -> dict[str, Found]:
-    """The checks but that of the database; those that ask it are down where it is `silent`."""
+    """Returns all checks except for that of the database. If it is `silent`, those that query it are down."""
     services = call.services
     database, settings = services.database, services.settings
     stored: dict[str, Callable[[], Found]] = {
@@ -155,7 +155,7 @@ def _answer(check: Callable[[], Found]) -> Found:
 
 
 def _policy(call: Call) -> Found:
-    # What is wrong stands in `policy_error`, without what its reader may not know.
+    # The errors themselves are in `policy_error`, redacted for the caller.
     if call.services.policy.status.outdated:
         return Found(State.DEGRADED, "some rules are no longer accepted: gatepost policy check names file and line")
     if call.services.policy.trouble is None:

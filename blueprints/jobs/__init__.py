@@ -1,4 +1,4 @@
-"""Jobs, as whoever asked for them sees them (`endpoints`), for operators (`commands`), and `gatepost worker`.
+"""Jobs over HTTP for their owners (`endpoints`), for operators (`commands`), and `gatepost worker`.
 
 `gatepost.jobs` runs them.
 """

@@ -1,4 +1,4 @@
-"""Jobs, for operators: `gatepost jobs …`."""
+"""Commands about jobs, for operators: `gatepost jobs …`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.base import Rows, read_id
 from models.tables.job import CANCELLED, DONE, FAILED, STATES, Job
 
 _LISTED = 50
-_LONGEST = 2000  # characters of a payload or a result that are shown
+_LONGEST = 2000  # printed characters of a payload or a result
 
 
 @click.group(cls=Group)
@@ -48,7 +48,7 @@ def show(id: str) -> None:
     """
     with open_instance():
         job = _found(id)
-        told = {
+        fields = {
             "kind": job.kind,
             "state": job.state,
             "tenant": job.tenant_id,
@@ -65,7 +65,7 @@ def show(id: str) -> None:
             "payload": orjson.dumps(job.payload).decode()[:_LONGEST],
             "result": None if job.result is None else orjson.dumps(job.result).decode()[:_LONGEST],
         }
-        for name, value in told.items():
+        for name, value in fields.items():
             if value is not None:
                 echo(f"{name:13} {value}")
 
@@ -73,7 +73,7 @@ def show(id: str) -> None:
 @jobs.command()
 @click.argument("id")
 def retry(id: str) -> None:
-    """Begin a job that has failed anew. Steps that were committed are not done again.
+    """Run a failed job again. Committed steps are not repeated.
 
     \b
     Example: gatepost jobs retry 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
@@ -112,14 +112,14 @@ def _found(id: str, *, lock: bool = False) -> Job:
 
 
 def _change(id: str, action: str, change: Callable[[Job], str]) -> None:
-    """Change a job in one transaction with its audit row, and say what `change` says."""
+    """Changes a job and adds an audit event in one transaction, and prints the sentence that `change` returns."""
     with open_instance() as instance:
         def work() -> str:
             job = _found(id, lock=True)
-            said = change(job)
+            sentence = change(job)
             Rows(Job, job.tenant_id).save(job)
             record(job.tenant_id, "job", action, job.id)
-            return said
+            return sentence
 
-        said = instance.database.transact(work)
-    echo(said)
+        sentence = instance.database.transact(work)
+    echo(sentence)

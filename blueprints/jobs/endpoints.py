@@ -1,4 +1,4 @@
-"""Jobs: work that the service does outside of requests, for who asked for it to watch, cancel and try again."""
+"""Jobs over HTTP: their owners watch, cancel and retry work that the service does outside of requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatepost.jobs import exports
 from models.tables.job import FAILED, RUNNING, STATES, WAITING, Job
 from models.tables.job_chunk import drop
 
-CHUNKS = 40  # of a job's file that are deleted with it: some 10 MB
+CHUNKS = 40  # chunks of a job's file that are deleted with it, about 10 MB
 _SUMMARIES = {
     "list": "List jobs.",
     "get": "Get a job, and what became of it.",
@@ -23,7 +23,7 @@ _SUMMARIES = {
 
 
 class JobSchema(StrictSchema):
-    """A piece of work, and what became of it. One that waits, runs or has ended."""
+    """A job with its state and result. It waits, runs or has ended."""
 
     id = Id(dump_only=True)
     kind = fields.String(dump_only=True, metadata={"description": "What is done, such as users.export."})
@@ -50,7 +50,7 @@ class Jobs(Collection):
     computed = ()
 
     def values_of(self, name: str) -> tuple[str, ...]:
-        # Most states come and go without an action.
+        # Most states are reached without an action.
         return tuple(sorted(STATES)) if name == "state" else super().values_of(name)
 
     def rules_in_code(self, call: Call, verb: str, row: Job | None) -> Iterator[RuleInCode]:
@@ -61,7 +61,7 @@ class Jobs(Collection):
 
     @staticmethod
     def _needed(row: Job) -> Conflict | None:
-        """Why a job that has ended cannot be removed; None: it can be, or has not ended."""
+        """Returns the reason why an ended job cannot be removed; None if it can, or has not ended."""
         if row.state in (WAITING, RUNNING) or not row.notes_tick:
             return None
         return Conflict("This job says which tick of the clock is done. It can be removed after the next one.")
@@ -76,16 +76,16 @@ class Jobs(Collection):
 
     @action("retry", transitions={FAILED: WAITING}, state="state")
     def retry(self, row: Job) -> None:
-        """It is begun anew, and may be tried as often as a new one; steps that were committed are not done again."""
+        """Run it again, with as many attempts as a new one; committed steps are not repeated."""
         row.begin_anew()
 
     def delete(self, call: Call, row: Job) -> None:
-        """Cancel it, ask for its end while it runs, or remove it with its file once it has ended."""
+        """Cancels a waiting job, requests the end of a running one, or removes an ended one with its file."""
         if (refusal := self._needed(row)) is not None:
             raise refusal
         if row.call_off():
             self.rows(call).save(row)
         else:
             self.rows(call).delete(row)
-            # What is left of a long file goes with what nobody claims, a little later.
+            # A background task deletes the rest of a long file.
             drop(call.tenant_id, row.id, CHUNKS)

@@ -22,8 +22,8 @@ from gatepost.http.request.call import Services
 def worker(create_app: AppFactory) -> None:
     """Run jobs until SIGTERM or Ctrl-C, and serve nothing.
 
-    Processes that serve run jobs, too, unless the setting run_jobs is off. A worker that stops gives back the job that
-    it runs; another process begins that one anew.
+    Processes that serve run jobs, too, unless the setting run_jobs is off. A worker that stops returns its job to the
+    queue; another process starts that job again.
 
     \b
     Example: gatepost worker

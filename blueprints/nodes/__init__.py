@@ -1,4 +1,4 @@
-"""Several nodes on one database, compared with each other (`survey`): each process writes what it runs on
+"""Comparison of the nodes on one database (`survey`), from the heartbeats of their processes
 (`gatepost.instance.presence`).
 """
 

@@ -1,4 +1,4 @@
-"""What the nodes of a database run on, side by side: program, policy, keys and clock of each."""
+"""Comparison of the nodes on one database: program, policy, keys and clock of each."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from models.tables import policy_version
 from models.tables.instance import the_instance
 from models.tables.node import Node, alive, places
 
-CLOCKS = 2.0  # seconds by which the clock of a node may differ from that of the database
+CLOCKS = 2.0  # seconds that the clock of a node may differ from that of the database
 
 
 def section(installation: Installation) -> Iterator[Found]:
-    """What `gatepost doctor --nodes` shows."""
+    """Yields the findings of `gatepost doctor --nodes`."""
     return survey(installation.database)
 
 
 def survey(database: Database) -> Iterator[Found]:
-    """How each node is that is alive: `degraded` where it differs. Raises `RowError`."""
+    """Yields a finding for each running node: `degraded` if it differs. Raises `RowError`."""
     with database.connected():
         rows = alive(database)
         keys, policy = the_instance().key_fingerprint, policy_version.newest_version()
     if not rows:
         yield Found(State.OK, "none is serving this database now")
-    # A node on which the next key signs already may have prepared another one, and one that is behind has that of now.
+    # Prepared keys that no node signs with yet. A node that is behind may still have the current key as prepared.
     following = {row.prepared_fingerprint for row in rows} - {None, keys}
     for place in places(rows):
         yield _found([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
 
 
 def _found(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:
-    """What is said of one node by the rows of its processes."""
-    found = (sentence for row in rows for sentence in _differences(row, keys, following, policy))
-    wrong = list(dict.fromkeys(found))
+    """Returns the finding about one node, from the rows of its processes."""
+    sentences = (sentence for row in rows for sentence in _differences(row, keys, following, policy))
+    wrong = list(dict.fromkeys(sentences))
     first = rows[0]
     processes = f"{len(rows)} processes" if len(rows) > 1 else "1 process"
     clock = max((row.clock_ahead for row in rows if row.clock_ahead is not None), key=abs, default=None)
-    said = (f"{first.host}:{first.folder}: {processes}, Gatepost {first.version}, policy {first.policy_version}, "
+    text = (f"{first.host}:{first.folder}: {processes}, Gatepost {first.version}, policy {first.policy_version}, "
             f"keys {first.key_fingerprint[:8]}")
-    said += "" if first.prepared_fingerprint is None else f", next {first.prepared_fingerprint[:8]}"
-    said += "" if clock is None else f", clock {clock:+.2f} s"
-    return Found(State.DEGRADED if wrong else State.OK, "\n".join([said, *wrong]))
+    text += "" if first.prepared_fingerprint is None else f", next {first.prepared_fingerprint[:8]}"
+    text += "" if clock is None else f", clock {clock:+.2f} s"
+    return Found(State.DEGRADED if wrong else State.OK, "\n".join([text, *wrong]))
 
 
 def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Questions about the rules, over HTTP and by commands: what they say, why something is allowed or refused.
+"""Questions about the rules, over HTTP and by commands: what they allow, and why a request is allowed or refused.
 
-`circumstances` are those of a request that is only asked about, `predicted` is what it would be answered, `past` what
-one was answered, and `persons` are whom a question is about.
+`circumstances` describes a hypothetical request, `predicted` its answer, `past` the answer of a recorded request, and
+`persons` looks up the users in a question.
 """
 
 from gatepost.features import Command, Feature
@@ -13,13 +13,13 @@ feature = Feature(
         "policy": Command("blueprints.policy.commands.group:policy",
                           "Check, explain, test and compare the access rules."),
         "policy explain": Command("blueprints.policy.commands.explain:explain_command",
-                                  "Why is this user or role allowed or refused it?"),
+                                  "Explain why a user or role is allowed or refused a permission."),
         "policy matrix": Command("blueprints.policy.commands.matrix:matrix_command",
-                                 "Who may do what? A table, or a page."),
+                                 "Show who may do what, as a table or a page."),
         "policy check": Command("blueprints.policy.commands.check:check",
-                                "Can the policy files be used, and do they mean what they seem to?"),
+                                "Check the policy files for errors and likely mistakes."),
         "policy test": Command("blueprints.policy.commands.cases:test_command",
-                               "Do the rules answer the cases of tests.yaml as they should?"),
+                               "Run the cases of tests.yaml against the rules."),
         "policy export": Command("blueprints.policy.commands.export:export_command",
                                  "Print the rules for the Casbin editor."),
     })

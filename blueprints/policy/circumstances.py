@@ -1,4 +1,4 @@
-"""A request that is only asked about: its permission and object; its time, address, device, method and scopes."""
+"""A hypothetical request: its permission and object; its time, address, device, method and scopes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Moment(Line):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
         try:
-            # A year more or less is left for the zone.
+            # The first and the last year are excluded, because converting the zone could leave the range.
             if _MOMENT.fullmatch(text) is None or not 1 < datetime.fromisoformat(text).year < 9999:
                 raise ValueError
         except ValueError:
@@ -41,7 +41,7 @@ class Moment(Line):
 
 
 class Address(Line):
-    """An IPv4 or IPv6 address, loaded as the service spells it."""
+    """An IPv4 or IPv6 address, loaded in its normalized form."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = normalized(super()._deserialize(value, attr, data, **kwargs))
@@ -51,7 +51,7 @@ class Address(Line):
 
 
 class CircumstancesSchema(StrictSchema):
-    """What is left out is as for the asker's own request."""
+    """Circumstances of a hypothetical request. Omitted ones are those of the caller's own request."""
 
     at = Moment(maximum=40, metadata={
         "description": "At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset."})
@@ -66,28 +66,28 @@ class CircumstancesSchema(StrictSchema):
 
 def environment(asked: Mapping[str, Any], method: str, zone: ZoneInfo, own: Environment | None = None
                 ) -> FixedEnvironment:
-    """`r.env` of a request by this method that is asked about.
+    """Returns `r.env` of a hypothetical request with this method.
 
-    asked     loaded by `CircumstancesSchema`
-    own       the asker's, for what is not asked for; without one it is now, from no address, on a desktop
+    asked     circumstances, loaded by `CircumstancesSchema`
+    own       the caller's environment, for omitted circumstances; None: now, without an address, on a desktop
     """
-    found = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
-    said = {name: asked[name] for name in ("ip", "device") if name in asked}
+    base = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
+    values = {name: asked[name] for name in ("ip", "device") if name in asked}
     at = datetime.fromisoformat(asked["at"]) if "at" in asked else datetime.now(zone)
-    return replace(found.at(at, zone), **said, method=method, request=REQUESTS[method])
+    return replace(base.at(at, zone), **values, method=method, request=REQUESTS[method])
 
 
 def fixed(asked: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
-    """Values for the attributes of `r.env` that are named; the others may be anything."""
-    known = environment(asked, "GET", zone)
+    """Returns the attributes of `r.env` that the circumstances set; the others are open."""
+    values = environment(asked, "GET", zone)
     names = [name for name in ("ip", "device") if name in asked]
     if "at" in asked:
         names += ["hour", "weekday", "date", "now"]
-    return {name: getattr(known, name) for name in names}
+    return {name: getattr(values, name) for name in names}
 
 
 def require_known(access: Access, permission: str) -> None:
-    """Raises `Problem` (`invalid_parameter`) for a permission that there is not."""
+    """Raises `Problem` (`invalid_parameter`) for an unknown permission."""
     known = access.policy.vocabulary.by_permission
     if permission not in known:
         near = nearest(permission, known)
@@ -97,7 +97,7 @@ def require_known(access: Access, permission: str) -> None:
 
 
 def named_row(call: Call, collection: Peer | None, id: str) -> Any:
-    """The row, if the caller may see it. Raises `Problem` (`not_found`)."""
+    """Returns the row. Raises `Problem` (`not_found`) if the caller may not see it."""
     values = None if collection is None else collection.visible(call, id)
     if collection is None or values is None:
         raise not_found()

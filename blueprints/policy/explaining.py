@@ -1,7 +1,7 @@
-"""The policy as endpoints, for callers with `policy.view`: the rules in force, and the reasons of a decision.
+"""Endpoints about the policy, for callers with `policy.view`: the current rules, and the reasons of a decision.
 
-Of lines about single persons a caller is told those about users of the caller's own tenant, and no answer has the id of
-another one.
+Of rules about single users, a caller sees only those about users of their own tenant. No answer has the id of another
+tenant's user.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RuleSchema(StrictSchema):
 
 
 class InvariantSchema(StrictSchema):
-    """A line of invariants.csv: what may never happen."""
+    """A rule of invariants.csv, which every policy must satisfy."""
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
@@ -57,7 +57,7 @@ class InvariantSchema(StrictSchema):
 
 
 class PolicySchema(StrictSchema):
-    """The rules in force. `error` says why newer files are not, or cannot be known: nothing broken is ever used."""
+    """The current rules. `error` is the reason why newer files are not used: a broken policy is never used."""
 
     version = fields.String(required=True)
     error = fields.String(required=True, allow_none=True)
@@ -83,7 +83,7 @@ class FactSchema(StrictSchema):
 
 
 class LineSchema(StrictSchema):
-    """A policy line that applies to the caller, the roles through which it does, the facts it reads."""
+    """A rule that applies to the caller, the roles through which it applies, and the facts that it reads."""
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
@@ -95,7 +95,7 @@ class LineSchema(StrictSchema):
 
 
 class RuleInCodeSchema(StrictSchema):
-    """A rule that no policy line can lift; `status` is what is answered where it does not hold."""
+    """A rule in code, which no policy can override; `status` is the answer if it does not hold."""
 
     name = fields.String(required=True)
     text = fields.String(required=True)
@@ -105,7 +105,7 @@ class RuleInCodeSchema(StrictSchema):
 
 
 class OpeningSchema(StrictSchema):
-    """A line that would allow what is refused, and the file where such lines stand."""
+    """A rule that would allow the refused request, and the file to add it to."""
 
     file = fields.String(required=True)
     rule = fields.String(required=True)
@@ -124,7 +124,7 @@ class CircumstancesAnswerSchema(StrictSchema):
 
 
 class OtherRequestSchema(StrictSchema):
-    """A request for the same permission by another method, which the rules answer otherwise."""
+    """A request for the same permission with another method and another decision."""
 
     request = fields.String(required=True)
     verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
@@ -133,9 +133,9 @@ class OtherRequestSchema(StrictSchema):
 
 
 class ExplanationSchema(StrictSchema):
-    """`allowed`, `refused`, or `depends` on the object; `summary` says why in one sentence.
+    """The decision, `allowed`, `refused` or `depends` on the object; `summary` is the reason in one sentence.
 
-    `verdict` is the service's: the policy's and that of the rules in code. `policy_verdict` is the policy's alone.
+    `verdict` is the decision of the policy and the rules in code together. `policy_verdict` is that of the policy.
     """
 
     who = fields.String(required=True, data_key="as")
@@ -180,21 +180,23 @@ class ExplanationSchema(StrictSchema):
 def effective(call: Call) -> dict[str, Any]:
     """List the rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
-    kept = lines_of(policy)
-    told = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents, *(one.who for one in kept)})
+    invariants = lines_of(policy)
+    visible = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents,
+                                  *(invariant.who for invariant in invariants)})
     return withheld(call, {
         "version": policy.version,
         "error": trouble(call),
         "rules": [{"file": rule.file, "line": rule.line, "who": rule.sub, "permission": rule.act,
-                   "when": rule.when, "effect": rule.eft} for rule in policy.rules if single_person(rule.sub) in told],
+                   "when": rule.when, "effect": rule.eft}
+                  for rule in policy.rules if single_person(rule.sub) in visible],
         "roles": {name: [link.inherits for link in links] for name, links in policy.roles.parents.items()
-                  if single_person(name) in told},
+                  if single_person(name) in visible},
         "conditions": {name: condition.source for name, condition in policy.conditions.items()},
         "invariants": [{"file": INVARIANTS_FILE, "line": one.line, "kind": one.kind, "who": one.who,
                         "permission": one.act, "when": one.when or None, "except": list(one.exceptions)}
-                       for one in kept if single_person(one.who) in told],
+                       for one in invariants if single_person(one.who) in visible],
         "warnings": [str(finding) for finding in warnings(policy, User.held_roles(call.services.database))
-                     if finding.person in told],
+                     if finding.person in visible],
     })
 
 
@@ -233,7 +235,7 @@ def explained(call: Call) -> dict[str, Any]:
 
 
 def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
-    """The lines that would allow what the policy refuses, by conditions about what the caller may see."""
+    """Lists rules that would allow the refused request, with conditions about fields that the caller may see."""
     if asked.row is None and asked.collection is not None and asked.loads:
         return []
     row, access = None if asked.row is None else dict(asked.row.__data__), asked.access
@@ -246,7 +248,7 @@ def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> lis
 
 
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
-    """403 when the reasons look at a field that the caller may not see: they would tell what is in it."""
+    """Raises `Problem` (403) if the reasons would reveal a field that the caller may not see."""
     question, row = found.question, None if found.question.row is None else found.question.row.__data__
     secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
                      creates=question.verb == "create")
@@ -259,20 +261,20 @@ def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None,
 
 
 def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:
-    """A role, or a person whom the caller may see under that name. Raises Problem (404) for any other name.
+    """Returns the row of a user whom the caller may see under that name, and the principal; for a role, None as row.
 
-    Guests are of the tenant in which they act, whichever the caller's is.
+    Raises Problem (404) for any other name. A guest's tenant is the one that guests act in, not the caller's.
     """
     if who == "guest":
         return None, guest(call.services.guest_tenant)
     if who in call.access.policy.roles:
         return None, Principal("<id>", "user:<id>", who, call.tenant_id, "<department>")
-    found = named_person(call, who)
-    return dict(found.__data__), principal_of(found)
+    user = named_person(call, who)
+    return dict(user.__data__), principal_of(user)
 
 
 def _scoped(call: Call, principal: Principal) -> Principal:
-    """The caller by a service token with the scopes that are asked for, if any are."""
+    """Returns the principal as a service token with the scopes of the query; unchanged without scopes."""
     scopes, known = call.query.get("scopes"), call.access.policy.scope_names
     if scopes is None:
         return principal

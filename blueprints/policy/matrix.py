@@ -1,7 +1,7 @@
-"""`GET /api/admin/policy/matrix`: who may do what, and by which lines, for callers with `policy.view`.
+"""`GET /api/admin/policy/matrix`: permissions by role, and the rules behind them, for callers with `policy.view`.
 
-The cells name the lines behind them by place, and each line is told once. Of persons with lines of their own there is a
-page, and the cells of one of them: hundreds of persons are never sent at once. Nobody of another tenant is told.
+The cells refer to rules by file and line; each rule is sent once. Users with rules of their own are listed in pages,
+and the cells of only one are sent. Users of other tenants are not shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from policies.wording.finding import single_person
 
 routes = Routes("policy_matrix", "Who may do what, as a table.")
 
-LARGEST_PAGE, MOST_SKIPPED = 200, 10_000  # persons
+LARGEST_PAGE, MOST_SKIPPED = 200, 10_000  # users
 
 
 def _number(low: int, high: int, about: str) -> Number:
@@ -52,7 +52,7 @@ class MatrixQuerySchema(StrictSchema):
 
 
 class MatrixPartSchema(StrictSchema):
-    """A line behind a cell."""
+    """A rule behind a cell."""
 
     word = fields.String(required=True, metadata={
         "description": "The condition that is left of the line here, in the words of model.conf; `always`: none is."})
@@ -61,7 +61,7 @@ class MatrixPartSchema(StrictSchema):
 
 
 class MatrixCellSchema(StrictSchema):
-    """What may be done: where one of `allow` holds and none of `deny`."""
+    """One cell: a permission is granted if one of `allow` holds and none of `deny`."""
 
     allow = fields.List(fields.Nested(MatrixPartSchema), required=True)
     deny = fields.List(fields.Nested(MatrixPartSchema), required=True)
@@ -69,7 +69,7 @@ class MatrixCellSchema(StrictSchema):
 
 
 class MatrixRowSchema(StrictSchema):
-    """One permission, with a cell for each role that may do something of it."""
+    """One permission, with a cell for each role that it is granted to, at least in some cases."""
 
     permission = fields.String(required=True)
     cells = fields.Dict(keys=fields.String(), values=fields.Nested(MatrixCellSchema), required=True, metadata={
@@ -84,7 +84,7 @@ class MatrixResourceSchema(StrictSchema):
 
 
 class MatrixLineSchema(StrictSchema):
-    """A line of the policy files."""
+    """A rule in the policy files."""
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
@@ -94,7 +94,7 @@ class MatrixLineSchema(StrictSchema):
 
 
 class MatrixPersonSchema(StrictSchema):
-    """A user with lines of their own. `name` and `role` are null where the caller may not see them."""
+    """A user with rules of their own. `name` and `role` are null if the caller may not see them."""
 
     id = Id(required=True)
     name = fields.String(required=True, allow_none=True)
@@ -104,14 +104,14 @@ class MatrixPersonSchema(StrictSchema):
 
 
 class MatrixColumnSchema(MatrixPersonSchema):
-    """What one user may do, as a column of the table."""
+    """The permissions of one user, as a column of the table."""
 
     cells = fields.Dict(keys=fields.String(), values=fields.Nested(MatrixCellSchema), required=True, metadata={
         "description": "By permission: what lines about the user and lines about the user's role give together."})
 
 
 class MatrixPersonsSchema(StrictSchema):
-    """A page of the users with lines of their own, by name."""
+    """A page of the users with rules of their own, by name."""
 
     items = fields.List(fields.Nested(MatrixPersonSchema), required=True)
     total = fields.Integer(required=True, allow_none=True, metadata={
@@ -120,7 +120,7 @@ class MatrixPersonsSchema(StrictSchema):
 
 
 class MatrixSchema(StrictSchema):
-    """Who may do what. A role without a cell may not."""
+    """The table of permissions by role. A role without a cell does not have the permission."""
 
     version = fields.String(required=True)
     line_count = fields.Integer(required=True, metadata={
@@ -147,29 +147,29 @@ def drawn(call: Call) -> dict[str, Any]:
     resources = _chosen("resource", query.get("resources"), [section.resource for section in table.sections])
     sections = [section for section in table.sections if section.resource in resources]
     user = named_person(call, query["person"]) if "person" in query else None
-    own = _lines_of_persons(policy)
-    told = told_persons(call, (*own, *((f"user:{user.id}",) if user is not None else ())))
-    cells = _Cells(told)
-    asked = [row.permission for section in sections for row in section.rows]
+    own = _rules_of_users(policy)
+    visible = told_persons(call, (*own, *((f"user:{user.id}",) if user is not None else ())))
+    cells = _Cells(visible)
+    permissions = [row.permission for section in sections for row in section.rows]
     return withheld(call, {
         "version": policy.version,
-        "line_count": sum(single_person(rule.sub) in told for rule in policy.rules),
+        "line_count": sum(single_person(rule.sub) in visible for rule in policy.rules),
         "roles": [role for role in table.columns if role in roles],
         "resources": [{"resource": section.resource, "permissions": _rows(section, table.columns, roles, cells)}
                       for section in sections],
-        "person": None if user is None else _column(call, user, asked, own, cells),
+        "person": None if user is None else _column(call, user, permissions, own, cells),
         "lines": cells.lines(call, policy),
         "conditions": {word: table.meanings[word] for word in cells.words if word != ALWAYS_WORD},
-        "scopes": _scopes(policy, table, frozenset(asked)),
-        "persons": _page(call, [key for key in own if key in told], own),
+        "scopes": _scopes(policy, table, frozenset(permissions)),
+        "persons": _page(call, [key for key in own if key in visible], own),
     })
 
 
 class _Cells:
-    """Makes cells of grants, and keeps which lines and words are in them."""
+    """Creates cells from grants, and collects their rules and words."""
 
-    def __init__(self, told: Container[str]) -> None:
-        self._told = told
+    def __init__(self, visible: Container[str]) -> None:
+        self._visible = visible
         self._behind: dict[Rule, None] = {}
         self.words: dict[str, None] = {}
 
@@ -177,24 +177,24 @@ class _Cells:
         return {"allow": self._parts(grant.allows), "deny": self._parts(grant.denies), "always": grant.always}
 
     def lines(self, call: Call, policy: Policy) -> dict[str, dict[str, Any]]:
-        """The lines behind all cells so far, by place, without lines of comments that name persons of other tenants."""
+        """Returns the rules behind all cells so far, by place. Omits comment lines that name users of other tenants."""
         files = Files(policy.files)
         written = {rule: files.at(rule) for rule in self._behind}
-        untold = untold_ids(call, (line for one in written.values() for line in one.comment))
-        return {rule.place: {"file": rule.file, "line": rule.line, "rule": one.text,
-                             "comment": [line for line in one.comment if not mentions(line, untold)]}
-                for rule, one in written.items()}
+        hidden = untold_ids(call, (line for source in written.values() for line in source.comment))
+        return {rule.place: {"file": rule.file, "line": rule.line, "rule": source.text,
+                             "comment": [line for line in source.comment if not mentions(line, hidden)]}
+                for rule, source in written.items()}
 
     def _parts(self, parts: Iterable[Part]) -> list[dict[str, str]]:
-        # A matcher of one's own may let a line about one person reach another.
-        kept = [part for part in parts if single_person(part.rule.sub) in self._told]
+        # With a custom matcher, a rule about one user may also apply to another.
+        kept = [part for part in parts if single_person(part.rule.sub) in self._visible]
         self._behind.update(dict.fromkeys(part.rule for part in kept))
         self.words.update(dict.fromkeys(part.word for part in kept))
         return [{"word": part.word, "place": part.rule.place} for part in kept]
 
 
 def _chosen(parameter: str, asked: Collection[str] | None, known: Collection[str]) -> Collection[str]:
-    """What is asked for, by default everything. Raises `Problem` (`invalid_parameter`) for what there is not."""
+    """Returns the requested names; None: all. Raises `Problem` (`invalid_parameter`) for an unknown one."""
     if asked is None:
         return known
     if not asked or not set(asked) <= set(known):
@@ -209,25 +209,26 @@ def _rows(section: Section, columns: Sequence[str], roles: Collection[str], cell
                        if grant and role in roles}} for row in section.rows]
 
 
-def _scopes(policy: Policy, table: Matrix, asked: frozenset[str]) -> dict[str, list[str]]:
-    found = {scope: [act for act in acts if policy.patterns.covered(act) & asked] for scope, acts in table.scopes}
-    return {scope: acts for scope, acts in found.items() if acts}
+def _scopes(policy: Policy, table: Matrix, permissions: frozenset[str]) -> dict[str, list[str]]:
+    scopes = {scope: [act for act in acts if policy.patterns.covered(act) & permissions]
+              for scope, acts in table.scopes}
+    return {scope: acts for scope, acts in scopes.items() if acts}
 
 
-# Persons
+# Users
 
-def _lines_of_persons(policy: Policy) -> Counter[str]:
-    """How many lines name each person, by key."""
+def _rules_of_users(policy: Policy) -> Counter[str]:
+    """Counts the rules that name each user, by key."""
     named = (*(rule.sub for rule in policy.rules), *(link.name for link in policy.roles.links))
     return Counter(name for name in named if single_person(name))
 
 
-def _column(call: Call, user: User, asked: Iterable[str], own: Counter[str], cells: _Cells) -> dict[str, Any]:
-    """What one user may do. 403 where the caller may not see the user's role: the cells would tell it."""
+def _column(call: Call, user: User, permissions: Iterable[str], own: Counter[str], cells: _Cells) -> dict[str, Any]:
+    """Returns the column of one user. Raises `Problem` (403) if the user's role is hidden, as the cells reveal it."""
     refuse_to_tell_fields({"role"} & hidden_of(call, call.services.collections[USERS], user.__data__))
-    found = of_person(call.access.policy, user.role, f"user:{user.id}", asked)
+    grants = of_person(call.access.policy, user.role, f"user:{user.id}", permissions)
     [shown] = shown_persons(call, [user.id])
-    return {**_entry(shown, own), "cells": {permission: cells.cell(grant) for permission, grant in found.items()}}
+    return {**_entry(shown, own), "cells": {permission: cells.cell(grant) for permission, grant in grants.items()}}
 
 
 def _page(call: Call, keys: Iterable[str], own: Counter[str]) -> dict[str, Any]:
@@ -236,11 +237,11 @@ def _page(call: Call, keys: Iterable[str], own: Counter[str]) -> dict[str, Any]:
     if not limit:
         return {"items": [], "total": None, "has_next": False}
     sought = call.query.get("q", "").casefold()
-    found = [one for one in shown_persons(call, [key.partition(":")[2] for key in keys])
-             if sought in (one.name or "").casefold()]
-    return {"items": [_entry(one, own) for one in found[skipped:skipped + limit]], "total": len(found),
-            "has_next": len(found) > skipped + limit}
+    users = [user for user in shown_persons(call, [key.partition(":")[2] for key in keys])
+             if sought in (user.name or "").casefold()]
+    return {"items": [_entry(user, own) for user in users[skipped:skipped + limit]], "total": len(users),
+            "has_next": len(users) > skipped + limit}
 
 
-def _entry(one: Shown, own: Counter[str]) -> dict[str, Any]:
-    return {"id": one.id, "name": one.name, "role": one.role, "lines": own[f"user:{one.id}"]}
+def _entry(user: Shown, own: Counter[str]) -> dict[str, Any]:
+    return {"id": user.id, "name": user.name, "role": user.role, "lines": own[f"user:{user.id}"]}

@@ -1,4 +1,4 @@
-"""A decision of the past, explained by its row of the audit trail and by the rules that were in force then."""
+"""Explanation of a past decision by its audit event and by the policy version of that time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policies.loading.loader import from_files
 from policies.questions.judged import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
 
-_MOST_LINES = 5  # that did not hold
+_MOST_LINES = 5  # shown rules that did not hold
 _OTHERWISE = {
     True: "the policy allowed it; what refused it is a rule in code, such as rank or state",
     False: "the rules of that version alone refuse it",
@@ -25,14 +25,14 @@ _OTHERWISE = {
 
 @dataclass(frozen=True)
 class Past:
-    """One decision of then: what was answered, and what the rules of then say alone.
+    """One past decision: the recorded answer, and the answer of the policy version alone.
 
-    who      what to call the caller
-    rule     the line that the row names
-    version  of the policy of then
-    covered  whether the scopes of then cover the permission that was decisive; True where they were not recorded
-    lines    each line about that permission
-    closed   whether some lines of then are no longer accepted: what they said is not known
+    who      the name of the caller
+    rule     the place of the rule in the audit event
+    version  the policy version
+    covered  true if the scopes covered the decisive permission, or were not recorded
+    lines    the rules about that permission
+    closed   true if some rules of that version are no longer accepted, so that their effect is unknown
     """
 
     decision: Recorded
@@ -47,7 +47,7 @@ class Past:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """The decision and its reason in one sentence."""
         entry, decision = self.decision.entry, self.decision
         on = f" on {entry.resource_id}" if entry.resource_id else ""
         times = f", {decision.count} times" if decision.count > 1 else ""
@@ -56,7 +56,7 @@ class Past:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the rules of then alone say what was answered; None: that depends on what was not recorded."""
+        """True if the policy version alone gives the recorded answer; None if that depends on unrecorded facts."""
         if self.found.result == UNKNOWN or self.decision.answered is None:
             return None
         agrees = (self.found.result == ALLOWED) is (self.decision.answered == ALLOWED)
@@ -64,14 +64,14 @@ class Past:
 
     @property
     def decided_by(self) -> Step | None:
-        """The line that allowed or denied; None when no line did."""
+        """The rule that allowed or denied; None if no rule did."""
         effect = "allow" if self.found.result == ALLOWED else "deny"
         holding = [step for step in self.lines if step.holds and step.rule.eft == effect]
         return next((step for step in holding if step.rule.place == self.rule), holding[0] if holding else None)
 
     @property
     def misses(self) -> tuple[Step, ...]:
-        """The lines that would have allowed it but for a fact, the nearest first; none where it was allowed."""
+        """The rules that lacked a fact to allow it, the nearest first; () if it was allowed."""
         if self.found.result == ALLOWED or not self.covered:
             return ()
         missing = [step for step in self.lines if step.rule.eft == "allow" and not step.holds]
@@ -96,7 +96,7 @@ class Past:
         return f"no line gave {self.permission} to {self.decision.caller.role}"
 
     def with_lines(self, lines: Iterable[Step]) -> Past:
-        """The same with only these of its lines."""
+        """Returns a copy with only these rules."""
         return replace(self, lines=tuple(lines))
 
     def as_lines(self) -> Iterator[str]:
@@ -121,18 +121,17 @@ class Past:
 
 
 class NotKept(Exception):
-    """The rules of then cannot be asked; the text says why."""
+    """The policy version is not kept or cannot be loaded; the text is a sentence."""
 
 
 def recorded(row: Audit, vocabulary: Vocabulary) -> list[Recorded]:
-    """The decisions that an audit row tells: of an import one for each group of its rows; none where it was not for the
-    policy to say."""
+    """Lists the decisions of an audit event: one; for an import, one for each group of its rows; [] without a decision.
+    """
     return list(decisions(Entry(**{name: getattr(row, name) for name in COLUMNS}), vocabulary))
 
 
 def rules_of(version: str | None, vocabulary: Vocabulary) -> Policy | None:
-    """The policy of that version, as the ledger keeps it; None where it does not. Raises `NotKept` for one that cannot
-    be used any more."""
+    """Loads a policy version from the history; None if it is not there. Raises `NotKept` if it cannot be loaded."""
     kept = None if version is None else policy_version.named(version)
     if kept is None:
         return None
@@ -144,15 +143,15 @@ def rules_of(version: str | None, vocabulary: Vocabulary) -> Policy | None:
 
 
 def gone(version: str | None) -> NotKept:
-    """What is said of rules that nobody keeps."""
+    """Returns the error about a policy version that is not kept."""
     return NotKept(f"The rules of then (version {version or 'unknown'}) are not kept any more.")
 
 
 def explained(policy: Policy, decision: Recorded, rule: str | None, names: Names, collection: Writable | None) -> Past:
-    """The decision by the rules of then.
+    """Explains a past decision by its policy version.
 
-    rule        the line that the row names
-    collection  that of what was asked for; None where none has it
+    rule        the place of the rule in the audit event
+    collection  the collection of the object; None if there is none
     """
     answered = answer(policy, decision)
     step = len(decision.asked) - 1 if answered.step is None else answered.step

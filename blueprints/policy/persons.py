@@ -1,4 +1,4 @@
-"""Persons as a question names them, and what they are called as far as the asker may see it."""
+"""Users in questions: look-up by e-mail or id, and their names as far as the caller may see them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from models.tables.user import User
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A user as the caller may see them. `name` has the e-mail behind it where that may be seen; both are None where
-    they may not."""
+    """A user as the caller may see them: `name` includes the visible e-mail address; `name` and `role` may be None."""
 
     id: str
     name: str | None = None
@@ -27,7 +26,7 @@ class Shown:
 
 
 class Who(Line):
-    """An e-mail, an id of a user, or a role; the id is loaded in lower case."""
+    """An e-mail address, an id of a user, or a role; an id is loaded in lower case."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(maximum=254, **kwargs)
@@ -37,23 +36,26 @@ class Who(Line):
 
 
 def named_person(call: Call, who: str) -> User:
-    """The user with that id or e-mail, if the caller may see them under it. Raises `Problem` (404) for any other."""
+    """Returns the user with that id or e-mail.
+
+    Raises `Problem` (404) if the caller may not see the user, or may not see the e-mail.
+    """
     users = cast(Readable, call.services.collections[USERS])
-    found = Rows(User, call.tenant_id).find(who) if is_id(who) else User.by_email(who)
-    if found is None or found.tenant_id != call.tenant_id or not users.counts(found.__data__):
+    user = Rows(User, call.tenant_id).find(who) if is_id(who) else User.by_email(who)
+    if user is None or user.tenant_id != call.tenant_id or not users.counts(user.__data__):
         raise not_found()
-    if not call.access.allows(users.view, found.__data__):
+    if not call.access.allows(users.view, user.__data__):
         raise not_found()
-    # A caller who may not see a person's e-mail must not learn here whether it exists.
-    if not is_id(who) and "email" in hidden_of(call, users, found.__data__):
+    # A caller who may not see the e-mail must not learn if it exists.
+    if not is_id(who) and "email" in hidden_of(call, users, user.__data__):
         raise not_found()
-    return found
+    return user
 
 
 def shown_persons(call: Call, ids: Iterable[str]) -> list[Shown]:
-    """These users by name, those without a name last: all of them, also those whom the caller may not view."""
+    """Lists these users by name, those without a name last. Users whom the caller may not view have only an id."""
     wanted = list(ids)
     visible = call.services.collections[USERS].visible_many(call, wanted)
-    found = (Shown(id, title(row, with_email=True) or None, row.get("role")) if (row := visible.get(id)) else Shown(id)
+    users = (Shown(id, title(row, with_email=True) or None, row.get("role")) if (row := visible.get(id)) else Shown(id)
              for id in wanted)
-    return sorted(found, key=lambda one: (one.name is None, (one.name or "").casefold(), one.id))
+    return sorted(users, key=lambda user: (user.name is None, (user.name or "").casefold(), user.id))

@@ -1,8 +1,7 @@
-"""What a request would be answered, and why: the policy's answer, the rules in code, and the order of the pipeline.
+"""Prediction of a request's answer and its reasons: the policy, the rules in code, and the order of the pipeline.
 
-`explain` of the commands and of the API ask here. Nothing is copied from the service: the stages `admit`, `load`,
-`judge` and `act` of `pipeline/stages` ask the same `Access`, the same `shows` and the same rules in code, in this
-order.
+`explain` of the commands and of the API use it. It calls the same code as the stages `admit`, `load`, `judge` and `act`
+of `pipeline/stages`, in the same order: `Access`, `shows` and the rules in code.
 """
 
 from __future__ import annotations
@@ -35,17 +34,19 @@ EXPECTED = (ALLOWED, REFUSED, HIDDEN)
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """May the caller of `access` do this? All of it is what is asked about, not who asks.
+    """A hypothetical request. All fields are about its caller, not about the user who asks.
 
-    who         what to call the caller
-    endpoint    that answers; None: no request asks for this permission alone
-    requests    which the question means: `endpoint` is the likeliest of them
-    collection  of the rows that it is about, if it is about rows
-    call        of that caller, for the collection's own code; `offline`: it is without the app's services
-    row         that is named; None: any
-    person      whether it is about one user, and not about a role; `active`: whether the account is, where that is told
-    title       what the row is called
-    called      names the values of facts
+    who         name of the caller
+    access      access of the caller
+    requests    the possible requests; `endpoint` is the likeliest one, None if no request needs only this permission
+    collection  collection of the object; None if there is none
+    call        call of the caller, for the collection's own code
+    row         the object; None: any
+    person      true if the caller is one user, and not a role
+    active      true if the account is active; None if that is hidden, or for a role
+    offline     true if `call` has no services
+    title       name of the row
+    called      returns names of values in facts
     """
 
     who: str
@@ -71,11 +72,11 @@ class Question:
 
     @property
     def loads(self) -> bool:
-        """Whether a row is found through `<resource>.view` before anything else is asked about it."""
+        """True if the request first loads a row through `<resource>.view`."""
         return self.collection is not None and (self.endpoint is None or "<id>" in self.endpoint.path)
 
     def by(self, endpoint: Endpoint) -> Question:
-        """The same question about another of its requests."""
+        """Returns the same question about another of its requests."""
         access, call = self.access.by(endpoint.method), copy(self.call)
         call.endpoint, call.access = endpoint, access
         return replace(self, requests=replace(self.requests, endpoints=(endpoint,)), access=access, call=call)
@@ -85,13 +86,13 @@ class Question:
 class Prediction:
     """The answer to a `Question`.
 
-    policy   what the policy says of the permission alone
-    verdict  allowed, refused, or depends: on the row that was not named
-    problem  what is answered instead
-    reason   why, where that is not the policy's line
-    view     why the caller may not view the row
+    policy   the explanation of the policy's decision alone
+    verdict  allowed, refused, or depends: on the row, which was not named
+    problem  the error that is answered
+    reason   the reason, if it is not a rule of the policy
+    view     the explanation why the caller may not view the row
     rules    the rules in code about it
-    others   the requests by other methods that are answered otherwise
+    others   requests with other methods and other answers
     """
 
     question: Question
@@ -105,7 +106,7 @@ class Prediction:
 
     @property
     def hidden(self) -> bool:
-        """Whether the answer is 404, as if the row were absent."""
+        """True if the answer is 404, as if the row were absent."""
         return self.problem is not None and self.problem.code == "not_found"
 
     @property
@@ -115,7 +116,7 @@ class Prediction:
 
     @property
     def status(self) -> int | None:
-        """Of the answer; None where that depends on the row, or where no request asks for this permission alone."""
+        """The status of the answer; None if it depends on the row, or if no request needs only this permission."""
         endpoint = self.question.endpoint
         if self.problem is not None and (endpoint is not None or self.hidden):
             return self.problem.status
@@ -129,7 +130,7 @@ class Prediction:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """The answer and its reason in one sentence."""
         if not self.reason:
             return self.policy.summary
         on = f" on {self.policy.object}" if self.policy.object else ""
@@ -142,7 +143,7 @@ class Prediction:
         return f"{start} may not {self.policy.permission}{on}: {self.reason}{lifted}"
 
     def as_lines(self) -> list[str]:
-        """The summary and the details, for a terminal. What they quote may hold line breaks of its own."""
+        """Returns the summary and the details, for a terminal. Quoted values may have line breaks."""
         return [self.summary, *(f"  {head:<9} {line}" for head, line in self._details()), *self.policy.as_lines()[1:]]
 
     def _details(self) -> Iterator[tuple[str, str]]:
@@ -168,7 +169,7 @@ class Prediction:
         return f"{'depends on the object' if self.status is None else f'{self.status}{code}'}{asked}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Returns the prediction as JSON-ready data."""
         environment = self.question.access.environment
         return {
             **self.policy.as_json(),
@@ -190,12 +191,12 @@ class Prediction:
 
 
 def predict(question: Question) -> Prediction:
-    """The answer. The database is connected where a row or a person is named."""
-    found, requests = _predict(question), question.requests
+    """Predicts the answer. For a row or a user, the database must be connected."""
+    prediction, requests = _predict(question), question.requests
     if len(requests.told_apart(question.access.policy)) < 2:
-        return found
+        return prediction
     others = [_predict(question.by(endpoint)) for endpoint in requests.endpoints[1:]]
-    return replace(found, others=tuple(other for other in others if other.result != found.result))
+    return replace(prediction, others=tuple(other for other in others if other.result != prediction.result))
 
 
 def _predict(question: Question) -> Prediction:
@@ -212,18 +213,18 @@ def _predict(question: Question) -> Prediction:
     def refused(problem: Problem | None, reason: str = "", because: Explanation | None = None) -> Prediction:
         return Prediction(asked, policy, REFUSED, problem, reason, because, rules)
 
-    found = {rule.name: rule for rule in rules if rule.refuses}
-    # A list is answered all the same where it lacks the row.
+    refusing = {rule.name: rule for rule in rules if rule.refuses}
+    # A list is still answered, but without the row.
     left_out = asked.endpoint is not None and asked.endpoint.narrows
-    if ACCOUNT in found:
-        return refused(found[ACCOUNT].refusal, found[ACCOUNT].text)
+    if ACCOUNT in refusing:
+        return refused(refusing[ACCOUNT].refusal, refusing[ACCOUNT].text)
     if not access.may_ever(asked.permission):
         return refused(access.refusal(asked.permission))
-    if TENANT in found:
-        return refused(found[TENANT].refusal, found[TENANT].text)
+    if TENANT in refusing:
+        return refused(refusing[TENANT].refusal, refusing[TENANT].text)
     if asked.collection is not None and asked.row is not None and (asked.loads or left_out) \
             and not asked.collection.shows(asked.call, asked.row.__data__):
-        # Where the policy refuses it all the same, its own sentence says more.
+        # If the policy refuses it too, its own sentence says more.
         reason = "" if policy.verdict == REFUSED else "the caller cannot view it, so that the answer is 404"
         return refused(None if left_out else not_found(), reason, view)
     if asked.collection is not None and row is None and asked.collection.view in asked.requests.needed \
@@ -237,8 +238,8 @@ def _predict(question: Question) -> Prediction:
         for needed in asked.requests.needed:
             if needed != asked.permission and not access.would_allow(needed, values):
                 return refused(None if left_out else access.refusal(needed), f"the request also needs {needed}")
-    if found:
-        rule = next(iter(found.values()))
+    if refusing:
+        rule = next(iter(refusing.values()))
         return refused(rule.refusal, rule.text)
     if policy.verdict == ALLOWED and asked.collection is not None and asked.loads and row is None \
             and access.plan(asked.collection.view).outcome is not ALWAYS:
@@ -247,7 +248,7 @@ def _predict(question: Question) -> Prediction:
 
 
 def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
-    """Every rule in code about the question, in the order in which the service asks them."""
+    """Yields every rule in code about the question, in the order of the service."""
     if asked.person and asked.active is None:
         yield RuleInCode(ACCOUNT, Message("whether the account is active is not shown to you"), sent=True)
     elif asked.person:
@@ -259,11 +260,11 @@ def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
     if row is not None and row.tenant_id != asked.access.principal.tenant_id:
         yield RuleInCode(TENANT, Message("the object belongs to another tenant"), not_found())
         return
-    told = False
+    refused = False
     for rule in asked.collection.rules_in_code(asked.call, asked.verb, row):
-        told = told or rule.refuses
+        refused = refused or rule.refuses
         yield rule
-    if row is not None and not told and asked.collection.restricted(asked.verb) \
+    if row is not None and not refused and asked.collection.restricted(asked.verb) \
             and type(asked.collection).restrict is not Writable.restrict:
         asked.call.row = row
         try:
@@ -279,19 +280,19 @@ def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
 
 
 def _draft(asked: Question) -> Any:
-    """The new row as it would be stamped, or None where the rules read what only the request says."""
+    """Returns the new row without values of a body; None if the rules read columns that a body sets."""
     collection, access = asked.collection, asked.access
     if collection is None or (asked.offline and type(collection).stamp is not Writable.stamp):
         return None
     row = stamped(collection, asked.call)
-    said = said_by_body(collection, row)
-    if any(root == "obj" and name in said for root, name in access.policy.reads(access.principal, asked.permission)):
+    by_body = said_by_body(collection, row)
+    if any(root == "obj" and name in by_body for root, name in access.policy.reads(access.principal, asked.permission)):
         return None
     return row
 
 
 def _explained(asked: Question, permission: str, values: Mapping[str, Any] | None, drafted: bool) -> Explanation:
     access = asked.access
-    found = explain(access.policy, access.principal, permission, values, access.environment, access.shared,
-                    who=asked.who, called=asked.called)
-    return replace(found, object=None) if drafted else found
+    explanation = explain(access.policy, access.principal, permission, values, access.environment, access.shared,
+                          who=asked.who, called=asked.called)
+    return replace(explanation, object=None) if drafted else explanation

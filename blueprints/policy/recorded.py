@@ -1,7 +1,7 @@
-"""`GET /api/admin/policy/explain/<id>`: why it was answered so, by the facts and the rules of that day.
+"""`GET /api/admin/policy/explain/<id>`: explains an audit event by its facts and by the policy version of that time.
 
-For callers who may see the rules and the row of the audit trail with its facts: it tells nothing else but names, as far
-as the caller may see those.
+For callers who may see the rules and the audit event with its facts. The answer adds only names that the caller may
+see.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ _ANSWERED = [ALLOWED, REFUSED, HIDDEN]
 
 
 class PastDecisionSchema(StrictSchema):
-    """A decision of the past. `policy_alone` is what the rules of then say by themselves: what refused it may be a rule
-    in code."""
+    """A past decision. `policy_alone` is the answer of the policy version; a rule in code may have refused it, too."""
 
     audit = fields.String(required=True)
     time = Time(required=True)
@@ -55,8 +54,7 @@ class PastDecisionSchema(StrictSchema):
 
 
 class PastSchema(StrictSchema):
-    """What a row of the audit trail tells of decisions of the policy: none, one, or of an import one for each group of
-    its rows."""
+    """The decisions of an audit event: none, one, or for an import one for each group of its rows."""
 
     decisions = fields.List(fields.Nested(PastDecisionSchema), required=True)
     error = fields.String(required=True, allow_none=True, metadata={
@@ -69,39 +67,40 @@ def explained_past(call: Call) -> dict[str, Any]:
     """Explain what a row of the audit trail records, by the facts and the rules of then."""
     row = _row(call)
     note_look(call)
-    told = recorded(row, call.access.policy.vocabulary)
-    if not told:
+    decisions = recorded(row, call.access.policy.vocabulary)
+    if not decisions:
         return {"decisions": [], "error": None}
     try:
-        policy = _of_then(call, row.policy_version)
+        policy = _policy_of(call, row.policy_version)
     except NotKept as reason:
         return {"decisions": [], "error": str(reason)}
     names = Names(shown_to(call))
     collection = call.services.registry.by_resource.get(row.resource)
-    found = [explained(policy, decision, row.rule, names, cast(Collection | None, collection)) for decision in told]
-    return withheld(call, {"decisions": [_without_others(call, one).as_json() for one in found], "error": None})
+    explanations = (explained(policy, decision, row.rule, names, cast(Collection | None, collection))
+                    for decision in decisions)
+    return withheld(call, {"decisions": [_without_others(call, past).as_json() for past in explanations],
+                           "error": None})
 
 
 def _row(call: Call) -> Audit:
-    """The row that the path names. Raises `Problem`: 404 for one that the caller may not see, 403 where its facts are
-    not for them."""
-    trail = cast(Collection, call.services.collections["audit"])
+    """Returns the audit event of the path. Raises `Problem`: 404 if the caller may not see it, 403 for its facts."""
+    audit = cast(Collection, call.services.collections["audit"])
     row: Audit | None = of_tenant(call.tenant_id).where(Audit.id == call.path["id"]).first()
-    if row is None or not trail.shows(call, row.__data__):
+    if row is None or not audit.shows(call, row.__data__):
         raise not_found()
-    refuse_to_tell_fields(trail.hidden(call, row.__data__, list(trail.guards)))
+    refuse_to_tell_fields(audit.hidden(call, row.__data__, list(audit.guards)))
     return row
 
 
-def _of_then(call: Call, version: str | None) -> Policy:
-    policy = call.access.policy
-    found = policy if version == policy.version else rules_of(version, policy.vocabulary)
-    if found is None:
+def _policy_of(call: Call, version: str | None) -> Policy:
+    current = call.access.policy
+    policy = current if version == current.version else rules_of(version, current.vocabulary)
+    if policy is None:
         raise gone(version)
-    return found
+    return policy
 
 
-def _without_others(call: Call, one: Past) -> Past:
-    """Without lines about persons of other tenants: a matcher of one's own may let them reach anybody."""
-    told = told_persons(call, [step.rule.sub for step in one.lines])
-    return one.with_lines(step for step in one.lines if single_person(step.rule.sub) in told)
+def _without_others(call: Call, past: Past) -> Past:
+    """Removes rules about users of other tenants, which a custom matcher may apply to any user."""
+    visible = told_persons(call, [step.rule.sub for step in past.lines])
+    return past.with_lines(step for step in past.lines if single_person(step.rule.sub) in visible)

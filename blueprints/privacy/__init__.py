@@ -1,6 +1,7 @@
-"""One person's data: all that the instance holds of a person is exported (`exporting`), and erased by command.
+"""Privacy: export of all data about a user (`exporting`), and erasure by command.
 
-Persons ask for theirs by `GET /api/profile/export`; operators have `gatepost user export` and `gatepost user erase`.
+Users export their own data with `GET /api/profile/export`. Operators use `gatepost user export` and `gatepost user
+erase`.
 """
 
 from gatepost.features import Command, Feature
@@ -11,5 +12,5 @@ feature = Feature(
         "user export": Command("blueprints.privacy.commands:export_person", "Write everything about a user to a file."),
         "user erase": Command("blueprints.privacy.commands:erase_person", "Erase a user, for good."),
         "user erasures": Command("blueprints.privacy.commands:list_erasures",
-                                  "Write whom was erased to FILE, for a restore into a new instance."),
+                                  "Write the erased users to FILE, for a restore into a new instance."),
     })

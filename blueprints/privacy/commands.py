@@ -1,4 +1,4 @@
-"""One person's data: `gatepost user export`, `user erase` and `user erasures`."""
+"""Commands about one user's data: `gatepost user export`, `user erase` and `user erasures`."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def export_person(email: str, file: Path) -> None:
     """
     with open_instance() as instance:
         person = instance.user(email)
-        found = exporting.lines(instance.database, person, registry(whole=True).collections)
-        with private_file(file) as written:
-            for chunk in file_formats.write(file_formats.NDJSON, (), found):
-                written.write(chunk)
+        lines = exporting.lines(instance.database, person, registry(whole=True).collections)
+        with private_file(file) as output:
+            for chunk in file_formats.write(file_formats.NDJSON, (), lines):
+                output.write(chunk)
         instance.database.transact(lambda: record(person.tenant_id, "user", "export", person.id))
     echo(f"Exported: {show_path(file)}")
 
@@ -57,15 +57,15 @@ def export_person(email: str, file: Path) -> None:
 def erase_person(email: str, heir: str | None, yes: bool) -> None:
     """Erase a user, for good.
 
-    First it prints what there is of them, and asks. What others refer to stays, without its author; the audit trail
-    says who did what by the user's id alone. An erasure that was broken off is completed by the same command; with the
-    user's id in the place of EMAIL it is also found afterwards.
+    First it lists the user's data, and asks. Rows that others refer to stay, without their author. The audit log keeps
+    only the user's id. To complete an interrupted erasure, run the same command again; the user's id works instead of
+    EMAIL, also after the erasure.
 
     \b
     Example: gatepost user erase ada@example.org --to grace@example.org --yes
     """
     collections = registry(whole=True).collections
-    with open_instance() as instance, _said():
+    with open_instance() as instance, _sentences():
         person = _person(instance, email)
         if person.erased_at is None:
             getter = None if heir is None else instance.user(heir)
@@ -87,37 +87,37 @@ def erase_person(email: str, heir: str | None, yes: bool) -> None:
 @click.command("erasures")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def list_erasures(file: Path) -> None:
-    """Write whom was erased to FILE, for a restore into a new instance.
+    """Write the erased users to FILE, for a restore into a new instance.
 
-    The file holds ids and times, and nothing that says who they were. Keep it where the backups are kept.
+    The file has only ids and times, no names. Keep it where the backups are kept.
 
     \b
     Example: gatepost user erasures erasures.ndjson
     """
     with open_instance() as instance:
-        known = erasure.erasures(instance.database)
-        with private_file(file) as written:
-            for line in repeating.written(known):
-                written.write(line)
-    echo(f"{len(known)} erasures: {show_path(file)}")
+        erasures = erasure.erasures(instance.database)
+        with private_file(file) as output:
+            for line in repeating.written(erasures):
+                output.write(line)
+    echo(f"{len(erasures)} erasures: {show_path(file)}")
 
 
 def _person(instance: Instance, named: str) -> User:
     id = read_id(named)
-    found = None if id is None else User.by_id(id)
-    return instance.user(named) if found is None else found
+    user = None if id is None else User.by_id(id)
+    return instance.user(named) if user is None else user
 
 
-def _show(found: list[Found], person: User, heir: User | None) -> None:
+def _show(counts: list[Found], person: User, heir: User | None) -> None:
     echo(f"{person.email}, {person.role}, id {person.id}")
-    for one in found:
-        fate = _FATES[one.fate].format(heir=None if heir is None else heir.email)
-        echo(f"  {one.number} {one.kind} {fate}")
+    for count in counts:
+        fate = _FATES[count.fate].format(heir=None if heir is None else heir.email)
+        echo(f"  {count.number} {count.kind} {fate}")
     echo("  the account is deleted; its id stays where others refer to it")
 
 
 def _show_lines(id: str) -> None:
-    """The lines of the policy that name the user: they are the administrator's."""
+    """Prints the rules that name the user. An erasure does not change rules; the administrator removes them."""
     places = []
     for file in sorted(policy_files.of_instance().glob("*.csv")):
         try:
@@ -139,8 +139,8 @@ def _clean_up(instance: Instance, collections: erasing.Collections, id: str) -> 
 
 
 @contextmanager
-def _said() -> Iterator[None]:
-    """Raises the sentence for a person who cannot be erased."""
+def _sentences() -> Iterator[None]:
+    """Raises ClickException for a user who cannot be erased."""
     try:
         yield
     except CannotErase as error:

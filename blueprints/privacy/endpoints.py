@@ -1,4 +1,4 @@
-"""`GET /api/profile/export`: everything about the caller."""
+"""`GET /api/profile/export`: export of everything about the caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import exporting
 
 routes = Routes("profile_export", "One's own data.")
 
-# Nobody has proved that an account's e-mail address is theirs: messages of that address may be another person's.
+# The e-mail address of an account is not verified, so messages from that address may be another person's.
 _UNPROVED = ("contact",)
 
 
@@ -35,22 +35,22 @@ def export(call: Call) -> Response:
     noted = audit.Export(call, {})
     headers = {"Content-Disposition": 'attachment; filename="profile.ndjson"', "Cache-Control": "no-store"}
     response = long_answers.answer(call, lambda: _content(call, noted), mimetype=file_formats.NDJSON, headers=headers)
-    # Also where the client goes away meanwhile: what was handed out until then.
+    # If the client disconnects, the audit event has the rows sent until then.
     response.call_on_close(noted.note)
     return response
 
 
 def _content(call: Call, noted: audit.Export) -> Iterator[bytes]:
     def hidden(collection: Readable, row: Mapping[str, Any]) -> Collection[str]:
-        # A condition may look into the database, and the request's connection is given back by then.
+        # A condition may query the database, and the request's own connection is released by now.
         with call.services.database.connected():
             return collection.hidden(call, row, tuple(collection.guards))
 
-    collections = cast(Collections, call.services.collections)  # not only as peers see them
-    found = exporting.lines(call.services.database, call.row, collections, _UNPROVED, hidden)
-    # What fails at once must come as a problem document.
-    first = next(found)
-    return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], found), noted))
+    collections = cast(Collections, call.services.collections)  # typed there with fewer methods
+    lines = exporting.lines(call.services.database, call.row, collections, _UNPROVED, hidden)
+    # Read the first line now, so that an error is answered as a problem document.
+    first = next(lines)
+    return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], lines), noted))
 
 
 def _counted(lines: Iterator[exporting.Line], noted: audit.Export) -> Iterator[exporting.Line]:

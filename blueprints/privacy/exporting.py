@@ -1,7 +1,7 @@
-"""Everything that the instance holds of one person, as the lines of a file.
+"""Export of all data about one user, as the lines of a file.
 
-Each line says what it is about: `{"about": "articles", "row": {…}}`. Rows of a collection are as its answers show
-them. The last line, `{"about": "end", "rows": 12}`, tells a whole file from one that was cut off.
+Each line names its kind: `{"about": "articles", "row": {…}}`. Rows of a collection are the same as in its answers. The
+last line, `{"about": "end", "rows": 12}`, shows that the file is complete.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from models.tables.user import User
 
 Line = Mapping[str, Any]
 Hidden = Callable[[Readable, Mapping[str, Any]], Collection[str]]
-"""The fields of a row of a collection that are left out."""
+"""Returns the fields of a row of a collection to leave out."""
 
-AT_ONCE = 100  # rows read at a time: they may be long, and all of them are in memory
-_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # an id
+AT_ONCE = 100  # rows read at once; they may be long, and are all in memory
+_BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # an id before all others
 _DONE = ("id", "time", "action", "resource", "resource_id", "address", "result", "request_id", "count", "facts")
 _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[str, ...]], ...] = (
     ("shares with me", Share, traces.shares_with, ("resource", "object_id", "right", "created_at")),
@@ -42,10 +42,10 @@ _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[s
 
 def lines(database: Database, person: User, collections: Collections, without: Iterable[str] = (),
           hidden: Hidden | None = None) -> Iterator[Line]:
-    """The lines, read some rows at a time with a connection that is given back in between.
+    """Yields the lines. Rows are read in batches, and the connection is released in between.
 
-    without  names of collections that are left out
-    hidden   which fields are left out; None: none is
+    without  names of collections to leave out
+    hidden   returns the fields to leave out; None: none
     """
     number = 0
     for line in _lines(database, person, collections, frozenset(without), hidden or _nothing):
@@ -68,7 +68,7 @@ def _lines(database: Database, person: User, collections: Collections, without: 
                 yield {"about": about, "row": {name: row[name] for name in names}}
     audit = collections.get("audit")
     for row in _done(database, person):
-        # Who may see the facts is said by the rules about the trail, which are without effect where it is left out.
+        # Rules about the audit log decide who may see the facts. Without that feature they have no effect.
         left_out = hidden(audit, row) if audit is not None else ("facts",)
         kept = [name for name in _DONE if name not in left_out]
         yield {"about": "audit", "row": {name: row[name] for name in kept}}
@@ -76,7 +76,7 @@ def _lines(database: Database, person: User, collections: Collections, without: 
 
 def _shown(database: Database, collection: Readable, person: User, where: pw.Expression,
            hidden: Hidden) -> Iterator[Line]:
-    """The rows of a collection, as its answers show them."""
+    """Yields the lines of a collection's rows, encoded as in its answers."""
     names = collection.representation.names
     for row in _rows(database, collection.model, where, collection):
         left_out = hidden(collection, row)
@@ -86,12 +86,12 @@ def _shown(database: Database, collection: Readable, person: User, where: pw.Exp
 
 def _rows(database: Database, model: Any, where: pw.Expression,
           collection: Readable | None = None) -> Iterator[dict[str, Any]]:
-    """The columns of the rows that satisfy a condition, by id; with what the collection attaches to them."""
+    """Yields the columns of the rows that satisfy a condition, ordered by id, with the collection's attached fields."""
     last = _BEFORE_ALL
     while True:
         with database.connected():
-            found = list(model.select().where(where, model.id > last).order_by(model.id).limit(AT_ONCE))
-            rows = [dict(row.__data__) for row in found]
+            batch = list(model.select().where(where, model.id > last).order_by(model.id).limit(AT_ONCE))
+            rows = [dict(row.__data__) for row in batch]
             if collection is not None and rows:
                 for tenant_id in dict.fromkeys(row["tenant_id"] for row in rows):
                     collection.attach(tenant_id, [row for row in rows if row["tenant_id"] == tenant_id])

@@ -1,4 +1,4 @@
-"""The service about itself: its front page, the OpenAPI documents, the documentation and numbers for Prometheus."""
+"""Public pages: the front page, the OpenAPI documents, the documentation, and metrics for Prometheus."""
 
 from gatepost import Feature
 

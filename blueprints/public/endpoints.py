@@ -1,4 +1,4 @@
-"""What the service says about itself: where to begin, its OpenAPI description, the documentation page and metrics."""
+"""Public endpoints: the front page, the OpenAPI documents, the documentation pages and metrics."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ def asset(call: Call) -> Response:
             anonymous=True, operation="metrics")
 def metrics(call: Call) -> Response:
     """Get the metrics for Prometheus, with the token of the setting `metrics_token`."""
-    found, wanted = call.services.metrics, call.services.settings.metrics_token
-    if found is None:
+    numbers, wanted = call.services.metrics, call.services.settings.metrics_token
+    if numbers is None:
         raise Problem("not_found")
     scheme, _, token = call.request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), wanted.encode()):
         raise Problem("invalid_token", "Send Authorization: Bearer <token>, as the setting metrics_token has it.")
-    text, media_type = found.text()
+    text, media_type = numbers.text()
     return Response(text, content_type=media_type)
 
 
 def _document(call: Call, version: str) -> Response:
-    from gatepost.http.openapi.document import Served, document  # and flask-smorest: only for whoever asks for it
+    from gatepost.http.openapi.document import Served, document  # imports flask-smorest, which nothing else needs
 
     _refuse_when_off(call)
     services = call.services

@@ -1,4 +1,4 @@
-"""What is at `/`: where a reader or a program goes from there, as a page or as JSON."""
+"""The front page `/`: links for readers and programs, as a page or as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatepost.http.pipeline.browsers import page_headers
 
 
 class Link(NamedTuple):
-    """`name` is what programs call it; `title` and `about` are told to readers."""
+    """A link: `name` is for programs, `title` and `about` are for readers."""
 
     name: str
     path: str
@@ -28,20 +28,20 @@ HEALTH = Link("health", "/api/health", "Health", "Whether the service can do its
 
 
 def links(root: str, *, docs: bool) -> tuple[Link, ...]:
-    """Lists the pages and paths below the path `root` of the service; `docs` is the setting of that name."""
+    """Lists the links, with paths below `root`; `docs` is the setting of that name."""
     return tuple(link._replace(path=root + link.path)
                  for link in ((DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)))
 
 
 def page(shown: tuple[Link, ...]) -> Response:
-    """The links as a page that needs no script and nothing from elsewhere, its own style sheet included."""
+    """Renders the links as a page without scripts, with its style sheet included."""
     text, headers = _page(shown)
     return Response(text, content_type="text/html; charset=utf-8", headers=headers)
 
 
 @cache
 def _page(shown: tuple[Link, ...]) -> tuple[str, dict[str, str]]:
-    """The page, and the headers under which its style sheet, and no other, is applied."""
+    """Returns the page, and headers that allow only its own style sheet."""
     text = render("root.html", links=shown)
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = b64encode(sha256(style.encode()).digest()).decode()

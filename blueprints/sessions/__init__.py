@@ -1,4 +1,4 @@
-"""Who is logged in: `login`, refresh and logout, open `sessions`, and service `tokens`; `commands` manage accounts."""
+"""Logins: `login`, refresh and logout, open `sessions`, and service `tokens`; `commands` manage accounts."""
 
 from gatepost.features import Command, Feature
 

@@ -1,4 +1,4 @@
-"""What is served: logging in and out, the own profile, open sessions, and service tokens."""
+"""Endpoints: login and logout, the caller's profile, open sessions, and service tokens."""
 
 from .login import routes
 from .sessions import Sessions

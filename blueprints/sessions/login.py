@@ -1,4 +1,4 @@
-"""Logging in and out, opening an account, and looking after one's own."""
+"""Endpoints for login and logout, registration, and the caller's own account."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ from models.tables.user import User
 from policies import Principal
 from settings import Settings
 
-_NAME = "gatepost_refresh"  # browsers let nobody set one with the prefix `__Secure-` over plain HTTP
+_NAME = "gatepost_refresh"  # over HTTPS with the prefix `__Secure-`, which browsers refuse over plain HTTP
 
 
 def sent(settings: Settings, request: Request) -> str | None:
-    """The refresh token that the request has as a cookie; None where it has none. Raises `Problem` for two of them."""
+    """Returns the refresh token in the cookie; None without a cookie. Raises `Problem` for two cookies."""
     return cookies.sent(request, _name_of(settings, request))
 
 
 def refuse_foreign(settings: Settings, request: Request) -> None:
-    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so."""
+    """Raises `Problem` (`forbidden`) for a request from a page of another origin, by the headers of browsers."""
     cookies.refuse_foreign(settings, request)
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """Who logs out: as `Authorization` says, else whose refresh token the cookie is, and the id of its session.
+    """Returns the principal who logs out, and the id of the session: by `Authorization`, else by the cookie.
 
     Raises `Problem`: `invalid_token`, `token_expired`, `forbidden` for a page of another origin, `invalid_header`.
     """
     if _all_sent(services.settings, request):
-        refuse_foreign(services.settings, request)  # also beside a token: `take_back` ends what the cookie stands for
+        refuse_foreign(services.settings, request)  # also with a token, because `take_back` ends the cookie's session
     if "HTTP_AUTHORIZATION" in request.environ or (token := sent(services.settings, request)) is None:
         return identity.identify(services, request)
-    found = sessions.renewable(token)
-    if found is None:
+    renewable = sessions.renewable(token)
+    if renewable is None:
         raise sessions.invalid({"Set-Cookie": _cookie(services.settings, request, "", 0)})
-    session, user = found
+    session, user = renewable
     return identity.principal_of(user), session.id
 
 
 def exchange(call: Call, token: str) -> dict[str, Any]:
-    """What `sessions.exchange` answers for the token of the cookie; its last successor is in the cookie again: an older
-    one would come too late, and be taken for a stolen one.
+    """Exchanges the token of the cookie, and sets its newest successor as cookie.
 
-    Raises what that does, and `forbidden` for a page of another origin.
+    With an older successor, a later request would look like the use of a stolen token. Raises the errors of
+    `sessions.exchange`, and `forbidden` for a page of another origin.
     """
     settings, request = call.services.settings, call.request
     refuse_foreign(settings, request)
@@ -75,21 +75,21 @@ def exchange(call: Call, token: str) -> dict[str, Any]:
 
 
 def put(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a login or a refresh, `call.row` being its session, with the refresh token in the cookie alone."""
+    """Moves the refresh token from the answer of a login or refresh to the cookie; `call.row` is its session."""
     lasts = round(elapsed(now(), call.row.expires_at))
     call.headers["Set-Cookie"] = _cookie(call.services.settings, call.request, answer["refresh_token"], lasts)
     return {name: value for name, value in answer.items() if name != "refresh_token"}
 
 
 def take_back(call: Call) -> str | None:
-    """Clear the cookie of a caller who logs out; the id of the session that it stands for, where it is one and good."""
+    """Clears the cookie of a caller who logs out. Returns the id of its session; None unless one cookie is valid."""
     settings, request = call.services.settings, call.request
     tokens = _all_sent(settings, request)
     if not tokens:
         return None
     call.headers["Set-Cookie"] = _cookie(settings, request, "", 0)
-    found = sessions.renewable(tokens.pop()) if len(tokens) == 1 else None
-    return None if found is None else found[0].id
+    renewable = sessions.renewable(tokens.pop()) if len(tokens) == 1 else None
+    return None if renewable is None else renewable[0].id
 
 
 def _name_of(settings: Settings, request: Request) -> str:
@@ -106,7 +106,7 @@ def _cookie(settings: Settings, request: Request, value: str, seconds: int) -> s
 
 routes = Routes("session", "Log in and out, open an account, and change one's own.")
 
-_LARGEST_BODY = 32 * 2**10  # bytes of what guests send: every field at its longest, written as escapes
+_LARGEST_BODY = 32 * 2**10  # bytes of a guest's body: enough for every field at its longest, in escapes
 _REFRESH = "the refresh token, in the body or the cookie, is the credential"
 _JWKS = "other services verify access tokens by these public keys"
 
@@ -154,7 +154,7 @@ class ProfileSchema(StrictSchema):
 
 
 class AccountSchema(UserSchema):
-    """The caller's own account, and what they may do."""
+    """The caller's own account and permissions."""
 
     permissions = fields.List(fields.String(), required=True, dump_only=True, metadata={
         "description": "What the rules in force let the caller do to some object at this moment, within the scopes of "
@@ -172,13 +172,13 @@ class KeySetSchema(StrictSchema):
 
 
 def _check_password(call: Call) -> None:
-    """Find out whose password this is, and note a hash of it where the kept one is outdated."""
-    # Before the transaction: a password takes milliseconds to check, and a writer would keep all others waiting.
+    """Checks the password, and computes a new hash if the stored one is outdated. Sets `call.prepared`."""
+    # Before the transaction, because checking a password takes milliseconds, in which other writers would wait.
     email, password = call.body["email"], call.body["password"]
     if call.body["cookie"]:
         refuse_foreign(call.services.settings, call.request)
     with guessing(call, email):
-        with call.services.database.connected():  # not while the password is hashed
+        with call.services.database.connected():  # released while the password is hashed
             user = User.by_email(email)
         right = passwords.verify(password, None if user is None else user.password_hash)
         if user is None or not right or not user.active:
@@ -191,7 +191,7 @@ def _check_password(call: Call) -> None:
 
 
 def user_checked(call: Call) -> User:
-    """In the transaction of a login: the user whose password was checked. Raises `Problem` where it is so no longer."""
+    """Returns the user whose password was checked, in the transaction of a login. Raises `Problem` if it changed."""
     checked, fresh = call.prepared
     user = User.by_id(checked.id)
     if user is None or not user.active or user.password_hash != checked.password_hash:
@@ -228,7 +228,10 @@ def refresh(call: Call) -> dict[str, Any]:
 
 
 def _missing(call: Call) -> Problem:
-    """401 for a page whose cookie the browser has dropped: it has to log in. A body without the token is a mistake."""
+    """Returns the problem of a request without a token: 401 without a body, because the browser has dropped the cookie.
+
+    With a body, it is 400.
+    """
     if call.request.get_data():
         return Problem.of([Fault("missing_field", MISSING, pointer="/refresh_token")], "invalid_body")
     return Problem("unauthenticated", "Send the refresh token in the body, or as the cookie of a login.")
@@ -248,7 +251,7 @@ def log_out(call: Call) -> None:
 
 
 def _applicant(call: Call) -> User:
-    """The new account as it would be, for the policy to judge: of the role `user`, in the caller's tenant."""
+    """Returns the new account for the policy's decision: with the role `user`, in the caller's tenant."""
     user = new_row(User, call.tenant_id, now())
     user.owner_id, user.role = user.id, "user"
     user.name, user.email, user.password_hash = (call.body[name] for name in ("name", "email", "password_hash"))
@@ -293,7 +296,7 @@ def change_profile(call: Call) -> dict[str, Any]:
 
 
 def _check_own_password(call: Call) -> None:
-    with call.services.database.connected():  # not while the passwords are hashed
+    with call.services.database.connected():  # released while the passwords are hashed
         user = Rows(User, call.tenant_id).find(call.principal.id or "")
     known = () if user is None else (user.name, user.email)
     if (reason := passwords.objection(call.body["new_password"], *known)) is not None:
@@ -329,7 +332,7 @@ def public_keys(call: Call) -> Response | dict[str, Any]:
 
 
 def _wrong(call: Call, user: User | None) -> Problem:
-    """One answer for an unknown e-mail, a wrong password and a disabled account."""
+    """Returns the same problem for an unknown e-mail, a wrong password and a disabled account; records the failure."""
     audit.note_failure(call, user)
     return audit.WrongPassword("invalid_credentials", "E-mail or password is wrong.")
 

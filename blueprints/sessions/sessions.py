@@ -1,4 +1,4 @@
-"""Sessions: the logins that are in force, for their user to look over and to end."""
+"""Sessions over HTTP: users list and end their active logins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUMMARIES = {"list": "List the sessions that are in force.", "delete": "End a s
 
 
 class SessionSchema(StrictSchema):
-    """A login that is in force: from where it was opened, and when its tokens were last renewed."""
+    """An active login: its origin, and the time of the last renewal of its tokens."""
 
     id = Id(dump_only=True)
     created_at = Time(dump_only=True)
@@ -45,7 +45,7 @@ class Sessions(Collection):
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():
             if endpoint.name in _SUMMARIES:
-                # No version of a session is ever answered that `If-Match` could name.
+                # Answers have no version of a session, so a client has no value for `If-Match`.
                 yield replace(endpoint, summary=_SUMMARIES[endpoint.name], conditional=False)
 
     def represent(self, call: Call, rows: list[dict[str, Any]], names: Sequence[str],
@@ -55,7 +55,7 @@ class Sessions(Collection):
         return super().represent(call, rows, names, expand)
 
     def restrict(self, call: Call) -> None:
-        """403 when the session is another user's whose role is none of the caller's roles."""
+        """Raises `Problem` (403) for the session of another user whose role is none of the caller's roles."""
         user = self._other(call, call.row)
         if user is not None and (refusal := outranked(call.access, user.role)) is not None:
             raise refusal
@@ -66,9 +66,9 @@ class Sessions(Collection):
         yield from super().rules_in_code(call, verb, row)
 
     def _other(self, call: Call, row: Session) -> User | None:
-        """The user of a session that is not the caller's own."""
+        """Returns the user of a session; None if it is the caller's own."""
         return None if row.owner_id == call.principal.id else Rows(User, call.tenant_id).find(row.owner_id)
 
     def delete(self, call: Call, row: Session) -> None:
-        """End it; its row stays for as long as those of other sessions that have ended."""
+        """Ends the session. Its row is deleted later, like those of other ended sessions."""
         revoke(row.tenant_id, Session.id == row.id)

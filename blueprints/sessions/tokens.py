@@ -1,4 +1,4 @@
-"""Service tokens: long-lived credentials of a program that acts for a user, narrowed by scopes."""
+"""Service tokens: long-lived credentials of programs that act for a user, limited by scopes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHORTEST = 60  # seconds
 
 
 class ServiceTokenSchema(StrictSchema):
-    """A service token. The `token` itself is answered once, when it is made."""
+    """A service token. The `token` itself is answered only when it is created."""
 
     id = Id(dump_only=True)
     name = Name(required=True, metadata={"example": "Copy of the users"})

@@ -1,7 +1,7 @@
-"""Sharing of one object with a person, a group or a role: `/api/{collection}/{id}/shares`.
+"""Sharing of one object with a user, a group or a role: `/api/{collection}/{id}/shares`.
 
-Collections make these endpoints themselves (`gatepost.http.writing.sharing`), since a share is a part of what decides
-about a row. Without the feature they make none, and shares that are stored count for nothing.
+Collections create these endpoints themselves (`gatepost.http.writing.sharing`), because decisions about a row depend on
+its shares. Without the feature they create none, and stored shares have no effect.
 """
 
 from gatepost import Feature

@@ -1,4 +1,4 @@
-"""`gatepost import` and `gatepost export`: rows of a collection from a file and into one."""
+"""`gatepost import` and `gatepost export`: read rows of a collection from a file, and write them to one."""
 
 from gatepost.features import Command, Feature
 

@@ -1,4 +1,4 @@
-"""`gatepost import` and `gatepost export`: rows from files and into files of any size, by the rules of the policy."""
+"""`gatepost import` and `gatepost export`: read and write files of any size. The rules of the policy apply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from policies.evaluation.principal import OPERATOR
 from policies.syntax.roles import ADMIN
 
 FORMATS = {"ndjson": file_formats.NDJSON, "csv": file_formats.CSV}
-_SHOWN = 20  # faults that are printed
+_SHOWN = 20  # printed faults
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
                              help="Format of the file; by its name unless given.")
@@ -58,8 +58,8 @@ def import_(
 ) -> None:
     """Make or change rows of COLLECTION from FILE.
 
-    FILE is NDJSON or CSV, - is standard input; all of its rows are stored, or none. Every line is judged by the
-    policy. Other writers need not wait for it; nobody sees its rows before all are stored.
+    FILE is NDJSON or CSV, - is standard input. All of its rows are stored, or none. The policy decides about every
+    line. Other writers need not wait; the rows become visible when all are stored.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug
@@ -129,7 +129,7 @@ def _output(file: Path, overwrite: bool) -> AbstractContextManager[IO[bytes]]:
 
 
 def _for_a_reader(chunk: bytes, media_type: str) -> bytes:
-    """Whole lines of a file, as a terminal may show them."""
+    """Returns whole lines of a file with invisible characters escaped, for a terminal."""
     text = chunk.decode()
     shown = json_visible(text) if media_type == file_formats.NDJSON else lines_visible(text.replace("\r\n", "\n"))
     return shown.encode()
@@ -139,12 +139,12 @@ def _store(trail: Trail) -> None:
     try:
         trail.flush(early=True)
     except RowError as error:
-        # The rows are out already, and an operator may need them because the database is failing.
+        # Only a warning: the rows are written already, and the operator may need them because the database fails.
         echo(f"The audit trail does not tell of this export: {type(error).__name__}: {error}", err=True)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
-    """How many lines there are, after checking them all."""
+    """Checks all lines, and returns their number."""
     lines, size = 0, _size(file)
     with click.progressbar(length=size, label="checking", file=sys.stderr, hidden=not size) as bar:
         for number in intake.check(media_type, file):
@@ -168,21 +168,21 @@ def _show(progress: Iterator[int], bar: Any) -> None:
 @contextmanager
 def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
           email: str | None) -> Iterator[tuple[Collection, Call]]:
-    """The collection, and a call of its endpoint for whom the command acts, as if it came over HTTP."""
+    """Yields the collection, and a call of its endpoint for the user of the command, as if it came over HTTP."""
     app = app_for(create_app)
     services: Services = app.extensions["gatepost"]
     try:
-        collections = cast(Mapping[str, Collection], services.collections)  # not only as peers see them
+        collections = cast(Mapping[str, Collection], services.collections)  # typed there with fewer methods
         collection = collections.get(name)
         endpoints = collection.served if collection is not None else ()
-        endpoint = next((one for one in endpoints if one.name == verb), None)
+        endpoint = next((served for served in endpoints if served.name == verb), None)
         if collection is None or endpoint is None or endpoint.permission is None:
-            others = [one.name for one in collections.values()
-                      if any(other.name == verb for other in one.served)]
+            others = [other.name for other in collections.values()
+                      if any(served.name == verb for served in other.served)]
             raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
-        asked = app.test_request_context(endpoint.path, method=endpoint.method)
-        with sentences(services.database), services.database.connected(), asked:
-            call = Call(services, endpoint, asked.request, {})
+        context = app.test_request_context(endpoint.path, method=endpoint.method)
+        with sentences(services.database), services.database.connected(), context:
+            call = Call(services, endpoint, context.request, {})
             call.principal = _principal(services, tenant, email)
             environment = RequestEnvironment(call.request, services.settings.zone)
             call.access = Access(services.policy.current, call.principal, environment)
@@ -199,7 +199,7 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
 def _principal(services: Services, tenant: str | None, email: str | None) -> Principal:
     home = find_tenant(services.settings, tenant)
     if email is None:
-        # An operator could change the database itself; the rules of administrators hold all the same.
+        # An operator could change the database directly, but the rules for administrators still apply.
         return Principal(id=None, key=OPERATOR, role=ADMIN, tenant_id=home.id)
     user = User.by_email(email)
     if user is None or not user.active:
@@ -215,7 +215,7 @@ def _media_type(name: str, format: str | None) -> str:
 
 
 def _size(file: BinaryIO) -> int:
-    """Bytes of a file on disk, 0 of a stream."""
+    """Returns the bytes of a file on disk; 0 for a stream."""
     if not file.seekable():
         return 0
     size = file.seek(0, os.SEEK_END)

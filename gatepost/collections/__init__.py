@@ -1,6 +1,6 @@
 """Collections and routes: a declaration becomes endpoints (`collection`, `routes`).
 
-`plugins` collects what is served, `registry` holds it. `names` of rows, `asking` of one endpoint by another, `erasing`
-of a person's rows, which a restore repeats (`repeating`), and the pages `/docs` (`documentation`, `rendering`) and `/`
-(`front`). May import every other room but `servers`.
+`plugins` finds and checks the declarations, `registry` holds them. `names` looks up names of rows. `asking` calls one
+endpoint from another. `erasing` erases a user, and `repeating` repeats erasures after a restore. `rendering` renders
+the HTML pages. May import every other room but `servers`.
 """

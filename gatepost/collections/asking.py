@@ -1,4 +1,4 @@
-"""Endpoints asked from within a request: how a page is made of what the API answers, and has no rights of its own."""
+"""Calls of endpoints from within a request. A page shows answers of the API, so it has no rights of its own."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..http.request.call import Call
 
 _STAGES = (stages.admit, stages.validate, stages.prepare, stages.load, stages.judge, stages.act)
 _OF_THE_PAGE = frozenset(("HTTP_ACCEPT", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY", "HTTP_IF_MATCH",
-                          "HTTP_IF_NONE_MATCH", "HTTP_PREFER"))  # what the page itself is asked with
+                          "HTTP_IF_NONE_MATCH", "HTTP_PREFER"))  # headers of the page's own request
 
 
 def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, path: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None) -> Any:
-    """What the read that is called `operation` (its `operationId`) answers to the caller, as JSON-ready data.
+    """Returns the answer of the read with this `operationId` to the caller, as JSON-ready data.
 
-    It is asked as the same principal under the same rules. It is no request of its own: nothing is limited or
-    recorded but what its handler takes units for and records. Parameters that are None or empty are not sent.
+    The same principal and the same rules apply. It is not a request of its own: only its handler itself takes units
+    of a limit and writes audit events. Parameters that are None or empty are not sent.
 
-    Raises `Problem` where it refuses, and for an operation that is not served; TypeError for a write.
+    Raises `Problem` if the endpoint refuses or the operation is not served; TypeError for a write.
     """
     return asked(call, operation, query, path=path, body=body)[0]
 
@@ -36,7 +36,7 @@ def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, p
 def asked(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
           path: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
           ) -> tuple[Any, Mapping[str, str]]:
-    """The same, and the headers that its handler adds, such as `ETag`."""
+    """Returns the same as `ask`, and the headers that the handler adds, such as `ETag`."""
     endpoint = call.services.registry.by_operation.get(operation)
     if endpoint is None:
         raise Problem("not_found")
@@ -54,8 +54,10 @@ def asked(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
 def sent_instead(request: Request, method: str, query: Mapping[str, Any] | None = None,
                  body: Mapping[str, Any] | None = None, media_type: str = JSON[0],
                  headers: Mapping[str, str] | None = None) -> Request:
-    """The request with another method, query, JSON body and headers (`{"HTTP_IF_MATCH": …}`): who sent it, and from
-    where, stays."""
+    """Copies the request with another method, query, JSON body and headers (`{"HTTP_IF_MATCH": …}`).
+
+    The credentials and the client address stay the same.
+    """
     environ = {name: value for name, value in request.environ.items()
                if name not in _OF_THE_PAGE and not name.startswith(("werkzeug.", "flask."))}
     raw = b"" if body is None else json.dumps(body).encode()
@@ -64,6 +66,6 @@ def sent_instead(request: Request, method: str, query: Mapping[str, Any] | None 
                 "QUERY_STRING": urlencode([(name, value) for name, value in (query or {}).items()
                                            if value not in (None, "", [])], doseq=True)}
     environ.pop("HTTP_TRANSFER_ENCODING", None)
-    made = type(request)(environ)
-    made.max_content_length = request.max_content_length
-    return made
+    copy = type(request)(environ)
+    copy.max_content_length = request.max_content_length
+    return copy

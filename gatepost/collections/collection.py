@@ -1,8 +1,8 @@
 """`Collection`: a table, a schema and a policy become a REST resource.
 
-A subclass declares what it is; the endpoints below are generated from the declaration and run through the
-pipeline like every other. The row that a handler gets has been found through `<resource>.view` and
-judged already. To change what happens, override `create`, `update`, `delete`, `prepare`, `restrict` or `attach`.
+The endpoints below are generated from the declaration of a subclass. They run through the pipeline like every other.
+A handler gets a row that the caller may view (`<resource>.view`) and that the endpoint's permission was checked for.
+To change what happens, override `create`, `update`, `delete`, `prepare`, `restrict` or `attach`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Collection(Writable):
         super().__init__()
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
-        # Where a column has neither a default nor room for null, its first value came from the collection: it stays.
+        # A PUT keeps a column that has no default and takes no null: the collection gave it its first value.
         self._replaceable = {
             name: column for name in self.body_schema.load_fields
             if (column := self.model._meta.fields.get(name)) is not None
@@ -76,12 +76,12 @@ class Collection(Writable):
         self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
                                if (column := self.model._meta.fields.get(name)) is not None
                                and isinstance(column.default, str | int))
-        # What a caller cannot see, a PUT of what they read leaves out.
+        # A PUT of an answer lacks the fields that were hidden in it: they keep their values.
         self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
 
     @cached_property
     def served(self) -> tuple[Endpoint, ...]:
-        """Its `endpoints`, which take long to make, made once."""
+        """The `endpoints`, cached because they take long to make."""
         return tuple(self.endpoints())
 
     def endpoints(self) -> Iterator[Endpoint]:
@@ -114,11 +114,11 @@ class Collection(Writable):
                        **confirming)
         yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
                        handler=self._delete, status=204, summary=f"Delete {self.a_row}.", **changing)
-        for found in self.actions:
-            yield Endpoint(name=found.name, method="POST", path=f"{one}/{found.name}", body=found.body,
-                           body_required=found.body_required, permission=self.permission(found.name),
-                           handler=self._performing(found), answer=shown,
-                           summary=_action(found, self.a_row), **changing)
+        for action in self.actions:
+            yield Endpoint(name=action.name, method="POST", path=f"{one}/{action.name}", body=action.body,
+                           body_required=action.body_required, permission=self.permission(action.name),
+                           handler=self._performing(action), answer=shown,
+                           summary=_action(action, self.a_row), **changing)
         yield exports.endpoint(self.listing)
         if self.imports:
             yield imports.endpoint(self)
@@ -129,14 +129,14 @@ class Collection(Writable):
 
     def show(self, call: Call, names: tuple[str, ...] | None = None) -> dict[str, Any]:
         """Returns the row with the fields in the query parameter `fields`; without it, `names`; without both, all."""
-        asked, expand = self._item_query.read(call.query)
-        names = asked if names is None or "fields" in call.query else names
+        requested, expand = self._item_query.read(call.query)
+        names = requested if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]
         loose = [answer.get(self.expansions[name].within or name) for name in expand]
         if names is not self.representation.names:
             loose += [answer[name] for name in self.computed if name in answer]
         if call.endpoint.by_slug and call.path["id"] != call.row["id"]:
-            loose.append(call.row["id"])  # a slug leads to several rows
+            loose.append(call.row["id"])  # a slug can move to another row
         self._tag(call, answer, loose)
         return answer
 
@@ -148,7 +148,10 @@ class Collection(Writable):
         return self._written(call)
 
     def _fetch(self, call: Call) -> None:
-        """Call `prepare`, for a row that is there after it was judged; it is loaded and judged again afterwards."""
+        """Calls `prepare`; for an existing row, the permission is checked first.
+
+        Afterwards the pipeline loads the row and checks the permission again.
+        """
         if "id" in call.path:
             with call.services.database.connected():
                 call.row = self.rows(call).find(call.path["id"])
@@ -164,9 +167,9 @@ class Collection(Writable):
         self.confirm(call, call.path["id"], call.body)
 
     def _replace(self, call: Call) -> dict[str, Any]:
-        left_out = [name for name in self._kept if name not in call.body]
-        hidden = self.hidden(call, call.facts, left_out)
-        if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in left_out
+        missing = [name for name in self._kept if name not in call.body]
+        hidden = self.hidden(call, call.facts, missing)
+        if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in missing
                       if name not in hidden and self.body_schema.fields[name].required]:
             raise Problem.of(faults, "invalid_body")
         absent = {name: _default(column) for name, column in self._replaceable.items()
@@ -188,22 +191,22 @@ class Collection(Writable):
         events.note(call, self.name, events.DELETED, call.row.id)
         call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
 
-    def _performing(self, found: Action) -> Callable[[Call], dict[str, Any]]:
-        references = references_of(found.body)
+    def _performing(self, action: Action) -> Callable[[Call], dict[str, Any]]:
+        references = references_of(action.body)
 
         def perform(call: Call) -> dict[str, Any]:
             row = call.row
             if faults := [*map(read_only, call.read_only), *self.lost(call, references, call.body)]:
                 raise Problem.of(faults, "invalid_body")
-            if not found.starts_from(row.__data__):
-                hidden = bool(self.hidden(call, call.facts, (found.state,)))
-                raise found.conflict(getattr(row, found.state), hidden=hidden)
+            if not action.starts_from(row.__data__):
+                hidden = bool(self.hidden(call, call.facts, (action.state,)))
+                raise action.conflict(getattr(row, action.state), hidden=hidden)
             version = row.version
-            found.perform(self, call, row)
+            action.perform(self, call, row)
             self.rows(call).save(row)
             if row.version != version:
                 events.note(call, self.name, events.UPDATED, row.id)
-            events.note(call, self.name, found.name, row.id)
+            events.note(call, self.name, action.name, row.id)
             return self._written(call)
 
         return perform
@@ -214,9 +217,9 @@ class Collection(Writable):
         return answer
 
     def _tag(self, call: Call, answer: Values, loose: Sequence[Any] = ()) -> None:
-        """The ETag of a row's answer; what shows it in part, or only to some, has one of its own.
+        """Sets the ETag of a row's answer. An answer with a part of the fields has an ETag of its own.
 
-        loose  what the answer depends on besides the row's version and which of its fields are shown
+        loose  values that the answer depends on, besides the row's version and the names of the fields
         """
         view = None
         if loose:
@@ -226,9 +229,9 @@ class Collection(Writable):
         call.headers["ETag"] = entity_tag(written_version(call, self.guards.get("version")), view)
 
 
-def _action(found: Action, a_row: str) -> str:
-    """The summary of an action: `Publish an article: show it to every reader.`"""
-    name, about = found.name.replace("_", " ").capitalize(), found.about
+def _action(action: Action, a_row: str) -> str:
+    """Returns the summary of an action: `Publish an article: show it to every reader.`"""
+    name, about = action.name.replace("_", " ").capitalize(), action.about
     if not about:
         return f"{name} {a_row}."
     return f"{name} {a_row}: {about if about[1:2].isupper() else about[0].lower() + about[1:]}"

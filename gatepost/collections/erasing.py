@@ -1,8 +1,8 @@
-"""Erasing a person: what there is of them, and how it goes.
+"""Erasure of a user: lists the data of a user, and erases it.
 
-In three steps, each of which can be repeated: nothing is stored in their name any more (`begin`); their rows go in one
-transaction (`erase_rows`); what these leave in the files of the database is overwritten (`clean_up`). A person whose
-erasure was broken off is named by e-mail address or id, and the next run completes it.
+Each of the three steps can be repeated. `begin` disables the user, so that nothing more is stored in their name.
+`erase_rows` erases their rows in one transaction. `clean_up` overwrites the remains in the files of the database. If an
+erasure is interrupted, run the command again with the e-mail address or id: it completes the erasure.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from models.tables.share import Share
 from models.tables.user import User
 
 Collections = Mapping[str, Collection]
-WRITERS = 60.0  # seconds that are waited for writes under way
+WRITERS = 60.0  # seconds to wait for open transactions
 _AT_ONCE = 500  # rows of one statement
-_LOCK_WAIT = 200  # milliseconds for which other writers are held up at a time
-STAYS = "stays"  # what becomes of rows that nobody gets
+_LOCK_WAIT = 200  # milliseconds that other writers are blocked at a time
+STAYS = "stays"  # the fate of rows to hand over if there is no heir
 
 
 class CannotErase(Exception):
-    """A person was not erased; the text is a sentence."""
+    """The user cannot be erased; the text is a sentence."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Rows of one kind: how many there are, and what becomes of them."""
+    """The number of rows of one kind, and what the erasure does to them."""
 
     kind: str
     number: int
@@ -51,14 +51,14 @@ class Found:
 
 
 def find(person: User, collections: Collections, heir: User | None) -> list[Found]:
-    """What there is of a person, by kind; the database is connected."""
-    counted = [Found(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
-                     STAYS if fate == HAND_OVER else fate)
-               for name, fate, rows in _owned(person, collections)]
+    """Counts the rows of a user by kind. The database must be connected."""
+    counts = [Found(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
+                    STAYS if fate == HAND_OVER else fate)
+              for name, fate, rows in _owned(person, collections)]
     for kind, model, where in _besides(person):
-        counted.append(Found(kind, traces.count(model, where), DELETE))
-    counted.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
-    return [one for one in counted if one.number]
+        counts.append(Found(kind, traces.count(model, where), DELETE))
+    counts.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
+    return [count for count in counts if count.number]
 
 
 def require_another_administrator(person: User) -> None:
@@ -68,7 +68,7 @@ def require_another_administrator(person: User) -> None:
 
 
 def require_heir(person: User, heir: User) -> None:
-    """Raises CannotErase for a user who cannot get the rows of the person."""
+    """Raises CannotErase if the heir cannot get the rows of the user."""
     if heir.id == person.id:
         raise CannotErase("The rows cannot be handed over to the person who is erased.")
     if heir.tenant_id != person.tenant_id:
@@ -78,9 +78,9 @@ def require_heir(person: User, heir: User) -> None:
 
 
 def begin(database: Database, person: User, heir: User | None) -> None:
-    """Let nothing be stored in the name of a person any more, and end what they have begun.
+    """Disables the user, ends their sessions, and waits for their open transactions.
 
-    Raises CannotErase for the last administrator; then nothing has changed.
+    Raises CannotErase for the last administrator, and then changes nothing; also if a transaction does not end.
     """
     def work() -> None:
         administrators = User.administrators(lock=True)
@@ -102,11 +102,11 @@ def begin(database: Database, person: User, heir: User | None) -> None:
 
 def erase_rows(database: Database, person: User, collections: Collections, heir: User | None, *,
                reason: str = "command line") -> None:
-    """Erase the rows of a person whose erasure has begun, in one transaction; those that were erased before stay so.
+    """Erases the rows of a user in one transaction, after `begin`. Does nothing if the user is erased already.
 
-    Raises `StillReferenced` where a row that is to be deleted is referred to by one that stays.
+    Raises `StillReferenced` if a row that stays refers to a row that is to be deleted.
     """
-    # Looked for before others have to wait: what is written meanwhile is looked through within the transaction.
+    # Search before the transaction, so that other writers wait less. The transaction searches only newer audit events.
     with database.connected():
         upto = traces.newest_number()
         told = traces.told(person)
@@ -134,41 +134,43 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
 
 
 def clean_up(database: Database, collections: Collections, patience: float = remains.PATIENCE) -> None:
-    """Delete what the database of files holds of erased persons, and overwrite what their rows have left in the files
-    of both. Raises what `remains.overwrite` raises."""
+    """Deletes files of erased users from the file database, and overwrites remains in both databases.
+
+    Raises the errors of `remains.overwrite`.
+    """
     sweep(database, _AT_ONCE)
     remains.overwrite(database, _touched(collections), patience)
 
 
 def _touched(collections: Collections) -> list[type[Table]]:
-    """The tables of which an erasure deletes or changes rows so that something was in them that must not be left."""
+    """Lists the tables with rows that an erasure deletes or anonymises."""
     owned = [one.model for one in collections.values() if one.on_erase != HAND_OVER]
     return list(dict.fromkeys([User, Audit, Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, *owned]))
 
 
 def _owned(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
-    """(collection, what it declares, query over the person's rows) of each that can have rows of persons."""
+    """Yields (collection, its `on_erase`, query for the user's rows) of each collection with rows of users."""
     for name, collection in collections.items():
         where = collection.of_person(person)
         if where is not None:
-            # Across tenants: what a person is known by is the same in all of them, and so is `where`.
+            # Across tenants: the id and the e-mail address of a user are the same in all of them.
             yield name, collection.on_erase, collection.model.select().where(where)
 
 
 def _told_of_strangers(person: User, collections: Collections) -> list[int]:
-    """The audit rows about rows that are the person's and say no owner: whoever made them was nobody."""
-    found: list[int] = []
+    """Lists the numbers of audit events about rows of the user in tables without an owner column."""
+    numbers: list[int] = []
     for _, _, rows in _owned(person, collections):
         if "owner_id" not in rows.model._meta.fields:
             ids: dict[str, list[str]] = {}
             for row in rows:
                 ids.setdefault(row.tenant_id, []).append(row.id)
-            found += [seq for tenant_id, some in ids.items() for seq in traces.told_of(tenant_id, some)]
-    return found
+            numbers += [seq for tenant_id, some in ids.items() for seq in traces.told_of(tenant_id, some)]
+    return numbers
 
 
 def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
-    """(kind, table, condition) of what no collection has, and goes."""
+    """Lists (kind, table, condition) of the rows to delete that are in no collection."""
     return [("shares with the person", Share, traces.shares_with(person)),
             ("shares that the person granted", Share, traces.shares_by(person)),
             ("kept answers", IdempotencyKey, traces.keys_of(person)),
@@ -177,7 +179,7 @@ def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
 
 
 def _settle(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
-    """Delete, change or hand over the rows of a person in one collection."""
+    """Deletes, anonymises or hands over the user's rows in one collection."""
     model: Any = collection.model
     where: Any = collection.of_person(person)
     if fate == HAND_OVER and heir is None:
@@ -210,10 +212,10 @@ def _record(person: User, action: str, reason: str) -> None:
 
 
 def _await_writers(database: Database) -> None:
-    """Wait until no transaction is open that was begun in the name of the person before that was ruled out.
+    """Waits for the transactions that began before the user was disabled.
 
-    On SQLite there is none: one writes at a time. On Postgres each of them has written its audit row, or is refused at
-    that. Raises CannotErase after `WRITERS` seconds.
+    SQLite has none, because it has one writer at a time. On Postgres each of them holds a lock on the audit table, or
+    is refused when it writes to it. Raises CannotErase after `WRITERS` seconds.
     """
     def without_writers() -> None:
         current.execute_sql(f"SET LOCAL lock_timeout = {_LOCK_WAIT}")

@@ -1,4 +1,4 @@
-"""Names of the rows whose ids an explanation shows."""
+"""Names of rows, shown beside ids in an explanation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from models.base import is_id
 from policies.explaining.facts import Called
 
 USERS = "users"
-TITLES = ("title", "name", "subject")  # columns that say what a row is; the first that there is counts
+TITLES = ("title", "name", "subject")  # columns with the name of a row; the first that has a value counts
 
 Found = Callable[[str, str], Mapping[str, Any] | None]
-"""The fields that may be told of a row, by the plural name of its collection and its id; None: no row, or hidden."""
+"""Returns the visible fields of a row, by the plural name of its collection and its id; None: no row, or hidden."""
 
 
 class Names:
@@ -22,18 +22,18 @@ class Names:
 
     def __init__(self, find: Found) -> None:
         self._find = find
-        self._known: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str], str] = {}
 
     def of(self, collection: str, id: str) -> str:
-        """What the row is called; "" where it has no name, or none that may be told."""
+        """Returns the name of a row; "" if it has none, or a hidden one."""
         key = collection, id
-        if key not in self._known:
-            found = self._find(collection, id) if is_id(id) else None  # a role's example of a user has no id
-            self._known[key] = title(found or {}, with_email=collection == USERS)
-        return self._known[key]
+        if key not in self._names:
+            fields = self._find(collection, id) if is_id(id) else None  # a role's example of a user has no id
+            self._names[key] = title(fields or {}, with_email=collection == USERS)
+        return self._names[key]
 
     def called(self, collection: Writable | None) -> Called:
-        """The names of values in facts about a row of that collection."""
+        """Returns a function that names the values in facts about a row of that collection."""
         references = {} if collection is None else {
             "owner_id": USERS, **{name: field.collection for name, field in collection.references.items()}}
 
@@ -48,7 +48,7 @@ class Names:
 
 
 def shown_to(call: Call) -> Found:
-    """What the caller may see of a row."""
+    """Returns a function that reads the fields of a row that the caller may see."""
     def find(name: str, id: str) -> Mapping[str, Any] | None:
         collection = call.services.collections.get(name)
         row = None if collection is None else collection.visible(call, id)
@@ -61,7 +61,6 @@ def shown_to(call: Call) -> Found:
 
 
 def title(fields: Mapping[str, Any], *, with_email: bool) -> str:
-    """What a row with these fields is called; `with_email`: a person, whose address tells one of that name from
-    another."""
+    """Returns the name of a row with these fields, "" if it has none; `with_email` adds the address of a user."""
     name = next((str(fields[field]) for field in TITLES if fields.get(field)), "")
     return ", ".join(filter(None, (name, str(fields.get("email") or "") if with_email else "")))

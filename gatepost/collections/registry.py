@@ -1,4 +1,4 @@
-"""Everything that is served, and the vocabulary of policies."""
+"""The registry of everything that is served, and the vocabulary of policies."""
 
 from __future__ import annotations
 
@@ -38,33 +38,33 @@ if TYPE_CHECKING:
     import flask_smorest
 
 Group = tuple[str, str, Sequence[Endpoint]]
-"""The name, the description and the endpoints of what belongs together in the documentation."""
+"""Name, description and endpoints of a group in the documentation."""
 
 VERBS = ("view", "create", "update", "delete", "export", "import", "manage", "share")
-SHARING = "sharing"  # the feature that collections themselves do without
+SHARING = "sharing"  # the feature whose endpoints the collections declare
 
 
 def why_left_out(name: str, features: Container[str]) -> str:
-    """Returns a clause about a collection, or one of these features, that the operator has left out."""
+    """Returns a clause about a collection, or one of these features, that the setting `without` names."""
     return f"the {'feature' if name in features else 'collection'} {name} is left out (setting without)"
 
 
 @dataclass(frozen=True, eq=False)
 class Registry:
-    """Everything that answers requests.
+    """Collections, routes, and all other declarations of an instance.
 
-    functions        by name: what plugins bring to the matcher
-    hooks            by name: what plugins have done as jobs
+    functions        name → a plugin's function for the matcher
+    hooks            name → a hook, whose jobs run after events
     plugin_policies  file name → the rules that a plugin ships
     migrations       name of a history → its directory of migrations: the shipped one, and one of each plugin
     translations     folders of translations: the shipped one, and one of each plugin
-    settings         name of a plugin → the settings that it declares, by name
-    gone             permission → why nothing has it any more: of plugins that were taken out
-    left_out         shipped collections that the setting `without` names: their permissions are no words of policies
+    settings         name of a plugin → its settings, by name
+    gone             permission → why it no longer exists: those of removed plugins
+    left_out         shipped collections that the setting `without` names: policies cannot name their permissions
     absent           shipped features that it names, likewise
-    conditions       by word: what plugins declare that the matcher itself can say
-    features         what blueprints and plugins do besides their endpoints
-    extra            what `pkgutil.resolve_name` finds by: `package.module`, or `package.module:Collection`
+    conditions       word → a plugin's condition for the condition column
+    features         declarations of blueprints and plugins besides their endpoints
+    extra            names of further plugins for `pkgutil.resolve_name`: `package.module`, `package.module:Collection`
     """
 
     collections: Mapping[str, Collection]
@@ -83,7 +83,7 @@ class Registry:
     absent: Mapping[str, Feature] = field(default_factory=dict)
 
     def endpoints(self) -> Sequence[Group]:
-        """(name, description, endpoints) of every group."""
+        """Returns (name, description, endpoints) of every group."""
         return self._groups
 
     @cached_property
@@ -94,7 +94,7 @@ class Registry:
               for name, collection in self.collections.items()))
         if "jobs" in self.collections:
             return groups
-        # Nobody could ask what became of a request that is answered later.
+        # Without the collection `jobs`, no client could get the result of an asynchronous request.
         return tuple((name, about, [replace(one, deferred=None) for one in endpoints])
                      for name, about, endpoints in groups)
 
@@ -105,13 +105,13 @@ class Registry:
 
     @cached_property
     def by_permission(self) -> Mapping[str, list[Endpoint]]:
-        """The endpoints that need each permission; none for one that no request asks for alone."""
-        found: dict[str, list[Endpoint]] = {}
+        """The documented endpoints that need each permission."""
+        needing: dict[str, list[Endpoint]] = {}
         for _, _, endpoints in self.endpoints():
             for endpoint in endpoints:
                 if endpoint.permission is not None and endpoint.documented:
-                    found.setdefault(endpoint.permission, []).append(endpoint)
-        return found
+                    needing.setdefault(endpoint.permission, []).append(endpoint)
+        return needing
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -126,31 +126,31 @@ class Registry:
 
     @cached_property
     def subscribers(self) -> Mapping[str, Sequence[str]]:
-        """Event → the kinds of the jobs that follow it; only events that somebody subscribes to."""
-        found: dict[str, list[str]] = {}
+        """Event → names of its hooks, which are the kinds of their jobs; only events with a hook."""
+        names: dict[str, list[str]] = {}
         for name, hook in self.hooks.items():
             for event in hook.events:
-                found.setdefault(event, []).append(name)
-        return found
+                names.setdefault(event, []).append(name)
+        return names
 
     def blueprints(self) -> list[Blueprint]:
-        """One blueprint for every group of endpoints."""
+        """Creates one Flask blueprint for every group of endpoints."""
         return [blueprint(name, endpoints) for name, _, endpoints in self.endpoints()]
 
     def documented(self) -> list[flask_smorest.Blueprint]:
-        """One blueprint for every group of endpoints that the OpenAPI document has."""
+        """Creates one flask-smorest blueprint for every group of endpoints in the OpenAPI document."""
         groups = ((name, about, [endpoint for endpoint in endpoints if endpoint.documented])
                   for name, about, endpoints in self.endpoints())
         return [described(*group) for group in groups if group[2]]
 
     def served(self, settings: Settings) -> Registry:
-        """The same without the routes that a setting turns off."""
-        routes = {name: found for name, found in self.routes.items() if found.when is None or found.when(settings)}
+        """Returns the registry without the routes that a setting turns off."""
+        routes = {name: group for name, group in self.routes.items() if group.when is None or group.when(settings)}
         return self if routes.keys() == self.routes.keys() else replace(self, routes=routes)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words of a policy: every permission that some endpoint asks for, and each collection's columns."""
+        """The words of a policy: every permission of an endpoint, and the columns of every collection."""
         permissions: dict[str, set[str]] = {}
         collections = [*self.collections.values(), *self.left_out.values()]
         groups = [*(endpoints for _, _, endpoints in self.endpoints()), *(one.served for one in self.left_out.values())]
@@ -173,7 +173,7 @@ class Registry:
         for feature in self.absent.values():
             for name, table in feature.rows.items():
                 columns = {column.name: column_of(column) for column in resolve_name(table)._meta.sorted_fields}
-                if name in resources:  # a plugin asks for a permission on its rows
+                if name in resources:  # a plugin's endpoint needs a permission on its rows
                     resources[name] = replace(resources[name], columns=columns)
                 left_out[name] = Resource(name, frozenset(), columns, collection=name)
             declared = feature.permissions if feature.name != SHARING else [
@@ -188,59 +188,61 @@ class Registry:
 
     @property
     def required_policies(self) -> list[str]:
-        """The shipped policy files that an instance always had: one that lacks one of them does not start."""
+        """The policy files of the first release. An instance that lacks one of them does not start."""
         absent = {f"{name}.csv" for name in self.left_out}
         return sorted(file.name for file in SHIPPED.iterdir() if file.name in first_release.FILES - absent)
 
 
 def _methods(endpoints: Iterable[Endpoint]) -> dict[str, frozenset[str]]:
-    """Permission → the methods of the requests that ask for it.
+    """Returns permission → the methods of the requests that need it.
 
-    Permissions to view are left out: every request about a row asks for them. So are permissions that no endpoint has.
-    A console page sends the request of an endpoint that is documented.
+    Permissions to view are left out, because every request about a row needs them. The methods of undocumented
+    endpoints, such as console pages, count only if no documented endpoint needs the permission.
     """
-    found: dict[str, tuple[set[str], set[str]]] = {}
+    methods: dict[str, tuple[set[str], set[str]]] = {}
     for endpoint in endpoints:
         if endpoint.permission is not None and not endpoint.permission.partition(".")[2].startswith("view"):
             used = {endpoint.method} | ({"HEAD"} if endpoint.method == "GET" else set())
-            found.setdefault(endpoint.permission, (set(), set()))[endpoint.documented].update(used)
-    return {permission: frozenset(documented or others) for permission, (others, documented) in found.items()}
+            methods.setdefault(endpoint.permission, (set(), set()))[endpoint.documented].update(used)
+    return {permission: frozenset(documented or others) for permission, (others, documented) in methods.items()}
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None, migrations: Mapping[str, Path],
               methods: Mapping[str, frozenset[str]], resources: Mapping[str, str]) -> Resource:
-    asked = {permission: methods[permission] for permission in sorted(permissions) if permission in methods}
+    needed = {permission: methods[permission] for permission in sorted(permissions) if permission in methods}
     viewed = {permission for permission in permissions if permission.startswith(f"{name}.view_")}
     if collection is None:
-        return Resource(name, frozenset(permissions), collection=name, methods=asked, on_viewed=frozenset(viewed))
-    # Conditions may ask for what a row answers, for whose it is and what is declared; never for a hash that it keeps.
-    known = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
+        return Resource(name, frozenset(permissions), collection=name, methods=needed, on_viewed=frozenset(viewed))
+    # Conditions may read fields of answers, the owner and `judged` columns. They can never read a password hash.
+    readable = {*collection.body_schema.dump_fields, *Owned._meta.fields, *collection.judged}
     unset = null_at_create(collection)
     columns = {column.name: replace(_described(column, collection, resources), null_at_create=column.name in unset)
                for column in collection.columns
-               if column.name in known and not isinstance(column, ListField | JsonField)}
+               if column.name in readable and not isinstance(column, ListField | JsonField)}
     defaults = {column.name: column.default for column in collection.columns if isinstance(column.default, str | int)}
     defaults["version"] = 1
     if collection.imports:  # an import makes and changes rows with one request
-        asked |= {one: asked[one] | {"POST"} for one in map(collection.permission, ("create", "update"))
-                  if one in asked}
+        needed |= {permission: needed[permission] | {"POST"}
+                   for permission in map(collection.permission, ("create", "update")) if permission in needed}
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
-                    {column.name: column for column in collection.columns}, collection.name, asked,
+                    {column.name: column for column in collection.columns}, collection.name, needed,
                     frozenset(viewed | _on_viewed(collection)) & permissions, defaults)
 
 
 def _on_viewed(collection: Collection) -> set[str]:
-    """The permissions that are of use only where the row may be viewed as well: those of endpoints that find a row
-    through `view`, of an export, and of guarded fields."""
-    found = {endpoint.permission for endpoint in collection.served
-             if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
+    """Returns the permissions that have an effect only on rows that the user may view.
+
+    They belong to endpoints that load a row through `view`, to exports, and to guarded fields.
+    """
+    loading = {endpoint.permission for endpoint in collection.served
+               if endpoint.permission and endpoint.load in (collection.load_record, collection.load_values)}
     others = map(collection.permission, ("view", "create", "import", "manage"))
-    return {collection.permission("export"), *found, *collection.guarding}.difference(others)
+    return {collection.permission("export"), *loading, *collection.guarding}.difference(others)
 
 
 def unfilled(collection: Collection) -> dict[str, pw.Field]:
-    """The columns to which neither each body nor a default gives a value, by name."""
+    """Returns the columns that get no value from a default and may get none from a body, by name."""
     sent = {name for name, field in collection.body_schema.load_fields.items()
             if field.required or field.load_default is not missing}
     return {name: column for name, column in collection.model._meta.fields.items()
@@ -248,17 +250,18 @@ def unfilled(collection: Collection) -> dict[str, pw.Field]:
 
 
 def null_at_create(collection: Collection) -> frozenset[str]:
-    """The columns that are null while `create` is judged: the declared ones, and those that only a `create` of the
-    collection's own can fill."""
-    found = type(collection)
-    by_create_alone = found.create is not Writable.create and all(
-        getattr(found, name) is getattr(Writable, name) for name in ("draft", "stamp", "derive"))
-    return frozenset((*found.null_at_create, *(unfilled(collection) if by_create_alone else ())))
+    """Returns the columns that are null while the permission to create is decided.
+
+    They are the declared ones, and those that only the collection's own `create` can fill.
+    """
+    kind = type(collection)
+    by_create_alone = kind.create is not Writable.create and all(
+        getattr(kind, name) is getattr(Writable, name) for name in ("draft", "stamp", "derive"))
+    return frozenset((*kind.null_at_create, *(unfilled(collection) if by_create_alone else ())))
 
 
 def _described(field: pw.Field, collection: Collection, resources: Mapping[str, str]) -> Column:
-    """A column with what is known of its values: the states of actions, the choices and bounds of the schema, and whose
-    rows an id names."""
+    """Returns a column with its possible values: states of actions, choices and bounds of the schema, id targets."""
     column, declared = column_of(field), collection.body_schema.fields.get(field.name)
     if column.format == "uuid":
         known = {"id": collection.resource, "tenant_id": "tenant", "owner_id": "user"}
@@ -275,7 +278,7 @@ def _described(field: pw.Field, collection: Collection, resources: Mapping[str, 
 
 
 def column_of(field: pw.Field) -> Column:
-    """What a policy may know of a column from its kind alone."""
+    """Returns the type, nullability and format of a column for policies, from its field type alone."""
     match field:
         case IdField():
             return Column(str, field.null, "uuid")

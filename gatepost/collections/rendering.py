@@ -1,4 +1,4 @@
-"""The HTML pages that are made here, from `templates/`: every value in them is escaped."""
+"""Rendering of HTML pages from `templates/`. Every value is escaped."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _TEMPLATES = Environment(loader=PackageLoader(__package__), autoescape=True, und
 
 
 def render(template: str, **values: object) -> str:
-    """The page of a template. Raises `jinja2.UndefinedError` for a value that is named there and not given."""
+    """Renders a template. Raises `jinja2.UndefinedError` for a value that the template names and the caller omits."""
     return _TEMPLATES.get_template(template).render(values)

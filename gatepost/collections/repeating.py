@@ -1,7 +1,7 @@
-"""Erasures of persons in a database that is restored from a backup of before: they are repeated there.
+"""Repeats erasures of users in a restored database whose backup is older than the erasures.
 
-They are known from the database in whose place the backup comes, and from a list that `gatepost user erasures` has
-written, one JSON object a line: `{"user_id", "begun_at", "heir_id"}`.
+The erasures come from the database that the restore replaces, and from a list that `gatepost user erasures` wrote, one
+JSON object a line: `{"user_id", "begun_at", "heir_id"}`.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from .erasing import Collections, clean_up, erase_rows
 
 
 class BadList(Exception):
-    """A file is no list of erasures; the text is a sentence."""
+    """The file is not a list of erasures; the text is a sentence."""
 
 
 def written(known: Iterable[Erasure]) -> Iterator[bytes]:
-    """The lines of a list of erasures."""
+    """Yields the lines of a list of erasures."""
     for one in known:
         yield json.dumps({"user_id": one.user_id, "begun_at": one.begun_at, "heir_id": one.heir_id}).encode() + b"\n"
 
 
 def read(place: Path) -> list[Erasure]:
-    """The erasures that a list names. Raises BadList, OSError."""
-    found = []
+    """Reads the erasures in a list. Raises BadList, OSError."""
+    erasures = []
     with open(place, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                said = json.loads(line)
-                begun_at = parse_time(said["begun_at"])
-                id, heir_id = (None if one is None else read_id(one) for one in (said["user_id"], said["heir_id"]))
-                if id is None or (heir_id is None) != (said["heir_id"] is None):
+                entry = json.loads(line)
+                begun_at = parse_time(entry["begun_at"])
+                id, heir_id = (None if text is None else read_id(text) for text in (entry["user_id"], entry["heir_id"]))
+                if id is None or (heir_id is None) != (entry["heir_id"] is None):
                     raise ValueError("not an id")
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise BadList(f"{place}:{number} is no line of `gatepost user erasures`.") from None
-            found.append(Erasure(user_id=id, begun_at=begun_at, heir_id=heir_id))
-    return found
+            erasures.append(Erasure(user_id=id, begun_at=begun_at, heir_id=heir_id))
+    return erasures
 
 
 def repeat(database: Database, collections: Collections, known: Iterable[Erasure]) -> int:
-    """Erase in a database of before, which nobody uses, whom these erasures name; how many persons it still had.
+    """Erases the users of these erasures in a restored database that nobody uses yet.
 
-    The erasures are written down there, also of persons whom it does not have. Raises what `erase_rows` and `clean_up`
-    raise.
+    Returns the number of users whom it erased. Records every erasure, also of users whom the database does not have.
+    Raises the errors of `erase_rows` and `clean_up`.
     """
     wanted = sorted({one.user_id: one for one in known}.values(), key=lambda one: (one.begun_at, one.user_id))
     if not wanted:

@@ -1,4 +1,4 @@
-"""`gatepost compact`: the database takes no more room than its rows need, and its words are indexed as they are."""
+"""`gatepost compact`: frees unused space of the database and rebuilds indexes of words that have lost rows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from models.engine.database import Database
 from models.records.search import has_lost_words, index_anew, merge
 from models.tables.sizes import measure
 
-WORTH = 0.05  # of the file, from which it is written anew
+WORTH = 0.05  # the free part of the file from which it is rewritten
 
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def compact(yes: bool) -> None:
-    """Give back room that deleted rows have left, and index words anew.
+    """Free the space of deleted rows, and repair indexes of words.
 
-    On SQLite the file is written anew where that is worth it. Writers wait meanwhile, and after five seconds they are
-    refused with 503: about a second for each 100 MiB. Reads go on. It needs twice as much room as the file has. On
-    Postgres it is VACUUM (ANALYZE), which keeps nobody waiting; VACUUM FULL is left to you.
+    On SQLite it rewrites the file if at least 5 % of it is free. That takes about a second for each 100 MiB, and needs
+    free space of twice the file's size. Writers wait; after five seconds they are refused with 503. Reads go on. On
+    Postgres it runs VACUUM (ANALYZE), which blocks nobody; run VACUUM FULL yourself.
 
     \\b
     Example: gatepost compact --yes

@@ -1,4 +1,5 @@
-"""Departments and groups that no condition can name: each Casbin reads other characters of a text otherwise."""
+"""Departments and groups that no condition can name, because Casbin's implementations read some characters differently.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ MOST_NAMED = 5
 
 
 def unnamed(departments: Iterable[str], groups: Iterable[str]) -> str:
-    """A sentence about those that no condition can name; empty when each can be named."""
-    found = [f"the {kind} {name!r}" for kind, names in (("department", departments), ("group", groups))
+    """Returns a sentence about those that no condition can name; "" if each can be named."""
+    wrong = [f"the {kind} {name!r}" for kind, names in (("department", departments), ("group", groups))
              for name in sorted(set(names)) if wrong_text(name)]
-    if not found:
+    if not wrong:
         return ""
-    others = f", and {len(found) - MOST_NAMED} others" if len(found) > MOST_NAMED else ""
-    return (f"No condition can name {', '.join(found[:MOST_NAMED])}{others}: {TEXTS}. Only a comparison with a column "
+    others = f", and {len(wrong) - MOST_NAMED} others" if len(wrong) > MOST_NAMED else ""
+    return (f"No condition can name {', '.join(wrong[:MOST_NAMED])}{others}: {TEXTS}. Only a comparison with a column "
             "finds other names, such as inGroup(r.sub, r.obj.department).")

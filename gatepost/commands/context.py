@@ -1,4 +1,7 @@
-"""Settings and installed plugins for commands, and their errors as sentences. `instance` adds the database."""
+"""Settings and installed plugins for commands. Errors are raised as ClickException with a sentence.
+
+`instance` adds the database.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +23,24 @@ TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unles
 
 
 def password_file(option: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that names a file with a password."""
+    """Returns an option that names a file with a password."""
     return click.option(option, type=click.File(encoding="utf-8"), metavar="F",
                         help="Read the password from F (- is standard input) instead of making one up.")
 
 
 def address(text: str) -> str:
-    """An e-mail address in the spelling that is stored. Raises the sentence for one that no account can have."""
-    found = normalize(text.strip())
-    if found is None or not is_visible(found):
+    """Returns an e-mail address as it is stored. Raises ClickException for one that no account can have."""
+    email = normalize(text.strip())
+    if email is None or not is_visible(email):
         raise click.ClickException(f"{text!r} is not an e-mail address.")
-    return found
+    return email
 
 
 def load_settings(plugins: Plugins | None = None, /, **overrides: Any) -> Settings:
-    """The settings in force; options that were not given (None) override nothing. `plugins` declare further ones;
-    without them, no plugin is imported, and what is said of their settings is not judged."""
+    """Returns the settings. Overrides that are None are ignored. Raises ClickException.
+
+    `plugins` declare further settings. If it is None, no plugin is imported, and values for plugins are not checked.
+    """
     try:
         return Settings.load(overrides={name: value for name, value in overrides.items() if value is not None},
                              plugins=not_imported() if plugins is None else plugins)
@@ -44,21 +49,21 @@ def load_settings(plugins: Plugins | None = None, /, **overrides: Any) -> Settin
 
 
 def plugin_settings() -> Plugins:
-    """Settings that installed plugins declare. Raises the sentence about a plugin that is broken."""
+    """Returns the settings that installed plugins declare. Raises ClickException for a broken plugin."""
     return registry().settings if not_imported() else {}
 
 
 def migrations() -> Mapping[str, Path]:
-    """The directories of migrations, shipped and of plugins. Raises the sentence about a plugin that is broken."""
+    """Returns the directories of shipped migrations and of plugins'. Raises ClickException for a broken plugin."""
     return registry().migrations
 
 
 def registry(*, whole: bool = False) -> Registry:
-    """All that is served, also by plugins; `whole`: and what the setting `without` names, whose rows there may be.
+    """Returns the registry, plugins included. With `whole` it ignores the setting `without`.
 
-    Raises the sentence about a plugin that is broken, and about what cannot be left out.
+    Raises ClickException for a broken plugin, and for a name in `without` that cannot be left out.
     """
-    # Imported here: commands that need no collection do without a second of imports.
+    # Imported here, because these imports take a second and many commands need no collection.
     from gatepost.collections.plugins.contents import PluginError
     from gatepost.collections.plugins.discovery import discover
     try:
@@ -68,7 +73,7 @@ def registry(*, whole: bool = False) -> Registry:
 
 
 def show_path(path: Path) -> str:
-    """A path as it is typed in the current folder."""
+    """Returns a path relative to the current folder if it is inside; else as it is."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`gatepost doctor`: is everything that the service relies on in order?"""
+"""`gatepost doctor`: checks everything that the service relies on."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
     """Check what the service relies on.
 
     That is versions, permissions, owners, keys, database, plugins, migrations, policy, administrators, shares, words,
-    backups, files of exports, clock and disk. It also says how large things have become, and which departments and
-    groups no condition can name. What needs missing migrations is left out.
+    backups, files of exports, clock and disk. It also prints sizes, and the departments and groups that no condition
+    can name. It skips checks that need missing migrations.
 
-    With --nodes it also says which program, policy, keys and clock each node has. Exit code 1 on a finding.
+    With --nodes it also prints the program, policy, keys and clock of each node. Exit code 1 on a finding.
 
     \b
     Example: gatepost doctor
@@ -56,13 +56,13 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
     findings = 0
     for name, check in _checks(create_app, settings, nodes=nodes):
         try:
-            found = check()
+            result = check()
         except Exception as error:
-            found = Found(State.DOWN, str(error))
-        good = found.state is State.OK
+            result = Found(State.DOWN, str(error))
+        good = result.state is State.OK
         findings += not good
         mark = click.style("ok  ", fg="green") if good else click.style("FAIL", fg="red", bold=True)
-        text = found.detail.replace("\n", f"\n{' ' * 6}")
+        text = result.detail.replace("\n", f"\n{' ' * 6}")
         echo_lines(f"  {name:12} {text}", mark=mark)
     sys.exit(bool(findings))
 
@@ -70,7 +70,7 @@ def doctor(create_app: AppFactory, nodes: bool) -> None:
 def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Iterator[tuple[str, Check]]:
     yield "versions", _versions
     yield "instance", lambda: own.instance(settings)
-    # Everything else is in the instance: without one, it would be one finding said five times.
+    # All other checks need the folder. Without it, each would repeat the same finding.
     if not settings.instance.is_dir():
         return
     yield "owners", lambda: own.owners(settings)
@@ -78,11 +78,11 @@ def _checks(create_app: AppFactory, settings: Settings, *, nodes: bool) -> Itera
     with database_of(settings) as database:
         yield from _of_the_database(create_app, settings, database)
         if nodes and _is_current(database):
-            found = registry()
-            if "nodes" in found.absent:
-                raise click.ClickException(f"--nodes: {why_left_out('nodes', found.absent)}.")
-            section = found.features.section("nodes", Installation(_with_plugins(found, settings), database))
-            yield from (("node", partial(Found, *found)) for found in section)
+            served = registry()
+            if "nodes" in served.absent:
+                raise click.ClickException(f"--nodes: {why_left_out('nodes', served.absent)}.")
+            section = served.features.section("nodes", Installation(_with_plugins(served, settings), database))
+            yield from (("node", partial(Found, *finding)) for finding in section)
     yield "clients", lambda: checks.clients(settings, settings.host)
     yield "disk", lambda: checks.disk(settings)
 
@@ -91,19 +91,19 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     yield "database", lambda: own.database(database)
     current = _is_current(database)
     if not current:
-        # Which keys are the right ones, only the database knows.
+        # The fingerprints of the keys are in the database, which cannot be read yet.
         yield "keys", lambda: own.key_file(settings)
     missing = lacking(database) if current else None
     yield "plugins", lambda: _plugins(missing)
-    # Migrations and rules are those of the plugins, too: with a broken one, each would say the same again.
+    # Plugins bring migrations, so a broken plugin fails here, too. The line `plugins` reported it already.
     with suppress(click.ClickException):
         directories = migrations()
         yield "migrations", lambda: checks.migrations(database, directories)
-    # In a database that waits for migrations, what reads its tables would only say that a column is not there.
+    # Without the migrations, these checks would only report missing columns.
     if current:
         yield "keys", lambda: checks.keys(database, Keys.load(settings.secret_file), settings.secret_file)
         yield "writes", lambda: checks.writes(own.beat(Pulse(database)))
-        if missing is None:  # else no app can be made, and it would be said twice
+        if missing is None:  # else the app cannot start, for the reason that `plugins` reported
             yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
@@ -122,15 +122,15 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
 
 
 def _of_features(settings: Settings, database: Database) -> Iterator[tuple[str, Check]]:
-    with suppress(click.ClickException):  # a plugin that cannot be used was named already
-        found = registry()
-        yield from found.features.doctor(Installation(_with_plugins(found, settings), database))
+    with suppress(click.ClickException):  # the line `plugins` reported a broken plugin already
+        served = registry()
+        yield from served.features.doctor(Installation(_with_plugins(served, settings), database))
 
 
-def _with_plugins(found: Registry, settings: Settings) -> Settings:
-    """The settings with those of plugins, if these can be read: the line `plugins` says otherwise."""
+def _with_plugins(served: Registry, settings: Settings) -> Settings:
+    """Returns the settings with those of plugins; without them if these cannot be read."""
     try:
-        return load_settings(found.settings)
+        return load_settings(served.settings)
     except click.ClickException:
         return settings
 
@@ -148,7 +148,7 @@ def _plugins(missing: str | None) -> Found:
 
 
 def _is_current(database: Database) -> bool:
-    """Whether the schema is that of this code; not where the database, or a plugin, cannot say."""
+    """True if all migrations are applied; False also if the database or a plugin fails."""
     with suppress(Exception):
         return obstacle(database, migrations()) is None
     return False
@@ -175,7 +175,7 @@ def _policy(create_app: AppFactory) -> Found:
 
 @contextmanager
 def _unlogged(name: str) -> Iterator[None]:
-    """Without what a server would log meanwhile: here it is the finding itself."""
+    """Disables a logger within the block, because the finding says the same as its messages."""
     log = logging.getLogger(name)
     log.disabled = True
     try:

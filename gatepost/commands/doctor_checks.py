@@ -1,4 +1,4 @@
-"""What `gatepost doctor` looks at beside the checks of health: what takes longer, or concerns the machine."""
+"""Checks of `gatepost doctor` besides the health checks: slow ones, and those of the machine."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from models.tables.user import User
 from policies.syntax.roles import GUEST
 from settings import Settings
 
-LARGEST = 5  # tables that are named
-MOST_USERS = 20  # that are named
-MOST_FILES = 3  # that are named
-MOST_SHARES = 20  # that are named
-LOOK = 10.0  # seconds for which damage is looked for
-WORDS = 2.0  # seconds for which an index of words is compared with its rows, while writers wait
+LARGEST = 5  # tables in the report
+MOST_USERS = 20  # users in the report
+MOST_FILES = 3  # files in the report
+MOST_SHARES = 20  # shares in the report
+LOOK = 10.0  # seconds of the search for damage
+WORDS = 2.0  # seconds of the comparison of an index of words with its rows; writers wait during it
 
 
 def instance(settings: Settings) -> Found:
-    """The folder, which nobody else may look into."""
+    """Checks that the instance folder exists and that only its owner can read it."""
     if not settings.instance.is_dir():
         return Found(State.DOWN, f"there is none in {settings.instance}; gatepost init")
     mode = stat.S_IMODE(settings.instance.stat().st_mode)
@@ -47,7 +47,7 @@ def instance(settings: Settings) -> Found:
 
 
 def owners(settings: Settings) -> Found:
-    """Whether the service can use what is there: all of it belongs to the owner of the folder."""
+    """Checks that all files in the instance folder belong to the folder's owner, who runs the service."""
     owner = settings.instance.stat().st_uid
     others = [file for file in _files(settings.instance) if file.lstat().st_uid != owner]
     if not others:
@@ -59,59 +59,59 @@ def owners(settings: Settings) -> Found:
 
 
 def key_file(settings: Settings) -> Found:
-    """The key ring alone. Raises `KeyFileError`."""
+    """Checks the key file without the database. Raises `KeyFileError`."""
     generations = len(Keys.load(settings.secret_file).ring("access token"))
     return Found(State.OK, f"{generations} in {settings.secret_file.name}")
 
 
 def database(database: Database) -> Found:
-    """Whether it answers, and is whole as far as it is looked through. Raises `RowError`."""
+    """Checks that the database answers, and searches for damage for `LOOK` seconds. Raises `RowError`."""
     database.ping()
     if (damage := database.examine(LOOK)) is not None:
         return Found(State.DOWN, str(damage))
     if (loss := database.loss()) is not None:
         return Found(State.DEGRADED, loss)
     with database.connected():
-        warning = database.locale_fault()  # no fault of the service: it answers, and only less exactly
+        warning = database.locale_fault()  # only a warning: the service works, but sorts and compares less exactly
     return Found(State.OK, database.dialect if warning is None else f"{database.dialect}; {warning}")
 
 
 def files(database: Database) -> Found:
-    """Checks that files of exports can be read, where they have a database of their own (SQLite)."""
+    """Checks that files of exports can be read, if they have their own database (SQLite)."""
     place = database.files
     if not place.exists():
         return Found(State.OK, "none")
-    if (said := place.fault() or place.loss()) is not None:
-        return Found(State.DEGRADED, said)
+    if (fault := place.fault() or place.loss()) is not None:
+        return Found(State.DEGRADED, fault)
     try:
         with place.connected():
-            said = place.query("PRAGMA quick_check(1)")[0][0]
+            answer = place.query("PRAGMA quick_check(1)")[0][0]
     except RowError as error:
         return Found(State.DEGRADED, str(error))
-    return Found(State.OK if said == "ok" else State.DEGRADED, said)
+    return Found(State.OK if answer == "ok" else State.DEGRADED, answer)
 
 
 def beat(pulse: Pulse) -> Beat:
-    """What became of a write; one that waits is given the time after which it would fail."""
+    """Returns the result of a write probe. Waits for `PATIENCE` seconds while the write waits for others."""
     for _ in range(int(PATIENCE) + 1):
-        found = pulse.beat()
-        if found.waiting is None:
-            return found
+        result = pulse.beat()
+        if result.waiting is None:
+            return result
         sleep(1)
-    return found
+    return result
 
 
 def tokens(database: Database) -> Found:
-    """How many act, and how many a restore holds."""
+    """Counts the valid service tokens, and those that a restore suspended."""
     with database.connected():
         valid, endless = ServiceToken.valid()
         held = ServiceToken.held()
-    said = f"{valid} service tokens are valid, {endless} of them without end"
-    return Found(State.OK, f"{said}; {held} are held since a restore: gatepost token release" if held else said)
+    text = f"{valid} service tokens are valid, {endless} of them without end"
+    return Found(State.OK, f"{text}; {held} are held since a restore: gatepost token release" if held else text)
 
 
 def administrators(database: Database) -> Found:
-    """Whether there is one."""
+    """Checks that there is an active administrator."""
     with database.connected():
         number = len(User.administrators())
     if number == 0:
@@ -121,13 +121,16 @@ def administrators(database: Database) -> Found:
 
 
 def names(database: Database) -> Found:
-    """Departments and groups that no condition can name. They are no fault: no rule need name them."""
+    """Lists departments and groups that no condition can name. The state is OK, because rules need not name them."""
     with database.connected():
         return Found(State.OK, unnamed(*User.names()) or "conditions can name each department and group")
 
 
 def mailboxes(database: Database) -> Found:
-    """Accounts of one mailbox, and addresses that no mail reaches: both from before addresses were normalized."""
+    """Checks for several accounts of one mailbox and for undeliverable addresses.
+
+    Both can come only from versions that did not normalize addresses.
+    """
     with database.connected():
         wrong = User.misspelled()
         mailboxes: dict[str, list[str]] = {}
@@ -142,18 +145,18 @@ def mailboxes(database: Database) -> Found:
             named[mailbox].insert(0, f"{id} {mailbox}")
     if not wrong:
         return Found(State.OK, "each is in the one spelling of its mailbox")
-    said = []
+    parts = []
     if mailboxes:
         listed = "\n".join(f"  {mailbox}: {', '.join(users)}" for mailbox, users in named.items())
-        said.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts under other spellings, which "
-                    "log in as they are stored. Give all but one of each another address (PATCH /api/users/<id>) or "
-                    "erase them (gatepost user erase <id>); then PATCH the last one with its own address:\n"
-                    f"{listed}{_others(len(mailboxes))}")
+        parts.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts under other spellings, "
+                     "which log in as they are stored. Give all but one of each another address (PATCH "
+                     "/api/users/<id>) or erase them (gatepost user erase <id>); then PATCH the last one with its own "
+                     f"address:\n{listed}{_others(len(mailboxes))}")
     if impossible:
-        listed = "\n".join(f"  {one}" for one in impossible[:MOST_USERS])
-        said.append(f"{_number(len(impossible), 'address', 'addresses')} that no mail reaches. Give the users other "
-                    f"ones (PATCH /api/users/<id>):\n{listed}{_others(len(impossible))}")
-    return Found(State.DEGRADED, "\n".join(said))
+        listed = "\n".join(f"  {user}" for user in impossible[:MOST_USERS])
+        parts.append(f"{_number(len(impossible), 'address', 'addresses')} that no mail reaches. Give the users other "
+                     f"ones (PATCH /api/users/<id>):\n{listed}{_others(len(impossible))}")
+    return Found(State.DEGRADED, "\n".join(parts))
 
 
 def _number(number: int, one: str, several: str) -> str:
@@ -165,7 +168,7 @@ def _others(number: int) -> str:
 
 
 def erasures(database: Database) -> Found:
-    """Whether each erasure of a person that was begun has ended."""
+    """Checks that no erasure of a user was interrupted."""
     with database.connected():
         begun = unfinished()
     if not begun:
@@ -175,7 +178,7 @@ def erasures(database: Database) -> Found:
 
 
 def words(settings: Settings, collections: Iterable[Collection]) -> Found:
-    """Whether searches find what is stored. Raises `RowError`."""
+    """Checks that the indexes of words have all rows. Raises `RowError`."""
     lost, unknown = [], []
     hurried = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
     with database_of(hurried) as database, database.connected():
@@ -190,12 +193,12 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
                     unknown.append(collection.name)
     if lost:
         return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them anew")
-    said = "searches find what is stored"
-    return Found(State.OK, f"{said}; too many to look through: {', '.join(unknown)}" if unknown else said)
+    text = "searches find what is stored"
+    return Found(State.OK, f"{text}; too many to look through: {', '.join(unknown)}" if unknown else text)
 
 
 def without_role(gone: list[str]) -> str:
-    """Users who may do nothing until they are given another role, or roles.csv declares theirs."""
+    """Returns a sentence about users whose role no longer exists: they have no permissions."""
     number, some = User.number_with_roles(gone), User.with_roles(gone, MOST_USERS)
     others = f" and {number - len(some)} others" if number > len(some) else ""
     declare = [f"g, {role}, guest" for role in gone if role != GUEST]
@@ -205,7 +208,7 @@ def without_role(gone: list[str]) -> str:
 
 
 def shares(database: Database, collections: Iterable[Collection]) -> Found:
-    """Stored shares with guests: they give nothing to anybody."""
+    """Checks for stored shares with guests, which have no effect."""
     names = {collection.resource: collection.name for collection in collections}
     with database.connected():
         number, some = share.named(GUESTS, names, MOST_SHARES)
@@ -218,20 +221,20 @@ def shares(database: Database, collections: Iterable[Collection]) -> Found:
 
 
 def sizes(settings: Settings, database: Database) -> Found:
-    """How large things have become."""
+    """Lists the sizes of the database, the backups and the largest tables, in MiB and rows."""
     with database.connected():
-        found = measure(database)
-    parts = [f"database {_mebibytes(found.database)}"]
-    if found.log is not None:
-        parts.append(f"its log {_mebibytes(found.log)}")
-    if found.files is not None:
-        parts.append(f"files of exports {_mebibytes(found.files)}")
+        size = measure(database)
+    parts = [f"database {_mebibytes(size.database)}"]
+    if size.log is not None:
+        parts.append(f"its log {_mebibytes(size.log)}")
+    if size.files is not None:
+        parts.append(f"files of exports {_mebibytes(size.files)}")
     kept = checks.kept_backups(settings.backups)
     parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
     parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
-              for table in found.tables[:LARGEST] if table.rows or table.bytes]
-    if found.since is not None:
-        parts.append(f"audit since {found.since[:10]}")
+              for table in size.tables[:LARGEST] if table.rows or table.bytes]
+    if size.since is not None:
+        parts.append(f"audit since {size.since[:10]}")
     return Found(State.OK, ", ".join(parts))
 
 

@@ -15,17 +15,17 @@ _LEFT_OUT = f"{__name__}.left_out"  # in the notes of click's context
 
 
 class Extensible(Group):
-    """A group whose commands are its own and those that features declare for it."""
+    """A group of commands, to which features can add commands."""
 
     @property
     def of_features(self) -> Mapping[str, click.Command]:
-        """The commands that features declare for the group, by name, but for those that are left out."""
+        """The commands of served features for this group, by name."""
         return {name: command for name, command in declared(self.words).items()
                 if not (isinstance(command, _Absent) or name in self.commands)}
 
     @property
     def words(self) -> str:
-        """Words that call the group after `gatepost`."""
+        """The words after `gatepost` that call the group."""
         return self.name or ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -36,12 +36,12 @@ class Extensible(Group):
 
 
 def commands_of(group: click.Group) -> Mapping[str, click.Command]:
-    """The commands of a group by name: its own, and those that features declare for it."""
+    """Returns the commands of a group by name: its own, and those of features."""
     return {**group.commands, **(group.of_features if isinstance(group, Extensible) else {})}
 
 
 class _Absent(Deferred):
-    """Stands for the command of a feature that is left out, and says so."""
+    """A command of a feature that is left out: it raises ClickException with that reason."""
 
     def __init__(self, words: str, feature: str) -> None:
         super().__init__(words.rpartition(" ")[2])
@@ -52,7 +52,7 @@ class _Absent(Deferred):
 
 
 def declared(group: str) -> Mapping[str, click.Command]:
-    """The commands that features declare for a group, by name; one of a feature that is left out says so."""
+    """Returns the commands of all features for a group, by name. Those of absent features raise ClickException."""
     without = _left_out()
     return {words.rpartition(" ")[2]: _Absent(words, feature.name) if feature.name in without else
             Lazy(words.rpartition(" ")[2], command.target, command.help)
@@ -61,13 +61,13 @@ def declared(group: str) -> Mapping[str, click.Command]:
 
 
 def _left_out() -> frozenset[str]:
-    """Returns the names in the setting `without`; none if the settings cannot be read: the command itself says that."""
+    """Returns the names in the setting `without`; none if the settings cannot be read, which the command reports."""
     context = click.get_current_context(silent=True)
-    kept = {} if context is None else context.meta  # which all contexts of a command line share
+    kept = {} if context is None else context.meta  # shared by all contexts of a command line
     if _LEFT_OUT not in kept:
         try:
             kept[_LEFT_OUT] = frozenset(load_settings().without)
         except click.ClickException:
             kept[_LEFT_OUT] = frozenset[str]()
-    found: frozenset[str] = kept[_LEFT_OUT]
-    return found
+    names: frozenset[str] = kept[_LEFT_OUT]
+    return names

@@ -1,7 +1,6 @@
-"""Making an instance, step by step. Every step is whole or not at all, and asks first whether it is done.
+"""Installation of an instance, step by step. Every step is atomic, and is skipped if it is done.
 
-So a second run changes nothing, a run that was killed is completed by the next, and of two at once the
-second waits for the first.
+So a second run changes nothing, and completes a run that was killed. Two runs at once wait for each other.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ from settings.declared import DATABASE
 if TYPE_CHECKING:
     from gatepost.collections.registry import Registry
 
-NOT_COPIED = {CASES_FILE}  # cases of the shipped files; an administrator writes their own
+NOT_COPIED = {CASES_FILE}  # the cases test the shipped files; administrators write their own
 
 
 @dataclass
 class Outcome:
-    """What `install` did. `password` is set when it made one up: it is kept nowhere else."""
+    """The result of `install`. `password` is set if it generated one, which is stored nowhere else."""
 
     done: list[str] = field(default_factory=list)
     email: str | None = None
@@ -54,7 +53,7 @@ def install(
     settings: Settings, database: Database, installed: Registry, *, email: str, password: str | None, demo: bool,
     new_key: bool = False,
 ) -> Outcome:
-    """Make or complete the instance that `settings` name. `new_key`: its database may be one that knows other keys.
+    """Creates or completes the instance. With `new_key`, the database may belong to other keys.
 
     Raises OSError, `RowError`, `CannotHash`, `KeyFileError`.
     """
@@ -74,7 +73,7 @@ def install(
             outcome.done.append("policies")
         if theirs is not None:
             Export(settings.policies, {}).write(theirs.version, texts_of(theirs), packaged_of(theirs), new=True)
-        # An instance in use is migrated by `gatepost migrate`, when its operator says so.
+        # Its operator migrates an instance in use, with `gatepost migrate`.
         if not in_use:
             upgrade(database, installed.migrations)
             chosen = password or secrets.token_urlsafe(15)
@@ -86,8 +85,10 @@ def install(
 
 
 def _begin_history(settings: Settings, database: Database, installed: Registry, copied: bool) -> None:
-    """Write the policy down that was copied, so that it can be reverted to. One in the database begins with the first
-    start, on the files that there are then."""
+    """Adds the copied policy to the policy history, so that it can be restored.
+
+    A policy in the database gets its first version when the service first starts.
+    """
     with database.connected():
         tenant = None if pending(database) else Tenant.by_name(settings.default_tenant)
     if tenant is not None:
@@ -97,14 +98,14 @@ def _begin_history(settings: Settings, database: Database, installed: Registry, 
 
 
 def _adopt(database: Database, keys: Keys) -> None:
-    # A database of before knows no keys: it is asked for them once it is migrated.
+    # A database of an older version has no table for keys. `gatepost migrate` adds it.
     with database.connected():
         if database.table_exists("instance"):
             known_keys.adopt(database, keys)
 
 
 def _in_use(database: Database, tenant_name: str) -> bool:
-    """Whether the database got as far as its first tenant, which comes last."""
+    """True if the database has its first tenant. Creating it is the last step of an installation."""
     database.create()
     with database.connected():
         return database.table_exists("tenants") and Tenant.by_name(tenant_name) is not None
@@ -112,7 +113,7 @@ def _in_use(database: Database, tenant_name: str) -> bool:
 
 @contextmanager
 def _alone(instance: Path) -> Iterator[None]:
-    """Hold the folder itself, so that two runs do not interleave; a killed one leaves nothing locked."""
+    """Locks the instance folder during the block. The lock ends with the process."""
     with suppress(FileExistsError):
         instance.mkdir(mode=0o700, parents=True)
     descriptor = os.open(instance, os.O_RDONLY | os.O_DIRECTORY)
@@ -124,17 +125,16 @@ def _alone(instance: Path) -> Iterator[None]:
 
 
 def _stored_policy(settings: Settings, database: Database) -> PolicyVersion | None:
-    """The policy that other nodes of the instance have in force already."""
+    """Returns the newest policy version in the database; None if there is none, or if the rules are in files."""
     if settings.policy_source != DATABASE:
         return None
     with database.connected():
-        # A database of before that has such a table is migrated first: it may lack a column.
+        # The table of an older version may lack a column, so it is not read before the migrations.
         return newest() if not pending(database) else None
 
 
 def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
-    """Copy the guide and the shipped policy files with these suffixes; they appear together, under their final name, or
-    not at all."""
+    """Copies the guide and the shipped policy files with these suffixes, all of them or none. False if they exist."""
     if target.exists():
         return False
     with scratch(target.parent) as fresh, as_file(files("policies")) as shipped:
@@ -147,7 +147,7 @@ def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
 
 def _populate(database: Database, settings: Settings, features: Features, email: str, password: str, demo: bool
               ) -> bool:
-    """The first tenant, its administrator and some rows to look at, in one transaction."""
+    """Creates the first tenant, its administrator and the demo rows in one transaction. False if there is a tenant."""
     hashed = passwords.hash_password(password)
 
     def work() -> bool:
@@ -163,5 +163,5 @@ def _populate(database: Database, settings: Settings, features: Features, email:
     try:
         return database.transact(work)
     except AlreadyExists:
-        # another node made the same tenant in the same database meanwhile
+        # Another node has just created the same tenant in the same database.
         return False

@@ -1,4 +1,4 @@
-"""The instance of a command: its database, its keys, its tenants, and errors as sentences."""
+"""The instance of a command: database, keys, tenants. Errors are raised as ClickException with a sentence."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from models.tables.user import User
 from policies import PolicyError
 from settings import SettingError, Settings
 
-_OF_A_TABLE = re.compile(r"\b(column|relation|table)\b")  # in what either database says
+_OF_A_TABLE = re.compile(r"\b(column|relation|table)\b")  # in error messages of both databases
 AppFactory = Callable[..., Flask]
-"""`create_app`, which commands get as the object of their context."""
+"""The type of `create_app`, which commands get as the object of their context."""
 
 MAKE_ADMINISTRATOR = "Make one: gatepost user add EMAIL --role admin, or gatepost user enable EMAIL"
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance that exists, with its database connected."""
+    """An existing instance, with its database connected."""
 
     settings: Settings
     database: Database
 
     def tenant(self, name: str | None = None) -> Tenant:
-        """The tenant of that name, or the default one."""
+        """Returns the tenant of that name; None: the default one. Raises ClickException."""
         return find_tenant(self.settings, name)
 
     def keys(self) -> Keys:
-        """Its key ring. Raises the sentence for one that is not the database's, or cannot be used."""
+        """Returns the key ring. Raises ClickException if it cannot be used or belongs to another database."""
         try:
             keys = Keys.load(self.settings.secret_file)
             known_keys.check(self.database, keys)
@@ -64,35 +64,35 @@ class Instance:
         return keys
 
     def record(self, tenant: Tenant, resource: str, action: str, id: str | None = None) -> None:
-        """Add what the operator does by a command to the audit trail of a tenant, inside its transaction."""
+        """Adds an audit event of the operator to a tenant's audit log, in the current transaction."""
         record(tenant.id, resource, action, id)
 
     def user(self, email: str) -> User:
-        """The user with that e-mail, of whatever tenant."""
-        found = User.by_email(email)
-        if found is None:
+        """Returns the user with that e-mail address, in any tenant. Raises ClickException."""
+        user = User.by_email(email)
+        if user is None:
             raise click.ClickException(f"There is no user {email}.")
-        return found
+        return user
 
 
 def find_tenant(settings: Settings, name: str | None = None) -> Tenant:
-    """The tenant of that name, or the default one; the database is connected."""
+    """Returns the tenant of that name; None: the default one. The database must be connected. Raises ClickException."""
     name = name or settings.default_tenant
-    found = Tenant.by_name(name)
-    if found is None:
+    tenant = Tenant.by_name(name)
+    if tenant is None:
         raise click.ClickException(f"There is no tenant {name}. Add it with: gatepost tenant add {name}")
-    return found
+    return tenant
 
 
 def record(tenant_id: str, resource: str, action: str, id: str | None) -> None:
-    """Add what an operator does by a command to the audit trail, inside its transaction."""
+    """Adds an audit event of the operator, in the current transaction."""
     add(tenant_id=tenant_id, principal="operator", role="operator", resource=resource, action=action,
         resource_id=id, result="allowed", reason="command line")
 
 
 @contextmanager
 def database_of(settings: Settings) -> Iterator[Database]:
-    """The database that the settings name, not connected yet; at the end its connections are closed."""
+    """Opens the database of the settings without connecting; closes its connections at the end."""
     try:
         database = open_database(
             settings.database_url,
@@ -113,26 +113,26 @@ def database_of(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def open_instance() -> Iterator[Instance]:
-    """The instance that the settings name, or a sentence that says what is wrong with it."""
+    """Opens the instance of the settings. Raises ClickException if it cannot be used."""
     settings = load_settings()
     settle_restore(settings)
     require_instance(settings)
-    with database_of(settings) as database, sentences(database), _told_of_tables(database), database.connected():
+    with database_of(settings) as database, sentences(database), _table_errors(database), database.connected():
         installed = registry()
-        if (said := obstacle(database, installed.migrations)) is not None:
-            raise click.ClickException(said)
+        if (reason := obstacle(database, installed.migrations)) is not None:
+            raise click.ClickException(reason)
         yield Instance(load_settings(installed.settings), database)
 
 
 def require_instance(settings: Settings) -> None:
-    """Raises the sentence for a folder that holds no instance, or one that has lost its keys."""
+    """Raises ClickException if the folder has no instance, or if the instance has lost its keys."""
     if not settings.secret_file.exists():
         raise click.ClickException(str(known_keys.LostKeys(settings.secret_file)) if is_in_use(settings) else
                                    f"There is no instance in {settings.instance}. Run: gatepost init")
 
 
 def is_in_use(settings: Settings) -> bool:
-    """True if the database that the settings name has tenants, or does not say."""
+    """True if the database has tenants, or if it cannot be read."""
     path = settings.database_url.removeprefix("sqlite:///")
     if path != settings.database_url and not Path(path).exists():
         return False
@@ -144,19 +144,24 @@ def is_in_use(settings: Settings) -> bool:
 
 
 def settle_restore(settings: Settings) -> None:
-    """Complete or undo a restore that was broken off, and say so; remove what killed processes have left. Raises the
-    sentence about a restore that is under way."""
+    """Completes or undoes an interrupted restore, prints that, and removes temporary files of killed processes.
+
+    Raises ClickException if a restore is running, or cannot be completed.
+    """
     try:
-        said = journal.settle(settings)
+        report = journal.settle(settings)
     except (UnderWay, RowError, OSError) as error:
         raise click.ClickException(f"A restore was broken off, and cannot be completed: {error}") from error
     leftovers.remove(settings)
-    if said is not None:
-        echo(said, err=True)
+    if report is not None:
+        echo(report, err=True)
 
 
 def lacking(database: Database) -> str | None:
-    """Returns what a table lacks for what its collection declares, if one does: the service would not start."""
+    """Describes the first column or index that a collection's table lacks; None if there is none.
+
+    The service does not start without it.
+    """
     try:
         with database.connected():
             tables.check(database, registry().collections.values())
@@ -166,39 +171,39 @@ def lacking(database: Database) -> str | None:
 
 
 @contextmanager
-def _told_of_tables(database: Database) -> Iterator[None]:
-    """Raises the sentence about what a table lacks where a driver complains of it: each has errors of its own."""
+def _table_errors(database: Database) -> Iterator[None]:
+    """Raises ClickException with the missing column or index if a driver's error is about a table."""
     try:
         yield
     except Exception as error:
-        said = None
+        reason = None
         if not isinstance(error, click.ClickException) and _OF_A_TABLE.search(str(error)):
             with suppress(Exception):
-                said = lacking(database)
-        if said is None:
+                reason = lacking(database)
+        if reason is None:
             raise
-        raise click.ClickException(said) from error
+        raise click.ClickException(reason) from error
 
 
 @contextmanager
 def sentences(database: Database) -> Iterator[None]:
-    """Raises the sentence for an error of the database, and for one that only its damage explains."""
+    """Raises ClickException for an error of the database, and for an error that a damaged database explains."""
     try:
         yield
     except RowError as error:
-        said = str(error) if isinstance(error, Unavailable | TimedOut) else f"{type(error).__name__}: {error}"
-        raise click.ClickException(said.replace("\t", "")) from error  # psycopg begins lines with one
+        text = str(error) if isinstance(error, Unavailable | TimedOut) else f"{type(error).__name__}: {error}"
+        raise click.ClickException(text.replace("\t", "")) from error  # psycopg begins lines with a tab
     except (TypeError, ValueError, AttributeError, LookupError) as error:
-        # Damaged bytes may read as a value that no write has stored.
+        # A damaged database may return values that no write has stored.
         if (damage := database.examine()) is None:
             raise
         raise click.ClickException(str(damage)) from error
 
 
 def read_password(file: TextIO, *known: str | None) -> str:
-    """A password from a file or standard input, less one final newline. Raises a sentence when it is weak.
+    """Reads a password from a file or standard input, without the final newline. Raises ClickException if it is weak.
 
-    `known` is what an attacker knows of the account: its name and e-mail address.
+    `known` are the account's name and e-mail address, which an attacker may know.
     """
     password = file.read().removesuffix("\n").removesuffix("\r")
     if problem := passwords.objection(password, *known):
@@ -216,7 +221,7 @@ def read_name(text: str) -> str:
 
 
 def hash_password(password: str) -> str:
-    """Returns the hash of a password. Raises ClickException where there is no memory to compute it."""
+    """Returns the hash of a password. Raises ClickException if there is too little memory to compute it."""
     try:
         return passwords.hash_password(password)
     except passwords.CannotHash as error:
@@ -224,8 +229,10 @@ def hash_password(password: str) -> str:
 
 
 def app_for(create_app: AppFactory, *, serves: bool = False, **options: Any) -> Flask:
-    """The app, or the sentence that says why it cannot start. One that does not serve may read a copy that cannot be
-    written to."""
+    """Creates the app. Raises ClickException if it cannot start.
+
+    Without `serves`, the database may be a read-only copy.
+    """
     try:
         return create_app({name: value for name, value in options.items() if value is not None},
                           reads_copies=not serves)
@@ -235,7 +242,7 @@ def app_for(create_app: AppFactory, *, serves: bool = False, **options: Any) -> 
 
 @contextmanager
 def services_for(create_app: AppFactory) -> Iterator[Services]:
-    """Services of an app, for a command that serves nothing; stopped at the end."""
+    """Creates an app for a command that serves no requests; stops its services at the end."""
     services: Services = app_for(create_app).extensions["gatepost"]
     try:
         yield services

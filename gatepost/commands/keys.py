@@ -77,13 +77,13 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
         except (KeyFileError, OSError) as error:
             raise click.ClickException(str(error)) from error
         _show(ring)
-        # Where another node has made the key that signs, it has made the backup, too.
+        # If another node made the key that signs, that node made the backup, too.
         if not prepare and before != fingerprints(ring)[0]:
             _back_up(instance)
 
 
 def _back_up(instance: Instance) -> None:
-    """Make a backup that holds the new key, and say where it is, or why there is none."""
+    """Makes a backup with the new key, and prints its path, or why there is none."""
     made: list[Saved] = []
     try:
         for saved in registry().features.save(Installation(instance.settings, instance.database), "after-rotation"):
@@ -98,7 +98,7 @@ def _back_up(instance: Instance) -> None:
 
 
 def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
-    """Raises the sentence about nodes that would refuse what the next key signs."""
+    """Raises ClickException if other nodes lack the next key, because they would refuse its signatures."""
     if prepared is not None and the_instance().key_fingerprint == prepared:
         return
     if lacking := without_key(instance.database, instance.settings.instance, prepared):
@@ -109,9 +109,9 @@ def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
 
 
 def without_key(database: Database, instance: Path, fingerprint: str | None) -> list[str]:
-    """The nodes other than that of this instance folder which are alive and do not have this key, as `host:folder`.
+    """Lists the other running nodes that lack this key, as `host:folder`.
 
-    None is a key that is not made yet. Raises `RowError`.
+    `fingerprint` is None for a key that does not exist yet. Raises `RowError`.
     """
     with database.connected():
         rows = alive(database)

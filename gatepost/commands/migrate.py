@@ -1,4 +1,4 @@
-"""`gatepost migrate`: the database as this version needs it."""
+"""`gatepost migrate`: brings the database's schema up to this version."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def migrate(check: bool, leave_unproved: bool) -> None:
     require_instance(settings)
     saved: list[Saved] = []
     with database_of(settings) as database:
-        found = registry()
-        installation, features = Installation(load_settings(found.settings), database), found.features
+        served = registry()
+        installation, features = Installation(load_settings(served.settings), database), served.features
         try:
             if check:
                 waiting = pending(database, migrations())
                 beside = rolling(waiting, migrations())
-                said = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
-                said += [*policy_files.outdated(installation), *features.outdated(installation)]
-                said += [] if waiting else filter(None, [lacking(database)])
-                echo_lines("\n".join(said) or "Nothing to do.")
-                sys.exit(bool(said))
+                lines = [f"{name}: {_ROLLING if name in beside else _STRICT}" for name in waiting]
+                lines += [*policy_files.outdated(installation), *features.outdated(installation)]
+                lines += [] if waiting else filter(None, [lacking(database)])
+                echo_lines("\n".join(lines) or "Nothing to do.")
+                sys.exit(bool(lines))
             keys = Keys.load(settings.secret_file)
             with progress("Indexing words") as report:
                 applied = upgrade(database, migrations(), before=lambda: _save(features, installation, saved),
@@ -78,12 +78,12 @@ def migrate(check: bool, leave_unproved: bool) -> None:
 
 
 def _kept(saved: Iterable[Saved]) -> str:
-    """Where the database is as it was before what failed: migrations that came first are applied."""
+    """Returns lines that name the backups made before the failed migration."""
     return "".join(f"\nA backup of before: {show_path(one.place)}" for one in saved)
 
 
 def _save(features: Features, installation: Installation, saved: list[Saved]) -> None:
-    """A backup of what is about to be migrated; none where a server's own programs are not at hand to make it."""
+    """Makes a backup before the migrations; prints a warning instead if pg_dump is missing."""
     if installation.database.dialect == "postgres" and shutil.which("pg_dump") is None:
         echo("No backup is made, because pg_dump is not installed here.", err=True)
         return

@@ -1,4 +1,4 @@
-"""`gatepost move`: an instance on SQLite goes on on Postgres."""
+"""`gatepost move`: moves an instance from SQLite to Postgres."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def move(url: str | None, leave_unknown: bool, undo: bool, yes: bool) -> None:
 def _move(settings: Settings, source: Database, url: str, *, leave_unknown: bool, yes: bool) -> None:
     directories = migrations()
     with source.connected():
-        # One that was closed, and whose move was broken off then, is moved once more.
-        if source.moved() is None and (said := obstacle(source, directories)) is not None:
-            raise CannotMove(said)
+        # A database that an interrupted move closed can be moved again.
+        if source.moved() is None and (reason := obstacle(source, directories)) is not None:
+            raise CannotMove(reason)
         keys = Keys.load(settings.secret_file)
         known_keys.check(source, keys)
         tenant = find_tenant(settings).id
@@ -138,7 +138,7 @@ def _target(settings: Settings, url: str) -> Iterator[PostgresDatabase]:
     try:
         target = open_database(url, pool_size=2, statement_timeout=settings.statement_timeout)
     except ValueError:
-        # What the driver says quotes the URL, which may hold a password.
+        # The driver's message quotes the URL, which may hold a password.
         raise CannotMove("--to cannot be read as a URL of Postgres.") from None
     try:
         yield cast("PostgresDatabase", target)
@@ -148,7 +148,7 @@ def _target(settings: Settings, url: str) -> Iterator[PostgresDatabase]:
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """Raises the sentence for what can be wrong with a move."""
+    """Raises ClickException for the errors of a move."""
     try:
         yield
     except _FAULTS as error:

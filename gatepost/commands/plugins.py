@@ -1,6 +1,6 @@
 """Commands of plugins: entry points of the group `gatepost.commands`, each imported when it is called.
 
-What a plugin does wrong concerns its own command alone: `gatepost --help` and every other command do without it.
+An error of a plugin affects only its own command, because `gatepost --help` and other commands do not import it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class Commands(Extensible):
-    """Gatepost's own commands and those of its features and, behind them, those of plugins."""
+    """The commands of Gatepost and its features, followed by those of plugins."""
 
     @property
     def words(self) -> str:
@@ -28,11 +28,11 @@ class Commands(Extensible):
 
     @cached_property
     def clash(self) -> str | None:
-        """Why a command of a plugin cannot be told from another, or be typed, as a sentence; None: all can."""
+        """Describes the first conflict or invalid name of a plugin's command; None if there is none."""
         return next(filter(None, map(self.clash_of, self._of_plugins)), None)
 
     def clash_of(self, name: str) -> str | None:
-        """Why the command of plugins that has this name cannot be told from another, or be typed; None: it can."""
+        """Describes the conflict or invalid name of this plugin's command; None if there is none."""
         points = self._of_plugins[name]
         shown = ", ".join(map(_shown, points))
         if name in self.commands or name in declared(""):
@@ -45,10 +45,10 @@ class Commands(Extensible):
 
     @cached_property
     def _of_plugins(self) -> dict[str, list[EntryPoint]]:
-        found: dict[str, list[EntryPoint]] = {}
+        points: dict[str, list[EntryPoint]] = {}
         for point in points_of(COMMANDS):
-            found.setdefault(point.name, []).append(point)
-        return found
+            points.setdefault(point.name, []).append(point)
+        return points
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         own = super().list_commands(ctx)
@@ -79,7 +79,7 @@ class _OfPlugin(Deferred):
 
 
 def wrong_with_command(point: EntryPoint) -> str | None:
-    """Why the command of a plugin cannot be used, as a sentence; None: it can. It is imported for that."""
+    """Imports the command of a plugin, and describes why it cannot be used; None if it can."""
     root = click.get_current_context().find_root().command
     if isinstance(root, Commands) and (reason := root.clash_of(point.name)) is not None:
         return reason
@@ -91,7 +91,7 @@ def wrong_with_command(point: EntryPoint) -> str | None:
 
 
 def refuse_clashes() -> None:
-    """Raises ClickException where a command of a plugin cannot be told from another."""
+    """Raises ClickException if a plugin's command has the name of another, or an invalid one."""
     root = click.get_current_context().find_root().command
     if isinstance(root, Commands) and root.clash is not None:
         raise click.ClickException(root.clash)
@@ -99,12 +99,12 @@ def refuse_clashes() -> None:
 
 def _loaded(point: EntryPoint) -> click.Command:
     try:
-        found = point.load()
+        command = point.load()
     except Exception as error:
         raise click.ClickException(f"{_shown(point)} cannot be imported: {error}") from error
-    if not isinstance(found, click.Command):
+    if not isinstance(command, click.Command):
         raise click.ClickException(f"{_shown(point)} is no command, and no group, of click")
-    return found
+    return command
 
 
 def _shown(point: EntryPoint) -> str:

@@ -1,7 +1,7 @@
-"""The policy files that a command works on, and the vocabulary to load them with; without the app.
+"""The policy files of a command, and the vocabulary to load them with; without the app.
 
-Where the rules are in the database (policy_source), those of the instance are a copy of what is in force, and never its
-policy folder: that is an export, which may be edited or old.
+If the rules are in the database (policy_source), a command gets a copy of the current policy version. It never gets the
+policy folder of the instance, which is an export and may be edited or old.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from gatepost.collections.registry import Registry
 
 SHIPPED_WORD = "shipped"
-_IN_FORCE = f"{__name__}.in_force"  # in the notes of click's context: the copy of what is in force
-_STORED = Path("the policy in the database")  # as it is called in a message
+_IN_FORCE = f"{__name__}.in_force"  # key in click's context: the copy of the current policy
+_STORED = Path("the policy in the database")  # its name in messages
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
 _OUTDATED = f"These lines of the policy are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
@@ -56,39 +56,44 @@ _CLOSED = (f"Some lines are no longer accepted, and count as they do in the serv
 
 
 def folder(directory: Path | None = None) -> Path:
-    """The folder that was named, or the instance's; an instance stands for the folder of its rules. Raises
-    ClickException when there is none."""
-    found = directory or of_instance()
-    if not found.is_dir():
+    """Returns the given policy folder; None: the instance's. An instance folder stands for its policy folder.
+
+    Raises ClickException if the folder does not exist.
+    """
+    place = directory or of_instance()
+    if not place.is_dir():
         hint = "" if directory else " Name a folder, or run: gatepost init"
-        raise click.ClickException(f"There is no folder {show_path(found)}.{hint}")
-    within = found / load_settings().policies.name
-    return within if within.is_dir() and not (found / MODEL_FILE).exists() else found
+        raise click.ClickException(f"There is no folder {show_path(place)}.{hint}")
+    within = place / load_settings().policies.name
+    return within if within.is_dir() and not (place / MODEL_FILE).exists() else place
 
 
 def around(file: Path) -> tuple[Path, Path]:
-    """The folder to check a single file in, and the policy folder that it is made of: that of the file, or a copy of
-    the instance's with this file in the place of its namesake. Raises ClickException."""
+    """Returns the folder to check a single file in, and the policy folder that it is based on.
+
+    Both are the file's folder if it is a policy folder. Else the first is a copy of the instance's policy folder, in
+    which the file replaces the one of the same name. Raises ClickException.
+    """
     if not (file.suffix == ".csv" or file.name in (MODEL_FILE, CASES_FILE)):
         raise click.ClickException(f"{show_path(file)} is no policy file: a .csv file, {MODEL_FILE} or {CASES_FILE}.")
     if (file.parent / MODEL_FILE).exists():
         return file.parent, file.parent
     base = folder()
     copy = click.get_current_context().with_resource(scratch())
-    for place in (*(one for one in base.iterdir() if one.name != file.name), file):
+    for place in (*(other for other in base.iterdir() if other.name != file.name), file):
         (copy / place.name).symlink_to(place.resolve())
     return copy, base
 
 
 def of_instance() -> Path:
-    """The folder of the instance's rules, which need not be there. Raises ClickException without their database."""
+    """Returns the instance's policy folder, which may not exist. Raises ClickException if the database fails."""
     settings = load_settings()
     copy = _in_force() if settings.policy_source == DATABASE else None
     return settings.policies if copy is None else copy
 
 
 def _in_force() -> Path | None:
-    """A copy of the policy in the database, which is gone when the command ends; None where there is none yet."""
+    """Copies the policy in the database to a temporary folder until the command ends; None if there is none yet."""
     context = click.get_current_context()
     if _IN_FORCE not in context.meta:
         with open_instance():
@@ -101,24 +106,26 @@ def _in_force() -> Path | None:
                 raise Unusable(_STORED, PolicyError([unknown_file(name)]))
             (copy / name).write_bytes(text)
         context.meta[_IN_FORCE] = copy
-    found: Path = context.meta[_IN_FORCE]
-    return found
+    copy_in_use: Path = context.meta[_IN_FORCE]
+    return copy_in_use
 
 
 def is_stored(place: Path) -> bool:
-    """Whether a folder is the copy of what is in the database; never outside of a command."""
+    """True if the folder is the copy of the policy in the database; False outside of a command."""
     context = click.get_current_context(silent=True)
     return context is not None and place == context.meta.get(_IN_FORCE)
 
 
 def plugins(place: Path) -> Mapping[str, Path]:
-    """The rules that plugins ship, for the policy of a folder: those of a stored one are with it already."""
+    """Returns the rules of plugins for the policy in a folder; none for a stored policy, which includes them."""
     return {} if is_stored(place) else registry().plugin_policies
 
 
 def required(place: Path) -> Collection[str]:
-    """The files that a folder must have. The instance's need not have those whose loss was accepted, and a service
-    starts on a stored policy whatever it has."""
+    """Returns the names of the files that a policy folder must have.
+
+    The instance's folder may lack files whose loss was accepted. A stored policy must have none.
+    """
     if is_stored(place):
         return ()
     settings = load_settings()
@@ -128,7 +135,10 @@ def required(place: Path) -> Collection[str]:
 
 
 def gone(place: Path, policy: Policy) -> list[Finding]:
-    """The rule files that the policy of a folder lacks though the last good one had them: of the instance's alone."""
+    """Lists findings for rule files that the instance's folder has lost since the last good policy.
+
+    Returns none for other folders.
+    """
     settings, installed = load_settings(), registry()
     last = snapshot.kept(settings.instance / snapshot.LAST_GOOD)
     if last is None or place.resolve() != settings.policies.resolve():
@@ -142,8 +152,10 @@ def gone(place: Path, policy: Policy) -> list[Finding]:
 
 
 def without_effect(directory: Path | None) -> list[Finding]:
-    """A warning for each file of the instance that was edited though the rules are in the database. `directory` is what
-    was asked about; None: the instance."""
+    """Returns a warning for each edited file in the instance's folder if the rules are in the database.
+
+    `directory` is the folder that the command is about; None: the instance's.
+    """
     settings = load_settings()
     if settings.policy_source != DATABASE or (
             directory is not None and directory.resolve() != settings.policies.resolve()):
@@ -152,20 +164,20 @@ def without_effect(directory: Path | None) -> list[Finding]:
 
 
 def named(word: str) -> Path:
-    """A folder, or the one of the word `shipped`."""
+    """Returns the folder of that name, or the shipped one for the word `shipped`."""
     return SHIPPED if word == SHIPPED_WORD else folder(Path(word))
 
 
 @cache
 def registry() -> Registry:
-    """Returns the registry, looked up once: the words that rules may use, and the rules that plugins ship."""
+    """Returns the registry, cached: the words that rules may use, and the rules that plugins ship."""
     with importing("gatepost.collections.plugins.discovery"):
-        found = context.registry()
-    return replace(found, gone=_gone(found))
+        installed = context.registry()
+    return replace(installed, gone=_gone(installed))
 
 
 def _gone(installed: Registry) -> Mapping[str, str]:
-    """Permissions of plugins that were taken out; none is known where there is no instance whose database answers."""
+    """Returns permission → reason for removed plugins; empty if there is no instance, or its database fails."""
     settings = load_settings()
     if not settings.secret_file.exists():
         return {}
@@ -176,10 +188,10 @@ def _gone(installed: Registry) -> Mapping[str, str]:
 
 
 def outdated_lines(database: Database) -> list[Finding]:
-    """An error for each line of the instance's rules that only an older version accepted, or that breaks an invariant:
-    an older version may not have seen that.
+    """Lists the errors of the instance's rules that an older version did not report.
 
-    The schema of the database may be older than the program. Raises `RowError`.
+    They are rules that only an older version accepts, and violations of invariants. Works before the migrations. Raises
+    `RowError`.
     """
     settings, installed = load_settings(), registry()
     files = _stored_files(database) if settings.policy_source == DATABASE else None
@@ -195,26 +207,28 @@ def outdated_lines(database: Database) -> list[Finding]:
 
 
 def outdated(installation: Installation) -> list[str]:
-    """What `gatepost migrate` says of lines that are no longer accepted: nothing, or a sentence and the lines."""
-    found = outdated_lines(installation.database)
-    return [_OUTDATED, *map(str, found)] if found else []
+    """Returns the output of `gatepost migrate` about rules that are no longer accepted; [] if there are none."""
+    findings = outdated_lines(installation.database)
+    return [_OUTDATED, *map(str, findings)] if findings else []
 
 
 def _stored_files(database: Database) -> dict[str, bytes] | None:
-    """The files of the policy in the database; None where there is none yet. It reads no column that is newer than the
-    table."""
+    """Returns the files of the policy in the database; None if there is none yet.
+
+    It reads only columns that the table has had since its first version.
+    """
     with database.connected():
         row = policy_version.listed(PolicyVersion.files).first() if database.table_exists("policy_versions") else None
     return None if row is None else {name: text.encode() for name, text in row.files.items()}
 
 
 def shipped() -> dict[str, Path]:
-    """The shipped policy files, and the cases, by name."""
+    """Returns the shipped policy files and the cases, by name."""
     return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf"), SHIPPED / CASES_FILE))}
 
 
 def shipped_policy() -> Policy:
-    """The rules that Gatepost itself ships, without those of plugins. Raises ClickException."""
+    """Loads the rules that Gatepost itself ships, without those of plugins. Raises ClickException."""
     try:
         return load(SHIPPED, registry().vocabulary)
     except PolicyError as error:
@@ -222,31 +236,35 @@ def shipped_policy() -> Policy:
 
 
 def served(directory: Path | None = None, *, whole: bool = False) -> Policy:
-    """The policy of the folder that was named, or that of the instance as a service serves it: with lines that are no
-    longer accepted, of which a sentence is printed. Raises as `folder` and `policy_in`."""
+    """Loads the policy of the given folder; None: the instance's policy, as the service applies it.
+
+    The service also applies rules that are no longer accepted, with limits. A sentence is printed about them. Raises
+    the errors of `folder` and `policy_in`.
+    """
     place = folder(directory)
     try:
         return policy_in(place, whole=whole)
     except Unusable as refused:
         if directory is not None or not (PolicyError(refused.findings).outdated or _is_last_good(place)):
             raise
-    found = policy_in(place, whole=whole, closing=True)
+    policy = policy_in(place, whole=whole, closing=True)
     echo(_CLOSED, err=True)
-    return found
+    return policy
 
 
 def _is_last_good(place: Path) -> bool:
-    """True if the rules of a folder are in force in a service, or were, as they are now."""
+    """True if the rules of a folder equal the last good policy of the service, or are stored in the database."""
     last = snapshot.kept(load_settings().instance / snapshot.LAST_GOOD)
     return is_stored(place) or (last is not None and last.version == digest(read_files(place, plugins(place), [])))
 
 
 def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Policy:
-    """The policy of a folder; `whole` if no shipped file may be missing in it, as where a service starts on it. The
-    shipped one has the rules of plugins, and what these add to model.conf.
+    """Loads the policy of a folder. The shipped folder includes the rules of plugins, and their parts of model.conf.
 
-    With `closing`, lines that only an older version accepted are closed, as a service does with them. Raises Unusable
-    with every finding when it cannot be used.
+    whole    refuse a folder that lacks a required file, as the service does when it starts
+    closing  accept rules that only an older version accepts, restricted as the service does
+
+    Raises Unusable with every finding.
     """
     try:
         return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else (),
@@ -265,8 +283,8 @@ def refuse_unknown(permission: str, policy: Policy) -> None:
 
 
 def suite(path: Path, policy: Policy) -> Suite:
-    """The cases in `path`, for that policy. Raises Unusable with every finding when they cannot be used."""
-    # So a finding says that the line is not in a file of the operator's.
+    """Reads the cases in `path` for that policy. Raises Unusable with every finding."""
+    # The prefix shows in a finding that the file is not one of the operator's.
     name = f"{SHIPPED_WORD}/{path.name}" if path.parent == SHIPPED else path.name
     try:
         return read_suite(read_text(path), name, policy.vocabulary, policy.written_scopes, policy.roles.names,

@@ -1,6 +1,6 @@
-"""What the policy commands share: their argument, their JSON, and findings with the exit code that they lead to.
+"""Output of the policy commands: their argument, their JSON, and findings with their exit code.
 
-With `--json` a command prints JSON also where it cannot run: an error is then a finding, see `Unusable`.
+With `--json` a command also prints its errors as JSON: an error is then a finding, see `Unusable`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from policies import Finding, Policy, PolicyError
 from policies.questions.changes import Changes
 from policies.questions.diff import diff
 
-_ASKED = f"{__name__}.json"  # in the notes of click's context, which a group shares with its commands
+_JSON = f"{__name__}.json"  # key in click's context, which a group shares with its commands
 
 DIRECTORY = click.argument("directory", type=click.Path(path_type=Path), required=False, metavar="[DIR]")
 
 
-def _remember(ctx: click.Context, _: click.Parameter, asked: bool) -> bool:
-    ctx.meta[_ASKED] = asked
-    return asked
+def _remember(ctx: click.Context, _: click.Parameter, as_json: bool) -> bool:
+    ctx.meta[_JSON] = as_json
+    return as_json
 
 
-# Read before the other options, so that what is wrong with those is JSON, too.
+# Read before the other options, so that errors of those are JSON, too.
 AS_JSON = click.option("--json", "as_json", is_flag=True, is_eager=True, callback=_remember,
                        help="Print JSON, for scripts.")
 
 
 class Unusable(click.ClickException):
-    """A folder whose policy files cannot be used, with every finding."""
+    """A folder has policy files that cannot be used; `findings` has every error."""
 
     def __init__(self, place: Path, broken: PolicyError) -> None:
         super().__init__(f"{show_path(place)} cannot be used:\n{broken}")
@@ -43,8 +43,8 @@ class Unusable(click.ClickException):
 
 
 def show_error(ctx: click.Context, error: click.ClickException) -> None:
-    """Print why a command cannot run: a sentence, or JSON of the form that `finish` prints where it was asked for."""
-    if not ctx.meta.get(_ASKED):
+    """Prints why a command cannot run: as a sentence, or with `--json` as JSON in the form of `finish`."""
+    if not ctx.meta.get(_JSON):
         error.show()
         return
     findings = error.findings if isinstance(error, Unusable) else [Finding("", 0, error.format_message())]
@@ -52,7 +52,7 @@ def show_error(ctx: click.Context, error: click.ClickException) -> None:
 
 
 def compared(old: Policy, new: Policy, stored: Mapping[str, str] | None = None) -> Changes:
-    """The diff of two policies. Somebody at a terminal sees how far it has come."""
+    """Compares two policies, and shows the progress on a terminal."""
     with progress("Permissions compared") as tell:
         return diff(old, new, stored, tell)
 
@@ -61,10 +61,10 @@ def finish(
     findings: Iterable[Finding], facts: Mapping[str, Any], as_json: bool, summary: str,
     failing: tuple[str, ...] = ("error",),
 ) -> None:
-    """Print the findings, and exit with 1 when the severity of one of them is in `failing`."""
-    found = list(findings)
-    failed = any(finding.severity in failing for finding in found)
-    show(found, facts, as_json, summary, failed)
+    """Prints the findings, and exits with 1 if the severity of one is in `failing`, else with 0."""
+    listed = list(findings)
+    failed = any(finding.severity in failing for finding in listed)
+    show(listed, facts, as_json, summary, failed)
     sys.exit(int(failed))
 
 
@@ -72,9 +72,9 @@ def show(
     findings: list[Finding], facts: Mapping[str, Any], as_json: bool, summary: str, failed: bool,
     details: Mapping[Finding, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Print the findings; `details` are further fields of some of them in JSON."""
+    """Prints the findings; `details` are further fields of some of them in JSON."""
     if as_json:
-        listed = [{**_as_json(one), **details.get(one, {})} for one in findings]
+        listed = [{**_as_json(finding), **details.get(finding, {})} for finding in findings]
         print_json({**facts, "fine": not failed, "findings": listed})
         return
     for finding in findings:
@@ -82,7 +82,7 @@ def show(
     if summary:
         echo(f"{'Findings' if failed else 'Fine'}: {summary}.")
     else:
-        echo(f"{counted(sum(one.severity == 'error' for one in findings), 'error')}.")
+        echo(f"{counted(sum(finding.severity == 'error' for finding in findings), 'error')}.")
 
 
 def _as_json(finding: Finding) -> dict[str, Any]:

@@ -1,9 +1,8 @@
-"""How commands print: whatever is stored, or stands in a file, a terminal shows it and obeys none of it.
+"""Printing of commands: a terminal shows every stored value as text, and executes no control sequence in it.
 
-Control characters (terminal escapes, line breaks that would forge a line), characters that turn the direction of text,
-and all others that cannot be seen are printed as escapes, `\\x1b` or `\\u202e`. JSON has them as JSON's own escapes, so
-that a program reads what is stored. What is no text for a reader, such as the file of an export, is left as it is
-unless its reader is a terminal.
+Control characters, line breaks within a value, characters that change the text direction, and all other invisible
+characters are printed as escapes, `\\x1b` or `\\u202e`. JSON has them as JSON's own escapes, so a program reads the
+stored value. Files for programs, such as exports, are printed unchanged unless the output is a terminal.
 """
 
 from __future__ import annotations
@@ -20,44 +19,46 @@ import click
 
 from gatepost.http.schemas.visible import UNSEEN
 
-PATIENCE = 1.0  # seconds after which somebody who waits is shown how far the work has come
+PATIENCE = 1.0  # seconds until the progress is shown
 
 
 def visible(text: object) -> str:
-    """Text of one line, with an escape for each character that a reader would not see as itself; also line breaks."""
+    """Returns the text with an escape for each invisible character, line breaks included."""
     return _escaped(str(text), "", _as_in_python)
 
 
 def json_visible(text: str) -> str:
-    """The same lines of JSON with such characters, which stand in its strings alone, as escapes."""
+    """Returns JSON text with a JSON escape for each invisible character, except for line breaks between lines."""
     return _escaped(text, "\n", _as_in_json)
 
 
 def lines_visible(text: str) -> str:
-    """Text of several lines, in which line breaks and tabs stay."""
+    """Returns the text with an escape for each invisible character, except for line breaks and tabs."""
     return _escaped(text, "\n\t", _as_in_python)
 
 
 def echo(text: object, *, mark: str = "", err: bool = False) -> None:
-    """Print one line; `mark` is a constant that comes before it, and may be styled."""
+    """Prints one line; `mark` is a constant before it, and may be styled."""
     click.echo(mark + visible(text), err=err)
 
 
 def echo_lines(text: str, *, mark: str = "", nl: bool = True) -> None:
-    """Print lines that the command made: no value in them holds a line break of its own."""
+    """Prints lines of the command. The values in them must have no line breaks."""
     click.echo(mark + lines_visible(text), nl=nl)
 
 
 def echo_json(data: Any, *, indent: int | None = None) -> None:
-    """Print JSON that means the same, and holds no character that a reader would not see."""
+    """Prints data as JSON, with an escape for each invisible character."""
     separators = None if indent else (",", ":")
     click.echo(json_visible(json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)))
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far a long work has come: `Comparing: 34 of 105`. On a terminal alone, once the work takes a second, and
-    gone when it ends. What is yielded is told how much is done, and of how much."""
+    """Shows the progress of long work: `Comparing: 34 of 105`. Yields a function of the done and the total number.
+
+    Prints only on a terminal, after `PATIENCE` seconds, and clears the line at the end.
+    """
     stream, begun, width = sys.stderr, monotonic(), 0
 
     def tell(done: int, whole: int) -> None:
@@ -77,9 +78,9 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class Group(click.Group):
-    """Commands whose errors, and what is logged meanwhile, are printed as their output is.
+    """A group of commands that escapes invisible characters in errors and log messages.
 
-    The first line of an error alone stands at the margin: a line break in what it quotes cannot forge another.
+    All lines of an error but the first are indented, so that a quoted line break cannot forge an error.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -102,14 +103,14 @@ class _Lines(logging.Formatter):
 def _escaped(text: str, kept: str, escape: Callable[[str], str]) -> str:
     if text.isprintable() and UNSEEN.search(text) is None:
         return text
-    return "".join(one if one in kept or (one.isprintable() and UNSEEN.match(one) is None) else escape(one)
-                   for one in text)
+    return "".join(char if char in kept or (char.isprintable() and UNSEEN.match(char) is None) else escape(char)
+                   for char in text)
 
 
-def _as_in_python(one: str) -> str:
-    return one.encode("unicode_escape").decode()
+def _as_in_python(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
-def _as_in_json(one: str) -> str:
-    units = one.encode("utf-16-be", "surrogatepass").hex()
+def _as_in_json(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start:start + 4]}" for start in range(0, len(units), 4))

@@ -1,5 +1,4 @@
-"""Files of what only their operator should read: mode 0600, whole or not at all, and never in the place of another file
-unless that was asked for."""
+"""Private output files: mode 0600, written as a whole or not at all, replacing no file unless requested."""
 
 from __future__ import annotations
 
@@ -20,17 +19,16 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a fil
 
 @contextmanager
 def private_file(place: Path, *, overwrite: bool | None = None) -> Iterator[BinaryIO]:
-    """A file to write, which is at `place` with mode 0600 once the block has ended; an error in the block leaves there
-    what was there before.
+    """Opens a file that appears at `place` with mode 0600 when the block ends without an error.
 
-    Raises ClickException for what is at `place` already: a regular file unless `overwrite` (None: the command has no
-    such option), a link or a device always; and where nothing can be written.
+    Raises ClickException if it cannot be written, and if `place` exists: always for a link or device, for a regular
+    file unless `overwrite`. `overwrite` is None if the command has no such option.
     """
     _refuse_others(place, overwrite)
     try:
         with noted(load_settings().instance, place.parent) as path, fresh_file(place, path=path) as fresh:
             yield fresh.file
-            # Another program may have put a file there meanwhile.
+            # Another program may have created a file there in the meantime.
             _refuse_others(place, overwrite)
             if overwrite:
                 fresh.replace()

@@ -1,4 +1,4 @@
-"""Making, running and describing an instance: `init`, `serve`, `openapi`."""
+"""The commands `init`, `serve` and `openapi`: create, run and describe an instance."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the service listens, and who supervises it; `held` are the supervisor's sockets."""
+    """The address of the service and its supervisor; `held` are the supervisor's sockets."""
 
     host: str
     port: int
@@ -149,7 +149,7 @@ class _Place:
     held: list[socket] = field(default_factory=list)
 
     def announce(self, host: str, port: int) -> None:
-        """Requests are answered from now on."""
+        """Prints the URL, and tells the supervisor that requests are answered now."""
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         held = "; the supervisor holds the socket, the settings host and port do not count" if self.held else ""
         echo(f"Serving on {url} (Ctrl-C stops{held})")
@@ -167,9 +167,9 @@ def _place(settings: Settings) -> _Place:
 
 
 def _lasting(app: Flask) -> Flask:
-    """Keep the garbage collector away from what the app is made of: a hundred thousand objects that stay.
+    """Excludes the objects of the app from garbage collection: a hundred thousand that live as long as the process.
 
-    To look through them takes it 60 ms, for which every thread stands still.
+    A full collection of them takes 60 ms and stops every thread.
     """
     gc.collect()
     gc.freeze()
@@ -177,7 +177,7 @@ def _lasting(app: Flask) -> Flask:
 
 
 def reload_on_hangup(services: Services) -> None:
-    """Look at settings.toml and at the policy files when the process gets SIGHUP. Only in the main thread."""
+    """Rereads settings.toml and the policy files on SIGHUP. Call it in the main thread."""
     _follow_log_level(services)
     signal.signal(signal.SIGHUP, lambda number, frame: _look_soon(services))
 
@@ -213,8 +213,8 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
         from gatepost.servers.granian.server import serve as serve_granian
     except ImportError:
         raise click.ClickException("--workers needs granian. Run: pip install granian") from None
-    if (found := checks.clients(settings, place.host)).state is not State.OK:
-        echo(f"Warning: {found.detail}.", err=True)
+    if (check := checks.clients(settings, place.host)).state is not State.OK:
+        echo(f"Warning: {check.detail}.", err=True)
     if metrics.are_served(settings):
         metrics.share_between_processes(settings.instance / "metrics")
     app = make_app()
@@ -223,13 +223,13 @@ def _several_processes(make_app: Callable[[], Flask], settings: Settings, place:
     _follow_log_level(services)
 
     def ready(host: str, port: int) -> None:
-        # A worker that replaces another begins with the settings that the first process has by then.
+        # A worker that replaces another inherits the current settings of this process.
         services.live.start()
         place.announce(host, port)
 
     def begin() -> None:
-        # A worker that replaces another may come days after the app was made. What has changed is taken over when
-        # it was seen twice.
+        # A replacement worker may start days after the app was made. Changed files are loaded when two polls in a row
+        # see the same content.
         services.policy.poll()
         services.policy.poll()
         services.ensure_running()
@@ -256,8 +256,8 @@ def openapi(create_app: AppFactory, openapi_version: str) -> None:
     services: Services = app.extensions["gatepost"]
     try:
         with app.test_request_context():
-            found = document(services.registry, _OPENAPI[openapi_version],
-                             Served.by(services, request), url_of(services.settings, request))
+            text = document(services.registry, _OPENAPI[openapi_version],
+                            Served.by(services, request), url_of(services.settings, request))
     finally:
         services.stop()
-    echo_json(json.loads(found), indent=2)
+    echo_json(json.loads(text), indent=2)

@@ -1,4 +1,4 @@
-"""`gatepost settings`: what is set, and what it means."""
+"""`gatepost settings`: shows every setting with its value and meaning."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ def settings() -> None:
     """
     broken: click.ClickException | None = None
     try:
-        found = load_settings(plugin_settings())
+        loaded = load_settings(plugin_settings())
     except click.ClickException as error:
-        # What is wrong may be a plugin: Gatepost's own settings can be shown all the same.
-        found, broken = load_settings(), error
-    for name, value, help in describe(found):
+        # If only a plugin is broken, Gatepost's own settings can still be shown.
+        loaded, broken = load_settings(), error
+    for name, value, help in describe(loaded):
         echo(f" = {value}", mark=click.style(name, bold=True))
         echo(f"    {help}")
-    if absent := [name for name in features() if name in found.without]:
+    if absent := [name for name in features() if name in loaded.without]:
         echo(f"Left out, with their settings: {', '.join(absent)}.")
     if broken is not None:
         raise broken
 
 
 def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Name, value as text and help of every setting, those of a plugin as `notes.limit`; secrets are redacted. Settings
-    of features that are left out are none."""
+    """Yields (name, value as text, help) of every setting. Secrets are redacted.
+
+    A plugin's setting is named `notes.limit`. Settings of absent features are skipped.
+    """
     absent = {setting for name, feature in features().items() if name in settings.without
               for setting in feature.settings}
     for name, declared in DECLARED.items():
@@ -56,7 +58,7 @@ def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
         yield name, _shown(value), _help(declared.metadata["help"], live=declared.metadata["live"])
     for name, setting in settings.of_plugins.declared.items():
         value = settings.of_plugins.values[setting]
-        # Also of a URL nothing is shown: the path of a webhook is often its secret.
+        # A secret URL is redacted as a whole, because the path of a webhook is often its secret.
         yield name, REDACTED if setting.secret and value else _shown(value), _help(setting.help, live=setting.live)
 
 
@@ -65,8 +67,8 @@ def _help(help: str, *, live: bool) -> str:
 
 
 def without_password(value: str) -> str:
-    """A URL keeps its host, so that one can still tell where the rows are."""
-    # Not `urlsplit`: several hosts of Postgres are no URL of RFC 3986.
+    """Returns a URL with its password redacted; `REDACTED` for other text."""
+    # `urlsplit` cannot parse a Postgres URL with several hosts, which RFC 3986 does not allow.
     front, mark, query = value.partition("?")
     scheme, separator, rest = front.partition("://")
     if not separator:

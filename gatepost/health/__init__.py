@@ -1,5 +1,5 @@
-"""How the service is: `checks` that health, `gatepost doctor` and Prometheus ask, what a check finds (`finding`), and
-other numbers for Prometheus (`gauges`).
+"""Health of the service: `checks` for health, `gatepost doctor` and Prometheus, their result (`finding`), and other
+numbers for Prometheus (`gauges`).
 
-A check looks at one thing, and says in a sentence how it is and what to do about it.
+A check is about one thing. It returns its state, and a sentence that also says what to do.
 """

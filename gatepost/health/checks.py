@@ -1,4 +1,4 @@
-"""The checks: each looks at one thing, and says how it is. None of them raises but what is said."""
+"""Health checks: each returns the state of one thing. They raise only the errors in their docstrings."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from models.tables.instance import the_instance
 from models.tables.job import Backlog
 from settings import Settings
 
-# What the framework itself calls by these names in health, among them what `gatepost doctor` has under another one.
+# Names of the framework's own checks in health. Some have another name in `gatepost doctor`.
 OWN = frozenset(("database", "policy", "limits", "addresses", "disk", "migrations", "keys", "clock", "jobs"))
 NO_DISK = 2**20  # bytes below which a row of a common size cannot be written
 LEAST_DISK = 200 * 2**20  # bytes below which a busy SQLite may soon be unable to write
-BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # a clock before this is wrong, and tokens would be too
+BUILT = datetime(2026, 1, 1, tzinfo=UTC)  # an earlier clock is wrong, and so would be the times in tokens
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # addresses that only this machine reaches
-BEHIND = 300.0  # seconds that a clock may be behind the newest row of the audit trail
-LONGEST_WAIT = 3600  # seconds that a job may wait where some process runs jobs
-REFUSED = 10.0  # seconds for which a write that has failed a client is told
+BEHIND = 300.0  # seconds that a clock may be behind the newest audit event
+LONGEST_WAIT = 3600  # seconds that a job may wait if some process runs jobs
+REFUSED = 10.0  # seconds that a failed write of a client is reported
 
 
 def worst(states: Iterable[State]) -> State:
-    """The worst of them; ok where there are none."""
+    """Returns the worst state; OK if there are none."""
     order = list(State)
     return max(states, key=order.index, default=State.OK)
 
 
 def writes(beat: Beat) -> Found:
-    """Whether writes are possible, by what became of one."""
+    """Checks by the result of a write probe that writes are possible."""
     if beat.waiting is not None and beat.waiting >= PATIENCE:
         return Found(State.DOWN, f"a write has been waiting for {beat.waiting:.0f} s: another program holds the "
                                  "database, or its disk or server does not answer")
@@ -57,27 +57,27 @@ def writes(beat: Beat) -> Found:
 
 
 def migrations(database: Database, directories: Mapping[str, Path]) -> Found:
-    """Whether the schema is that of this code. Raises `RowError`."""
-    said = obstacle(database, directories)
-    return Found(State.OK, "none are missing") if said is None else Found(State.DOWN, said)
+    """Checks that all migrations are applied, and no newer ones. Raises `RowError`."""
+    reason = obstacle(database, directories)
+    return Found(State.OK, "none are missing") if reason is None else Found(State.DOWN, reason)
 
 
 def keys(database: Database, ring: Keys, file: Path) -> Found:
-    """Whether the ring in use is that of the database, and the key file still holds such a one. Raises `RowError`."""
+    """Checks that the key ring in use, and the one in the key file, belong to the database. Raises `RowError`."""
     with database.connected():
         known = the_instance().key_fingerprint
     if known is not None and known not in fingerprints(ring):
         return Found(State.DOWN, str(WrongKeys()))
     try:
-        found = Keys.load(file)
+        stored = Keys.load(file)
     except KeyFileError as error:
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {error}")
-    if known is not None and known not in fingerprints(found):
+    if known is not None and known not in fingerprints(stored):
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {WrongKeys()}")
-    said = f"{len(found.ring('access token'))} in {file.name}"
-    if known is not None and known == prepared_fingerprint(found):
-        said += "; other nodes sign with the one that is prepared here: gatepost keys rotate"
-    return Found(State.OK, said)
+    text = f"{len(stored.ring('access token'))} in {file.name}"
+    if known is not None and known == prepared_fingerprint(stored):
+        text += "; other nodes sign with the one that is prepared here: gatepost keys rotate"
+    return Found(State.OK, text)
 
 
 def addresses(found: UnreadableAddresses) -> Found:
@@ -92,7 +92,7 @@ def addresses(found: UnreadableAddresses) -> Found:
 
 
 def clients(settings: Settings, host: str) -> Found:
-    """Checks that slow clients are bounded where the service listens on this address."""
+    """Checks that slow clients cannot occupy all threads if the service listens on this address."""
     if settings.workers and not settings.trusted_proxies and host not in LOOPBACK:
         return Found(State.DEGRADED, f"slow clients are not bounded: without a proxy in front of {host}, each of them "
                                      "holds a thread of a worker. Put nginx or Caddy in front (deploy/) and set "
@@ -101,35 +101,35 @@ def clients(settings: Settings, host: str) -> Found:
 
 
 def disk(settings: Settings) -> Found:
-    """Checks that there is room where the instance and its database are. Raises OSError."""
-    left = free(folders(settings))
-    said = f"{left // 2**20} MiB free"
-    if left < NO_DISK and settings.database_url.startswith("sqlite:"):
-        return Found(State.DOWN, f"the disk is full, {left // 2**10} KiB are free; gatepost doctor says what is large")
-    if left < LEAST_DISK:
-        return Found(State.DEGRADED, f"{said}; gatepost doctor says what is large")
-    return Found(State.OK, said)
+    """Checks the free space on the disks of the instance and its database. Raises OSError."""
+    size = free(folders(settings))
+    text = f"{size // 2**20} MiB free"
+    if size < NO_DISK and settings.database_url.startswith("sqlite:"):
+        return Found(State.DOWN, f"the disk is full, {size // 2**10} KiB are free; gatepost doctor says what is large")
+    if size < LEAST_DISK:
+        return Found(State.DEGRADED, f"{text}; gatepost doctor says what is large")
+    return Found(State.OK, text)
 
 
 def free(folders: Iterable[Path]) -> int:
-    """Bytes that are free where there are the fewest. Raises OSError."""
+    """Returns the free bytes on the fullest disk of these folders. Raises OSError."""
     return min(shutil.disk_usage(folder).free for folder in folders)
 
 
 def kept_backups(folder: Path) -> list[int]:
-    """The bytes of each file in the folder of backups; none where it is not there. Raises OSError."""
+    """Lists the size in bytes of each file in the folder of backups; [] if it does not exist. Raises OSError."""
     return [file.stat().st_size for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
 
 
 def folders(settings: Settings) -> list[Path]:
-    """Those in which the instance writes."""
+    """Lists the existing folders that the instance writes to."""
     path = settings.database_url.removeprefix("sqlite:///")
-    found = {settings.instance} if path == settings.database_url else {settings.instance, Path(path).parent}
-    return [folder for folder in found if folder.is_dir()]
+    written = {settings.instance} if path == settings.database_url else {settings.instance, Path(path).parent}
+    return [folder for folder in written if folder.is_dir()]
 
 
 def clock(database: Database) -> Found:
-    """Whether the clock is later than what was written before. Raises `RowError`."""
+    """Checks that the clock is not behind the newest audit event, nor before this version. Raises `RowError`."""
     here = datetime.now(UTC)
     if here < BUILT:
         return Found(State.DEGRADED, f"the clock says {here:%Y-%m-%d}, before this program was written; set it")
@@ -142,9 +142,9 @@ def clock(database: Database) -> Found:
 
 
 def jobs(found: Backlog) -> Found:
-    """Whether jobs are run."""
-    said = f"{found.waiting} waiting, {found.running} running, {found.failed} failed"
+    """Checks that some process runs the waiting jobs."""
+    text = f"{found.waiting} waiting, {found.running} running, {found.failed} failed"
     if found.seconds > LONGEST_WAIT:
         return Found(State.DEGRADED, f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no "
                                      "process runs jobs; serve with the setting run_jobs, or run gatepost worker")
-    return Found(State.OK, f"{said}; gatepost jobs list --state failed" if found.failed else said)
+    return Found(State.OK, f"{text}; gatepost jobs list --state failed" if found.failed else text)

@@ -1,4 +1,4 @@
-"""What a check finds: how a thing is, and a sentence about it."""
+"""The result of a health check: a state, and a sentence about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class State(StrEnum):
-    """How a thing is: as it should be, worth a look, or in the way of the service."""
+    """The state of a thing: good, worth attention, or blocking the service."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -15,7 +15,7 @@ class State(StrEnum):
 
 
 class Found(NamedTuple):
-    """What a check has found; the detail is a sentence for the operator, which also says what to do."""
+    """The result of a check; `detail` is a sentence for the operator, which also says what to do."""
 
     state: State
     detail: str

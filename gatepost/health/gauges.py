@@ -1,6 +1,6 @@
-"""What Prometheus is told of the instance as a whole, when it asks: sizes, ages, checks.
+"""Metrics of the instance as a whole, computed for each request of Prometheus: sizes, ages, checks.
 
-All of it is quick, however large the database is; while that is away, the rest is told.
+Each takes a short time whatever the size of the database. If the database fails, only its metrics are missing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBERS = {State.OK: 0, State.DEGRADED: 1, State.DOWN: 2}
 
 
 class Gauges:
-    """The numbers of one instance, as a collector of prometheus-client."""
+    """A collector of prometheus-client for the metrics of one instance."""
 
     def __init__(self, live: LiveSettings, database: Database, keys: Keys, pulse: Pulse, features: Features) -> None:
         self._live, self._database, self._keys, self._pulse, self._features = live, database, keys, pulse, features
@@ -68,15 +68,15 @@ class Gauges:
         return Installation(self._live.current, self._database)
 
     def _states(self) -> dict[str, State]:
-        found = {"database": checks.writes(self._pulse.beat()).state}
+        states = {"database": checks.writes(self._pulse.beat()).state}
         with suppress(RowError, OSError):
-            found["keys"] = checks.keys(self._database, self._keys, self._live.current.secret_file).state
-            found["clock"] = checks.clock(self._database).state
-            found["jobs"] = checks.jobs(backlog(self._database)).state
-        found |= {name: check().state for name, check in self._features.checks(self._installation)}
+            states["keys"] = checks.keys(self._database, self._keys, self._live.current.secret_file).state
+            states["clock"] = checks.clock(self._database).state
+            states["jobs"] = checks.jobs(backlog(self._database)).state
+        states |= {name: check().state for name, check in self._features.checks(self._installation)}
         with suppress(OSError):
-            found["disk"] = checks.disk(self._live.current).state
-        return found
+            states["disk"] = checks.disk(self._live.current).state
+        return states
 
     def _files(self) -> Iterator[tuple[str, float]]:
         with suppress(OSError):
@@ -95,15 +95,15 @@ class Gauges:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
 
         with self._database.connected():
-            found = backlog(self._database)
+            queue = backlog(self._database)
             unsealed, since = audit.unsealed()
             sessions, loads = session.live(), load.open_loads(self._database)
         jobs = Gauge("gatepost_jobs", "Jobs by state.", labels=("state",))
         for state in ("waiting", "running", "failed"):
-            jobs.add_metric((state,), getattr(found, state))
+            jobs.add_metric((state,), getattr(queue, state))
         yield jobs
         yield Gauge("gatepost_jobs_oldest_seconds", "Time since the oldest job that waits was due.",
-                    value=found.seconds)
+                    value=queue.seconds)
         yield Gauge("gatepost_sessions", f"Sessions that are live; {session.COUNTED} may be more.", value=sessions)
         yield Gauge("gatepost_imports_open", "Imports under way that store rows in batches (SQLite).", value=loads)
         yield Gauge("gatepost_audit_unsealed_rows", "Audit rows that have no seal yet.", value=unsealed)

@@ -1,3 +1,3 @@
-"""The folder of an instance: a restore that was broken off is completed (`journal`), what killed processes have left is
-removed (`leftovers`), and each process that serves says so (`presence`).
+"""The folder of an instance: `journal` completes an interrupted restore, `leftovers` removes temporary files of killed
+processes, and `presence` writes the heartbeat of a serving process.
 """

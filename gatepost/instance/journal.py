@@ -1,7 +1,7 @@
-"""The journal of a restore: by it, a restore that was broken off is completed or undone by the process that comes next.
+"""The journal of a restore. With it, the next process completes or undoes an interrupted restore.
 
-The rows are exchanged in one step, which also begins a new epoch. So the epoch in the database says whether that step
-was taken: if so, keys and policies follow; if not, what was prepared goes.
+One step replaces the rows and also starts a new epoch. If the database has the new epoch, the step was taken, and keys
+and policies are replaced too. If not, the prepared files are removed.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from settings import Settings
 from system.files import sync, write
 
 JOURNAL, LOCK = "restore.json", "restore.lock"  # in the folder of the instance
-STAGED = ".gatepost-restore-"  # the first characters of the name of the folder in which a restore is prepared
-PATIENCE = 30.0  # seconds that a start waits for a restore under way
+STAGED = ".gatepost-restore-"  # prefix of the folder in which a restore is prepared
+PATIENCE = 30.0  # seconds that a start waits for a running restore
 
 
 class UnderWay(Exception):
-    """A restore is under way; the text is a sentence."""
+    """A restore of the instance is running; the text is a sentence."""
 
 
 @dataclass(frozen=True)
 class Journal:
     """A restore that has begun.
 
-    epoch   that the database has once the rows are exchanged
-    staged  the folder in that of the instance which holds keys, policies and settings
-    aside   the folder there into which what was there before is moved
-    fresh   whether there was no instance before
+    epoch   the epoch of the database once the rows are replaced
+    staged  the folder in the instance with the restored keys, policies and settings
+    aside   the folder in the instance for the replaced files
+    fresh   true if there was no instance before
     """
 
     epoch: str
@@ -50,16 +50,16 @@ class Journal:
 
 
 def write_down(instance: Path, journal: Journal) -> None:
-    """Begin: from now on the restore is completed or undone. Raises OSError."""
+    """Writes the journal: from now on, an interrupted restore is completed or undone. Raises OSError."""
     write(instance / JOURNAL, json.dumps(asdict(journal)).encode())
 
 
 def settle(settings: Settings, patience: float = PATIENCE) -> str | None:
-    """Complete or undo a restore that was broken off, and say so in a sentence; None where there is nothing to do.
+    """Completes or undoes an interrupted restore. Returns a sentence about it; None if there was nothing to do.
 
-    Where one is under way, its end is waited for. Raises UnderWay after `patience` seconds, `RowError`, OSError.
+    Waits for a running restore. Raises UnderWay after `patience` seconds; `RowError`, OSError.
     """
-    # The usual case costs one look.
+    # Without a restore, this check is all.
     if not (settings.instance / JOURNAL).exists():
         return None
     with alone(settings.instance, patience):
@@ -72,24 +72,26 @@ def settle(settings: Settings, patience: float = PATIENCE) -> str | None:
 
 
 def settle_meanwhile(settings: Settings) -> None:
-    """The same for a process that serves: it leaves a restore alone that is under way."""
+    """Does the same in a serving process. A running restore is left alone."""
     with suppress(UnderWay):
         settle(settings, patience=0)
 
 
 def remove_unbegun(instance: Path) -> None:
-    """Remove what restores have prepared there that were killed before they wrote their journal. Never raises: what
-    cannot be removed now is removed later."""
+    """Removes the prepared files of restores that were killed before they wrote their journal.
+
+    Never raises. A file that cannot be removed now is removed at a later start.
+    """
     if any(instance.glob(f"{STAGED}*")):
         with suppress(UnderWay, OSError), alone(instance, patience=0):
             if not (instance / JOURNAL).exists():
-                for left in instance.glob(f"{STAGED}*"):
-                    shutil.rmtree(left, ignore_errors=True)
+                for folder in instance.glob(f"{STAGED}*"):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def alone(instance: Path, patience: float) -> Iterator[None]:
-    """Hold the instance against other restores. Raises UnderWay, OSError."""
+    """Locks the instance against other restores during the block. Raises UnderWay, OSError."""
     descriptor = os.open(instance / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = monotonic() + patience
     try:
@@ -107,15 +109,17 @@ def alone(instance: Path, patience: float) -> Iterator[None]:
 
 
 def end(settings: Settings, journal: Journal) -> bool:
-    """Complete a restore whose rows were exchanged, and undo another one; whether they were. Raises `RowError` where
-    the database cannot say; then the journal stays for the next start."""
+    """Completes a restore whose rows were replaced and returns True; undoes any other and returns False.
+
+    Raises `RowError` if the database cannot be read; then the journal stays for the next start.
+    """
     exchanged = (settings.instance / JOURNAL).exists() and _has_begun(settings, journal.epoch)
     (_complete if exchanged else _undo)(settings.instance, journal)
     return exchanged
 
 
 def _complete(instance: Path, journal: Journal) -> None:
-    """Put keys, policies and settings in the place of what is there. Whatever was done before is not done again."""
+    """Replaces keys, policies and settings with the restored ones. Skips steps that are done already."""
     staged, aside = instance / journal.staged, instance / journal.aside
     if (staged / "policies").is_dir():
         if _alike(staged / "policies", instance / "policies"):
@@ -126,17 +130,17 @@ def _complete(instance: Path, journal: Journal) -> None:
         (staged / "policies").rename(instance / "policies")
     _exchange(staged / "secret.key", instance / "secret.key", aside)
     if not (staged / LAST_GOOD).exists():
-        # That of before would call each rule file that is gone a broken edit.
+        # With the old one, each missing rule file would count as a broken edit.
         (instance / LAST_GOOD).unlink(missing_ok=True)
     _exchange(staged / LAST_GOOD, instance / LAST_GOOD, None)
-    # The settings of this machine stay; a new instance has none yet.
+    # Keep the settings of this machine. Only a new instance gets the restored ones.
     if not (instance / "settings.toml").exists():
         _exchange(staged / "settings.toml", instance / "settings.toml", None)
     _end(instance, journal)
 
 
 def _undo(instance: Path, journal: Journal) -> None:
-    """Remove what was prepared."""
+    """Removes the prepared files."""
     _end(instance, journal)
     if journal.fresh:
         for file in [instance / LOCK, *instance.glob("gatepost.db.*")]:
@@ -186,6 +190,6 @@ def _has_begun(settings: Settings, epoch: str) -> bool:
         with database.connected():
             return database.table_exists("instance") and the_instance().epoch == epoch
     except Damaged:
-        return False  # It is what was to be replaced.
+        return False  # a damaged database was not replaced yet
     finally:
         database.close_all()

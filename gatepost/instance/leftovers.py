@@ -1,7 +1,7 @@
-"""Temporary files of killed processes: the next command, and the next start of a server, remove them.
+"""Removal of temporary files of killed processes, by the next command or the next start of a server.
 
-A process locks (flock) each temporary file and scratch folder while it needs it. What nobody has locked was left. A
-temporary file outside of the folders of the instance has a note in the instance, which is locked instead.
+A process locks (flock) each temporary file and scratch folder while it needs it. A file without a lock is left over.
+For a temporary file outside of the instance's folders, a note file in the instance has its path, and is locked instead.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from system.files import FRESH, locked_file
 
 from . import journal
 
-NOTE, NOTED = ".gatepost-note-", ".gatepost-noted-"  # the first characters of the names of a note, and of what it names
+NOTE, NOTED = ".gatepost-note-", ".gatepost-noted-"  # prefixes of note files, and of the files that they name
 _LONGEST_PATH = 4096  # bytes
 
 
 @contextmanager
 def noted(instance: Path, folder: Path) -> Iterator[Path]:
-    """A path in `folder` at which the block may make a temporary file or folder; a note in the instance names it until
-    the block has ended. The block removes what it makes.
+    """Yields a path in `folder` for a temporary file or folder. A note in the instance names it during the block.
 
-    Without a note, because none can be written there, the block runs all the same.
+    The block itself removes the file. It also runs if no note can be written.
     """
     place = folder.absolute() / f"{NOTED}{token_hex(8)}"
     file = None
@@ -49,10 +48,10 @@ def noted(instance: Path, folder: Path) -> Iterator[Path]:
 
 
 def remove(settings: Settings) -> None:
-    """Remove what killed processes have left in the folders of the instance, and in the folder for temporary files."""
+    """Removes leftover files in the folders of the instance, and in the system's folder for temporary files."""
     journal.remove_unbegun(settings.instance)
     folders = {settings.instance, settings.policies, settings.instance / WAITING, Path(tempfile.gettempdir())}
-    # A rule file is written where its link leads to.
+    # The temporary file of a linked rule file is beside the link's target.
     folders.update(place.resolve().parent for place in _entries(settings.policies) if place.is_symlink())
     for place in (place for folder in folders for place in _entries(folder, (SCRATCH, FRESH, NOTE))):
         with suppress(OSError):
@@ -67,13 +66,13 @@ def _entries(folder: Path, prefixes: tuple[str, ...] = ("",)) -> list[Path]:
 
 
 def _remove_unlocked(place: Path, instance: Path) -> None:
-    """Remove a file or a folder that nobody has locked; of a note, first what it names. Raises OSError."""
+    """Removes a file or folder without a lock; for a note, first the file that it names. Raises OSError."""
     folder = stat.S_ISDIR(place.lstat().st_mode)
     kind = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_NONBLOCK
     descriptor = os.open(place, kind | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Otherwise the process that had locked it has removed it or given it its name.
+        # If it is another file now, the process that had locked it has removed or renamed it.
         if os.path.samestat(os.fstat(descriptor), place.lstat()) and _is_ours(place, instance):
             if place.name.startswith(NOTE):
                 named = Path(os.fsdecode(os.read(descriptor, _LONGEST_PATH)))
@@ -85,14 +84,14 @@ def _remove_unlocked(place: Path, instance: Path) -> None:
 
 
 def _is_ours(place: Path, instance: Path) -> bool:
-    """True if a file belongs to this user or the owner of the instance, or is gone. Raises OSError."""
+    """True if a file belongs to this user or the owner of the instance, or is deleted. Raises OSError."""
     with suppress(FileNotFoundError):
         return place.lstat().st_uid in (os.geteuid(), instance.stat().st_uid)
     return True
 
 
 def _delete(place: Path) -> None:
-    """Remove a file or a folder, if there is one; never what a link leads to. Raises OSError."""
+    """Removes a file or a folder if it exists; never the target of a link. Raises OSError."""
     with suppress(FileNotFoundError):
         if stat.S_ISDIR(place.lstat().st_mode):
             shutil.rmtree(place)

@@ -1,4 +1,4 @@
-"""Heartbeat of this process: a row of `nodes`, written every few seconds, with what the process runs on."""
+"""Heartbeat of this process: a row of `nodes`, written every few seconds, with its program, policy and keys."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from models.tables import node
 from models.tables.node import Node
 from policies.loading.watch import Watcher
 
-EVERY = 5  # seconds between two times at which a process writes its row
+EVERY = 5  # seconds between two heartbeats
 _LONGEST_ERROR = 500  # characters
 _VERSION = program.described()
 
 
 class Presence:
-    """The row of one process. Begun anew after a fork."""
+    """The heartbeat row of one process. A forked process gets a new row."""
 
     def __init__(self, database: Database, instance: Path, policy: Watcher, keys: Keys) -> None:
         self._database, self._folder, self._policy, self._keys = database, str(instance), policy, keys
         self._process, self._id, self._since = 0, "", ""
 
     def report(self) -> None:
-        """Write the row. Raises `RowError`."""
+        """Writes the row. Raises `RowError`."""
         if self._process != os.getpid():
             self._process, self._id, self._since = os.getpid(), new_id(), now()
         policy, error = self._policy.current, self._policy.trouble
@@ -38,7 +38,7 @@ class Presence:
         self._database.transact(lambda: node.report(row))
 
     def leave(self) -> None:
-        """Delete the row, as this process stops. Raises `RowError`."""
+        """Deletes the row when this process stops. Raises `RowError`."""
         if self._process == os.getpid():
             self._process = 0
             self._database.transact(lambda: node.leave(self._id))

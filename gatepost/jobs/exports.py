@@ -1,4 +1,5 @@
-"""Exports as jobs, and the file that such a job has made: for who asked for it, while their rights stay what they were.
+"""Exports as jobs, and download of their files. Only the user who started the export can download it, and only while
+their rights are the same.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .task import Task
 
 
 def endpoint(listing: Listing) -> Endpoint:
-    """The export of a collection, which may be asked for as a job."""
+    """Returns the export endpoint of a collection. A client may request it as a job."""
     made = exporting.endpoint(listing)
 
     def check(call: Call) -> None:
@@ -39,7 +40,7 @@ def endpoint(listing: Listing) -> Endpoint:
 
 
 def run(task: Task, call: Call, listing: Listing) -> None:
-    """Make the file that the request has asked for. `progress` are its rows."""
+    """Writes the file of a requested export. Reports its rows as progress."""
     media_type, output, rows = exporting.wanted(call.request), files.Output(task), 0
 
     def count(some: int) -> None:
@@ -69,7 +70,7 @@ def run(task: Task, call: Call, listing: Listing) -> None:
 
 
 def file_endpoint(collection: Writable) -> Endpoint:
-    """`GET /api/jobs/{id}/file`."""
+    """Returns the endpoint `GET /api/jobs/{id}/file`."""
     return Endpoint(name="file", method="GET", path=f"/api/{collection.name}/<id>/file", permission=collection.view,
                     load=collection.load_values, handler=_file, produces=file_formats.MEDIA_TYPES, cost=10,
                     carries=("Content-Disposition",), problems=(410,),
@@ -99,19 +100,22 @@ def _file(call: Call) -> Response:
 
 
 def rights(call: Call, listing: Listing) -> str:
-    """A digest of what the policy lets the caller see in an export, with whatever is expanded, and of who they are."""
+    """Returns a hex digest of the caller's identity, and of the rules that decide what an export shows them.
+
+    It changes if the caller could see other rows or fields, expanded ones included.
+    """
     access, principal, collection = call.access, call.principal, listing.collection
     peers = call.services.collections
-    seen = [collection, *(peers[one.collection] for one in collection.expansions.values())]
-    permissions = {permission for one in seen for permission in (one.view, *one.guards.values())}
+    shown = [collection, *(peers[expansion.collection] for expansion in collection.expansions.values())]
+    permissions = {permission for peer in shown for permission in (peer.view, *peer.guards.values())}
     permissions.add(collection.permission("export"))
-    known = [[principal.id, principal.kind, principal.role, principal.department, sorted(principal.groups)],
+    facts = [[principal.id, principal.kind, principal.role, principal.department, sorted(principal.groups)],
              sorted(access.grantees), [_plain(access.plan(permission)) for permission in sorted(permissions)]]
-    return sha256(repr(known).encode()).hexdigest()
+    return sha256(repr(facts).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """A plan in values whose `repr` is the same in every process."""
+    """Converts a plan to values with the same `repr` in every process."""
     match value:
         case Function():
             return value.name
@@ -123,5 +127,5 @@ def _plain(value: Any) -> Any:
             return sorted(map(repr, value))
     if is_dataclass(value):
         return [type(value).__name__,
-                *(_plain(getattr(value, one.name)) for one in fields(value) if one.compare)]
+                *(_plain(getattr(value, field.name)) for field in fields(value) if field.compare)]
     return value

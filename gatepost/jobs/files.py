@@ -1,4 +1,4 @@
-"""Files of jobs: stored and read in chunks, so that none is ever in memory as a whole."""
+"""Files of jobs: stored and read in chunks, so that no whole file is in memory."""
 
 from __future__ import annotations
 
@@ -23,62 +23,62 @@ _AT_ONCE = 20  # chunks that one transaction deletes
 
 
 def store(call: Call, asked: Asked) -> None:
-    """Store the body of a request, in short transactions. Raises `Problem` when it is more than the quota leaves."""
+    """Stores the body of a request in short transactions. Raises `Problem` if it exceeds the user's quota."""
     database, number = call.services.database, 0
     asked.body.seek(0)
     while data := asked.body.read(SIZE):
         add = partial(_add, call.services, call.tenant_id, asked.id, call.principal.id, number, data)
-        # Where files have a database of their own: in turn with exports, which count for the quota, too.
+        # The outer transaction waits for exports: they count for the quota, too, but have their own database on SQLite.
         database.with_files()[-1].transact(partial(database.transact, add))
         number += 1
 
 
 def drop_unclaimed(call: Call, asked: Asked) -> None:
-    """Delete what was stored for a job that was not written down."""
+    """Deletes the body that was stored for a job if the job itself was not stored."""
     def some() -> int:
-        # Where a COMMIT was not answered, the job may be there.
+        # After a COMMIT without an answer, the job may exist.
         unclaimed = job_chunk.is_unclaimed(call.tenant_id, asked.id)
         return job_chunk.drop(call.tenant_id, asked.id, _AT_ONCE) if unclaimed else 0
 
-    # What cannot be deleted now is deleted by a chore.
+    # A background task deletes what cannot be deleted now.
     with suppress(RowError):
         while call.services.database.transact(some):
             pass
 
 
 def drop_body(task: Task) -> None:
-    """Delete what a request has sent, once it is of no use."""
+    """Deletes the body of a request after its job is done."""
     with suppress(RowError):
         while task.services.database.transact(lambda: job_chunk.drop(task.tenant_id, task.id, _AT_ONCE)):
             pass
 
 
 class Body(io.RawIOBase):
-    """What a request has sent, as it was stored. Raises `Problem` (`gone`) when it is not there as a whole."""
+    """The stored body of a request, as a raw stream. Reading raises `Problem` (`gone`) if a part is missing."""
 
     def __init__(self, task: Task) -> None:
-        self._task, self._left = task, int(task.payload["size"])
+        self._task, self._remaining = task, int(task.payload["size"])
         self._number, self._data = 0, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._data and self._left:
+        if not self._data and self._remaining:
             with self._task.services.database.connected():
-                found = job_chunk.read(self._task.tenant_id, self._task.id, self._number)
-            if found is None:
+                chunk = job_chunk.read(self._task.tenant_id, self._task.id, self._number)
+            if chunk is None:
                 raise Problem("gone", "What was sent is no longer kept. Send it again.")
-            self._data, self._number, self._left = found, self._number + 1, self._left - len(found)
+            self._data, self._number, self._remaining = chunk, self._number + 1, self._remaining - len(chunk)
         size = min(len(buffer), len(self._data))
         buffer[:size], self._data = self._data[:size], self._data[size:]
         return size
 
 
 class Output:
-    """The file that a job makes, in the database of files. What an earlier attempt has left is deleted first.
+    """The file that a job writes, in the database of files. The file of an earlier attempt is deleted first.
 
-    size  bytes that were written
+    size  bytes written so far
     """
 
     def __init__(self, task: Task) -> None:
@@ -88,7 +88,7 @@ class Output:
         self._drop()
 
     def write(self, data: bytes) -> None:
-        """Add to the file. Raises `Problem` when it is more than the quota leaves, `Stopped` when the job is to end."""
+        """Appends to the file. Raises `Problem` if it exceeds the user's quota, `Stopped` if the job must end."""
         self._waiting += data
         self.size += len(data)
         while len(self._waiting) >= SIZE:
@@ -96,8 +96,10 @@ class Output:
             del self._waiting[:SIZE]
 
     def close(self) -> None:
-        """Store what waits, so that all of it is committed. Raises as `write`, and `Unavailable` where a part of the
-        file is gone: somebody has deleted the database of files."""
+        """Commits the rest of the file.
+
+        Raises the errors of `write`, and `Unavailable` if a part is missing because the database of files was deleted.
+        """
         if self._waiting:
             self._store(bytes(self._waiting))
             self._waiting.clear()
@@ -111,7 +113,7 @@ class Output:
             task.keep_file(lambda: _add(task.services, task.tenant_id, task.id, task.job.owner_id, self._number, data,
                                         files=True))
         except Problem:
-            # What there is of it is of no use, and the next one like it is refused at once.
+            # Part of a file is useless. The noted length lets `require_room` refuse the same export at once.
             self._drop()
             task.keep(lambda: job_chunk.note_length(task.job, self.size))
             raise
@@ -127,8 +129,10 @@ class Output:
 
 
 def chunks(services: Services, tenant_id: str, job_id: str, size: int) -> Iterator[bytes]:
-    """The file of a job, of so many bytes. Raises `Problem` (`gone`) where it is not there as a whole, and in the midst
-    of it where it ends early: it was deleted meanwhile."""
+    """Returns the chunks of a job's file of `size` bytes.
+
+    Raises `Problem` (`gone`) if a part is missing, and during the iteration if the file is deleted in the meantime.
+    """
     place = job_chunk.holder(services.database, tenant_id, job_id, size)
     if place is None:
         raise gone()
@@ -136,7 +140,7 @@ def chunks(services: Services, tenant_id: str, job_id: str, size: int) -> Iterat
 
 
 def gone() -> Problem:
-    """The refusal of a file that was there once."""
+    """Returns the problem for a deleted file."""
     return Problem("gone", "This file is no longer kept. Ask for a new export.")
 
 
@@ -152,15 +156,14 @@ def _chunks(place: Database, tenant_id: str, job_id: str, size: int) -> Iterator
 
 
 def received(body: IO[bytes], asked: Asked) -> None:
-    """Take a body in, as a temporary file."""
+    """Copies a body to the temporary file of `asked`."""
     while data := body.read(2**16):
         asked.body.write(data)
         asked.size += len(data)
 
 
 def require_room(call: Call, kind: str, payload: Mapping[str, Any]) -> None:
-    """Raises `Problem` where an export would be more than the quota leaves, as far as that can be foreseen; in the
-    transaction of its job."""
+    """Raises `Problem` if an export would probably exceed the user's quota. Called in the transaction of its job."""
     quota, owner = call.services.settings.job_quota, call.principal.id or ""
     if job_chunk.claimed(call.tenant_id, owner, kind, job_chunk.request_of(payload)) > quota:
         raise _full(quota)

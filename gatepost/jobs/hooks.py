@@ -1,7 +1,7 @@
-"""What a plugin has done for it as jobs: `@on` after a commit, `@every` by the clock.
+"""Hooks: functions of plugins that run as jobs, after a commit (`@on`) or by the clock (`@every`).
 
-Each is a function that takes a `Task`. It runs outside of the request and of the policy, in one tenant, and its rows in
-the audit trail name it `system:<plugin>`.
+Each takes a `Task`. It runs outside of the request, without access rules, in one tenant. Its audit events have the
+principal `system:<plugin>`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SHORTEST, LONGEST = 60, 366 * 24 * 3600  # seconds between two ticks
 class Hook:
     """A function of a plugin that runs as a job.
 
-    events  the events after which it runs: `payload` has the `event` and the `ids` of at most 1000 rows
-    every   seconds from tick to tick, on the clock of UTC: `payload` has the `tick`; 0: not by the clock
+    events  it runs after these events; `payload` has the `event` and the `ids` of at most 1000 rows
+    every   seconds between two ticks, counted in UTC; `payload` has the `tick`; 0: it does not run by the clock
     """
 
     handle: Work
@@ -52,13 +52,13 @@ class Hook:
 
     @property
     def name(self) -> str:
-        """Of its jobs: the kind."""
+        """The kind of its jobs: module and name of the function."""
         return f"{self.handle.__module__}.{self.handle.__qualname__}"
 
     def run(self, task: Task) -> Any:
-        """Run one of its jobs."""
-        task.trail = partial(self._record, task)  # also where the function itself calls `finish`
-        # A function reads rows where it likes, not in transactions alone.
+        """Runs one of its jobs. Returns the value of the function."""
+        task.trail = partial(self._record, task)  # set before, because the function itself may call `finish`
+        # The function may also read rows outside of transactions.
         with task.services.database.connected():
             return self.handle(task)
 
@@ -70,10 +70,11 @@ class Hook:
 
 
 def on(*events: str) -> Callable[[Work], Hook]:
-    """Run a function as a job after each commit of one of these events, such as `articles.created`.
+    """Declares a function that runs as a job after each commit of one of these events, such as `articles.created`.
 
-    There are `<collection>.created`, `.updated` and `.deleted`, and one for each action, `articles.publish`, which is
-    an update, too. It runs at least once for each commit; a row may have changed again, or be gone, by then.
+    The events are `<collection>.created`, `.updated`, `.deleted`, and one for each action, such as `articles.publish`.
+    An action is also an update. The function runs at least once for each commit. When it runs, the row may have changed
+    again or be deleted. Raises TypeError without events.
     """
     if not events:
         raise TypeError("on() needs the name of an event, such as articles.created")
@@ -85,7 +86,10 @@ def on(*events: str) -> Callable[[Work], Hook]:
 
 
 def every(*, minutes: int = 0, hours: int = 0, days: int = 0) -> Callable[[Work], Hook]:
-    """Run a function as a job once for each tick, in each tenant; ticks that were missed are made up for by one."""
+    """Declares a function that runs as a job once for each tick, in each tenant. Several missed ticks make one job.
+
+    Raises ValueError for a period under a minute or over 366 days.
+    """
     seconds = ((days * 24 + hours) * 60 + minutes) * 60
     if not SHORTEST <= seconds <= LONGEST:
         raise ValueError("every() takes minutes, hours or days: together a minute at least, and a year at most")
@@ -97,13 +101,13 @@ def every(*, minutes: int = 0, hours: int = 0, days: int = 0) -> Callable[[Work]
 
 
 def hooks_of(modules: Iterable[ModuleType]) -> Iterator[Hook]:
-    """The hooks that stand at the level of these modules, each once."""
-    found = (one for module in modules for one in vars(module).values() if isinstance(one, Hook))
-    yield from {id(one): one for one in found}.values()
+    """Yields the hooks that are variables of these modules, each once."""
+    hooks = (value for module in modules for value in vars(module).values() if isinstance(value, Hook))
+    yield from {id(hook): hook for hook in hooks}.values()
 
 
 class Clock:
-    """Writes down the jobs of periodic hooks: one for each tick and tenant, whichever processes try."""
+    """Creates the jobs of periodic hooks: one for each tick and tenant, even if several processes try."""
 
     def __init__(self, database: Database, hooks: Iterable[Hook]) -> None:
         self._database = database
@@ -111,7 +115,7 @@ class Clock:
         self._seen: dict[str, str] = {}
 
     def strike(self) -> None:
-        """Write down the jobs of the ticks that have come, unless that was done."""
+        """Creates the jobs of the current ticks unless they exist."""
         for hook in self._periodic:
             tick = tick_of(hook.every, datetime.now(UTC))
             if self._seen.get(hook.name) != tick:
@@ -125,10 +129,10 @@ class Clock:
         def work() -> None:
             enqueue(tenant_id, hook.name, {"tick": tick}, tick=tick)
 
-        with suppress(AlreadyExists):  # another process was quicker
+        with suppress(AlreadyExists):  # another process created it
             self._database.transact(work)
 
 
 def tick_of(seconds: int, moment: datetime) -> str:
-    """The last tick that is not later than the moment (RFC 3339, UTC): ticks are counted from 1970."""
+    """Returns the last tick up to the moment, as RFC 3339 in UTC. Ticks are counted from 1970, every `seconds`."""
     return datetime.fromtimestamp(moment.timestamp() // seconds * seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Imports as jobs: the body is stored first; its rows and the end of the job are one transaction."""
+"""Imports as jobs: the body is stored first. The rows and the end of the job are one transaction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .task import Task
 
 
 def endpoint(collection: Writable) -> Endpoint:
-    """The import of a collection, which may be asked for as a job unless its lines may have secrets."""
+    """Returns the import endpoint of a collection. A client may request it as a job unless lines may have secrets."""
     made = importing.endpoint(collection)
     if any(field.load_only for field in collection.body_schema.fields.values()):
-        return made  # a password is not to be stored
+        return made  # a password must not be stored
     return requests.deferrable(made, collection.name, _receive, _with_body)
 
 
@@ -32,7 +32,7 @@ def _receive(call: Call) -> None:
 
 @contextmanager
 def _with_body(call: Call) -> Iterator[None]:
-    """Stores the body before the transaction of its job, and deletes it again when that fails."""
+    """Stores the body before the transaction of its job, and deletes it if the transaction fails."""
     try:
         files.store(call, call.prepared)
         yield
@@ -44,7 +44,7 @@ def _with_body(call: Call) -> Iterator[None]:
 
 
 def run(task: Task, call: Call, collection: Writable) -> None:
-    """Import what the request has sent. `progress` are the lines that were read."""
+    """Imports the stored body of the request. Reports the lines read as progress."""
     intake = call.prepared = importing.intake(collection, call)
     lines = 0
     for number in intake.check(call.request.mimetype, io.BufferedReader(files.Body(task))):

@@ -1,7 +1,8 @@
-"""Requests that are done later, as jobs: `Prefer: respond-async` (RFC 7240 section 4.1).
+"""Asynchronous requests, run as jobs: `Prefer: respond-async` (RFC 7240 section 4.1).
 
-What the head, the body's size and the policy tell is told at once; 202 is for what can begin. The job acts as who asked
-for it, with the rights that they have when it runs: as the same user or service token, within the scopes of then.
+Errors in the head, the size of the body, or the permissions are answered at once; 202 means that the job can start. The
+job acts as the user or service token that requested it, with the rights they have when it runs. Its scopes are those of
+the request; for a service token, also limited to its current scopes.
 """
 
 from __future__ import annotations
@@ -34,20 +35,21 @@ from ..http.request.urls import path_of
 from ..http.schemas import validation
 from .task import Task
 
-_IN_MEMORY = 2**20  # bytes of a body that are kept in memory until all of it is there
-# What the work may depend on. No credential is kept.
+_IN_MEMORY = 2**20  # bytes; a larger body is received into a file
+# Headers that the work may depend on. No credentials are stored.
 _HEADERS = ("Accept", "Accept-Language", "Content-Type", "User-Agent")
-MOST_UNFINISHED = 50  # jobs of one user that wait or run: a process does one at a time, the oldest first
+MOST_UNFINISHED = 50  # waiting or running jobs of one user; a process runs one at a time, the oldest first
 Admit = Callable[[Call, str, Mapping[str, Any]], None]
-"""Takes a call, and the kind and payload of its job. Raises `Problem` where the job is not to be written down."""
-_SHOWN_BY = "jobs"  # the collection that answers what a job is
+"""Takes a call, and the kind and payload of its job. Raises `Problem` to refuse the job."""
+_SHOWN_BY = "jobs"  # the collection that serves jobs
 
 
 @dataclass
 class Asked:
-    """A job that is about to be written down.
+    """A job that is about to be stored.
 
-    body  what the request has sent, and `size` how many bytes
+    body  the body of the request
+    size  its bytes
     """
 
     id: str = field(default_factory=new_id)
@@ -55,22 +57,23 @@ class Asked:
     size: int = 0
 
     def __post_init__(self) -> None:
-        # Also where the request is refused, or answered with what its twin was answered.
+        # The file is also closed if the request is refused, or answered from its idempotency key.
         finalize(self, self.body.close)
 
 
 def kind_of(collection: str, endpoint: Endpoint) -> str:
-    """The kind of the jobs that do what this endpoint of a collection does."""
+    """Returns the kind of this endpoint's jobs."""
     return f"{collection}.{endpoint.name}"
 
 
 def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], None],
                around: Callable[[Call], AbstractContextManager[object]] | None = None,
                admit: Admit | None = None) -> Endpoint:
-    """`endpoint` so that a client may have it done as a job.
+    """Returns the endpoint with a variant that runs as a job.
 
-    prepare  refuses what cannot be done; `call.prepared` is the `Asked`
-    admit    refuses a job for which there is no room, in its transaction
+    prepare  raises `Problem` for a request that cannot be done; `call.prepared` is the `Asked`
+    around   a context around the transaction that stores the job
+    admit    raises `Problem` for a job that exceeds a quota, in that transaction
     """
     kind = kind_of(collection, endpoint)
 
@@ -110,7 +113,7 @@ def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
 
 @contextmanager
 def resumed(app: Flask, task: Task, endpoint: Endpoint) -> Iterator[Call]:
-    """The call that the job's request would be if it came now. Raises `Problem` where it would be refused."""
+    """Yields the call of the job's request, as if it came now. Raises `Problem` if it would be refused."""
     services, sent = task.services, task.payload
     environ = _environ(sent)
     with app.request_context(environ):
@@ -134,28 +137,30 @@ def _environ(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def caller(services: Services, job: Job) -> Principal:
-    """Who asked for the job, as they are now; the caller holds a connection.
+    """Returns the principal that requested the job, with its current attributes. The database must be connected.
 
-    Raises `Problem` (`invalid_token`, `token_expired`) when the account or the service token is no longer good.
+    Raises `Problem` (`invalid_token`, `token_expired`) if the account or the service token is no longer valid.
     """
     user = None if job.owner_id is None else Rows(User, job.tenant_id).find(job.owner_id)
     if user is None or not user.active:
         raise Problem("invalid_token", "The account that asked for this is no longer active.")
-    asked = None if job.scopes is None else frozenset(job.scopes)
+    requested = None if job.scopes is None else frozenset(job.scopes)
     if job.token_id is None:
-        return replace(identity.principal_of(user), scopes=asked)
+        return replace(identity.principal_of(user), scopes=requested)
     bearer = ServiceToken.bearer(services.database, job.token_id)
     if bearer is None or bearer.user_id != user.id:
         raise Problem("invalid_token", "The service token that asked for this was revoked.")
     if bearer.expires_at is not None and bearer.expires_at <= now():
         raise Problem("token_expired", "The service token that asked for this has expired.")
-    scopes = bearer.scopes if asked is None else bearer.scopes & asked
+    scopes = bearer.scopes if requested is None else bearer.scopes & requested
     return replace(identity.principal_of(user), kind="service", scopes=scopes)
 
 
 def check_unchanged(call: Call, task: Task) -> None:
-    """Raises `Problem` when the caller is no longer who they were when the work began: then it begins anew, with the
-    rights that they have by then, or fails for want of them."""
+    """Raises `Problem` if the attributes or rights of the caller have changed since the job began.
+
+    With `unavailable`, the job is retried with the new attributes. A missing permission ends it.
+    """
     if caller(call.services, task.job) != call.principal:
         raise Problem("unavailable", "Your rights have changed meanwhile.")
     if not Access(call.services.policy.current, call.principal, call.access.environment).may_ever(

@@ -1,4 +1,4 @@
-"""The runner: a thread in each process that takes jobs from the queue and runs them, one at a time.
+"""The job runner: a thread in each process that takes jobs from the queue and runs them, one at a time.
 
 A commit of its own process wakes it. Otherwise one process of a machine looks into the queue each second. That process
 holds a lock file, and releases it while it runs a job.
@@ -32,10 +32,10 @@ from .task import Cause, Stopped, Task, Work
 
 log = logging.getLogger("gatepost.jobs")
 
-LEASE = 30.0  # seconds after which the job of a process that died is taken over
-POLL = 1.0  # seconds between two looks into the queue, and at who looks
-SOONEST, LATEST = 5.0, 3600.0  # seconds until a job is tried again: after its first attempt, and at most
-MOST_ERROR = 500  # characters of an error that are kept
+LEASE = 30.0  # seconds until another process takes over the job of a dead process
+POLL = 1.0  # seconds between two polls of the queue, and of the lock file
+SOONEST, LATEST = 5.0, 3600.0  # seconds until a retry: after the first attempt, and at most
+MOST_ERROR = 500  # characters of a stored error
 
 
 class Runner:
@@ -91,7 +91,7 @@ class Runner:
 
     def _claim(self) -> Job | None:
         database = self._services.database
-        # Without the writers' lock, for as long as there is nothing to do.
+        # Read first, so that an empty queue takes no lock for writing.
         with database.connected():
             if not job_queue.has_due(database):
                 return None
@@ -99,7 +99,7 @@ class Runner:
         return database.transact(lambda: job_queue.claim(database, holder, self._seconds))
 
     def _attempt(self, job: Job) -> None:
-        """Run a job and write down what became of it. Where that cannot be written, its lease runs out."""
+        """Runs a job and stores its outcome. If that fails, its lease expires and the job is retried."""
         try:
             if job.stopping:
                 self._commit(lambda: job_queue.cancel(job, 0))
@@ -109,7 +109,7 @@ class Runner:
                 with Lease(self._services.database, job, self._seconds, lambda: self._worker.stopping) as lease:
                     self._work(Task(self._services, job, lease))
         except RowError as error:
-            log.error("what became of job %s (%s) could not be written down: %s: %s",
+            log.error("the outcome of job %s (%s) could not be stored: %s: %s",
                       job.id, job.kind, type(error).__name__, error)
 
     def _refusal(self, job: Job) -> tuple[Any, str] | None:
@@ -129,7 +129,7 @@ class Runner:
                 task.finish(lambda: result)
         except Stopped as stopped:
             self._stopped(task, stopped.cause)
-        except (Exception, SystemExit) as error:  # sys.exit() in a plugin would end the thread without a word
+        except (Exception, SystemExit) as error:  # sys.exit() in a plugin would silently end the thread
             if task.finished:
                 log.exception("job %s (%s) was done, and then went wrong", job.id, job.kind, exc_info=error)
             else:
@@ -142,21 +142,21 @@ class Runner:
         elif cause is Cause.SHUTDOWN:
             self._commit(lambda: job_queue.give_back(job))
         else:
-            log.warning("job %s (%s) is run by another process by now", job.id, job.kind)
+            log.warning("another process has taken over job %s (%s)", job.id, job.kind)
 
     def _went_wrong(self, task: Task, error: Exception | SystemExit) -> None:
         job, problem = task.job, problem_of(error)
-        said = storable(f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
+        text = storable(f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
                         f"{type(error).__name__}: {error}")[:MOST_ERROR]
         if problem.status < 500:
-            self._fail(job, task.rows_done, document(problem), said)
+            self._fail(job, task.rows_done, document(problem), text)
         elif job.attempts >= job.max_attempts:
-            self._fail(job, task.rows_done, document(problem), said)
+            self._fail(job, task.rows_done, document(problem), text)
             log.error("job %s (%s) has failed after %s attempts", job.id, job.kind, job.attempts, exc_info=error)
         else:
             wait = back_off(job.attempts)
-            self._commit(lambda: job_queue.put_off(job, later(wait), said))
-            log.warning("job %s (%s) is tried again in %.0f seconds: %s", job.id, job.kind, wait, said)
+            self._commit(lambda: job_queue.put_off(job, later(wait), text))
+            log.warning("job %s (%s) is tried again in %.0f seconds: %s", job.id, job.kind, wait, text)
 
     def _fail(self, job: Job, progress: int, result: Any, error: str) -> None:
         self._commit(lambda: job_queue.fail(job, progress, result, error))
@@ -166,8 +166,8 @@ class Runner:
 
 
 def back_off(attempt: int) -> float:
-    """Seconds until the attempt after this one: four times as many each time, give or take half."""
-    # Two processes that failed together do not meet again together.
+    """Returns the seconds until the next attempt: four times as many after each, varied by up to half."""
+    # The variation keeps two jobs that failed together from running together again.
     return min(LATEST, SOONEST * 4 ** (attempt - 1) * uniform(0.5, 1.5))
 
 
@@ -183,7 +183,7 @@ def problem_of(error: Exception | SystemExit) -> Problem:
 
 
 def document(problem: Problem) -> dict[str, Any]:
-    """A problem as the result of a job: RFC 9457 without what names a request."""
+    """Returns a problem as the result of a job: RFC 9457 without the members about a request."""
     status, title = CATALOGUE[problem.code]
     detail = storable(problem.detail or f"{title}.")
     return {"status": status, "code": problem.code, "title": title, "detail": detail,
@@ -192,7 +192,7 @@ def document(problem: Problem) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Text with escapes for what a database does not store: NUL (Postgres), lone surrogates."""
+    """Returns the text with escapes for characters that a database refuses: NUL (Postgres), lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
@@ -200,10 +200,10 @@ def storable(text: str) -> str:
 def _only_one(file: Path) -> Iterator[bool]:
     """Tries to lock a file for the block. Yields True in one process of all that try."""
     try:
-        # Opened each time: a descriptor kept over a fork would share its lock with the child.
+        # Opened each time, because a forked child would share the lock of an open descriptor.
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
-        # Without a folder for the lock, each process looks by itself.
+        # Without a folder for the lock, each process polls.
         yield True
         return
     try:

@@ -1,4 +1,4 @@
-"""`Task`: a job while it runs, as the function that does the work sees it."""
+"""`Task`: a running job, the argument of the function that does its work."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
-NOTED = 1.0  # seconds between two looks at whether the job was cancelled, and two notes of its progress
+NOTED = 1.0  # seconds between two checks for a cancellation, and between two writes of the progress
 
 
 class Cause(Enum):
-    """Why a job ends before its work is done."""
+    """The reason to end a job before its work is done."""
 
     CANCELLED = "it was cancelled"
     SHUTDOWN = "its process stops"
@@ -32,7 +32,7 @@ class Cause(Enum):
 
 
 class Stopped(Exception):
-    """The job is to end here. What was not committed is to be undone, and nothing is to be caught."""
+    """The job must end here. Do not catch it; open transactions are rolled back."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause.value)
@@ -42,13 +42,13 @@ class Stopped(Exception):
 class Task:
     """One attempt at a job.
 
-    id        of the job, the same at each attempt: the idempotency key of effects outside of the database
-    payload   what the job was written down with
-    attempt   1 at the first
-    job       its row as it was claimed
-    rows_done what `progress` said last
-    finished  whether `finish` was committed
-    trail     writes what the audit trail says of the job, in the transaction that ends it
+    id        id of the job, the same at each attempt: use it as idempotency key of effects outside of the database
+    payload   the stored arguments of the job
+    attempt   number of the attempt, from 1
+    job       its row when it was claimed
+    rows_done the last value of `progress`
+    finished  true once `finish` is committed
+    trail     writes the audit event of the job, in the transaction that ends it
     """
 
     def __init__(self, services: Services, job: Job, lease: Lease) -> None:
@@ -63,11 +63,11 @@ class Task:
         self._looked = self._noted = monotonic()
 
     def rows(self, model: type[R]) -> Rows[R]:
-        """The rows of a table that belong to the job's tenant."""
+        """Returns access to the rows of a table in the job's tenant."""
         return Rows(model, self.tenant_id)
 
     def check(self) -> None:
-        """Raises `Stopped` when the job is to end; to be called between batches."""
+        """Raises `Stopped` if the job must end. Call it between batches."""
         if self._lease.lost:
             raise Stopped(Cause.LOST)
         if self._lease.shutdown:
@@ -76,12 +76,12 @@ class Task:
             return
         self._looked = monotonic()
         with self.services.database.connected():
-            asked = job_queue.asked_to_stop(self.job)
-        if asked is not False:
-            raise Stopped(Cause.LOST if asked is None else Cause.CANCELLED)
+            cancelled = job_queue.asked_to_stop(self.job)
+        if cancelled is not False:
+            raise Stopped(Cause.LOST if cancelled is None else Cause.CANCELLED)
 
     def progress(self, rows: int) -> None:
-        """Say how many rows are done. Outside of transactions it is written down, now and then."""
+        """Sets the number of rows done. Outside of transactions, it is stored at most once a second."""
         self.rows_done = rows
         database = self.services.database
         if monotonic() - self._noted < NOTED or database.in_transaction():
@@ -90,10 +90,10 @@ class Task:
         database.transact(lambda: job_queue.note_progress(self.job, rows))
 
     def once(self, step: str, work: Callable[[], T]) -> T | None:
-        """Run `work()` in a transaction that also notes that this step of the job is done; None when it was before.
+        """Runs `work()` in a transaction that also stores that this step is done. Returns None if it was done before.
 
-        So its effect in the database happens once, at whatever moment a process dies. Raises `Stopped` when the lease
-        is lost, and what `work` raises.
+        So its effect in the database happens once, even if a process dies. Raises `Stopped` if the lease is lost, and
+        the errors of `work`.
         """
         if step in self._steps:
             return None
@@ -101,7 +101,7 @@ class Task:
 
         def effect() -> T:
             result = work()
-            # Last of all: until here, on Postgres, the lease can be renewed beside it.
+            # Last, because on Postgres this locks the job's row, and the lease must be renewable until then.
             self._hold(job_queue.note_step(self.job, steps))
             return result
 
@@ -110,9 +110,9 @@ class Task:
         return result
 
     def keep(self, work: Callable[[], T]) -> T:
-        """Run `work()` in a transaction that is undone unless the lease is still held: for what can be done again.
+        """Runs `work()` in a transaction that is rolled back if the lease is lost. A retry may run it again.
 
-        Raises `Stopped` when the lease is lost, and what `work` raises.
+        Raises `Stopped` if the lease is lost, and the errors of `work`.
         """
         def effect() -> T:
             result = work()
@@ -122,9 +122,10 @@ class Task:
         return self.services.database.transact(effect)
 
     def keep_file(self, work: Callable[[], T]) -> T:
-        """`keep`, for work that changes the database of files. It reads the first one without its turn to write.
+        """Runs `work()` like `keep`, but in a transaction of the database of files.
 
-        Another process that takes the job waits for the turn of the database of files before it changes anything there.
+        It only reads the main database. A process that takes over the job waits for this transaction before it changes
+        the database of files.
         """
         database = self.services.database
         if database.files is database:
@@ -139,9 +140,9 @@ class Task:
         return database.files.transact(effect)
 
     def finish(self, work: Callable[[], T]) -> T:
-        """Run `work()` in the transaction that ends the job; what it returns, JSON-ready, is the job's result.
+        """Runs `work()` in the transaction that ends the job. Its JSON-ready value is the job's result.
 
-        Raises `Stopped` when the lease is lost, and what `work` raises.
+        Raises `Stopped` if the lease is lost, and the errors of `work`.
         """
         def effect() -> T:
             result = work()
@@ -160,5 +161,5 @@ class Task:
 
 
 Work = Callable[[Task], Any]
-"""What runs the jobs of one kind, outside of any transaction and without a connection. It returns what the job's owner
-may know, JSON-ready, or None. A `Problem` of the client's side (4xx) ends the job; all else is tried again."""
+"""The function that runs the jobs of one kind, called without a transaction and a connection. It returns a JSON-ready
+result for the job's owner, or None. A `Problem` with status 4xx ends the job; after any other error it is retried."""

@@ -1,4 +1,4 @@
-"""The kinds of job of imports and exports: one for each that a client may ask for as a job."""
+"""Kinds of jobs of imports and exports: one for each endpoint that a client may request as a job."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def kinds(app: Flask, served: Iterable[tuple[Writable, Listing, Iterable[Endpoint]]]) -> dict[str, Work]:
-    """What runs the imports and exports of these collections, by name."""
-    found: dict[str, Work] = {}
+    """Returns kind of job → the function that runs it, for the imports and exports of these collections."""
+    functions: dict[str, Work] = {}
     for collection, listing, endpoints in served:
         for endpoint in endpoints:
             if endpoint.deferred is not None:
                 kind = requests.kind_of(collection.name, endpoint)
-                found[kind] = _running(app, endpoint, collection, listing)
-    return found
+                functions[kind] = _running(app, endpoint, collection, listing)
+    return functions
 
 
 def _running(app: Flask, endpoint: Endpoint, collection: Writable, listing: Listing) -> Work:

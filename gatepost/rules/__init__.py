@@ -1,4 +1,4 @@
-"""The policy in force: where it comes from (`stored` in the database, `exported` as files), how one is put in force
-(`change`), every one that was (`ledger`), which lines are used (`line_uses`), what plugins left (`left_over`), and what
-an answer about rules must not tell its caller (`redaction`).
+"""The current policy: its sources (`stored` in the database, `exported` as files), changes of it (`change`), the policy
+history (`ledger`), the use of rules (`line_uses`), permissions of removed plugins (`left_over`), and the fields that
+answers about rules must hide (`redaction`).
 """

@@ -1,8 +1,8 @@
-"""Putting a policy in force on purpose: what a command or a request proposes is checked as an edit is, then written.
+"""Changes of the policy by a command or a request: the new policy is checked like an edit of files, then applied.
 
-Where the rules are files, the ledger comes first, then the last good policy, then the files: the processes that follow
-the folder find there what was accepted already, and a file that is gone is no broken edit. Where they are in the
-database, the row of the ledger is all.
+If the rules are in files, it is written to the policy history first, then as last good policy, then to the files. So
+the processes that watch the folder know the policy already, and accept a removed file. If the rules are in the
+database, the row of the policy history is all.
 """
 
 from __future__ import annotations
@@ -44,18 +44,19 @@ STRAY = ('the rules of this instance are in the database: set policy_source = "d
 
 Text = TypeVar("Text", str, bytes)
 Files = Mapping[str, bytes | None]
-"""File name → its content, or None where the file is to go."""
+"""File name → its new content; None: the file is removed."""
 
 
 class Overtaken(Exception):
-    """Another policy is in force, or other files are there, than those that a change was made for."""
+    """The policy or its files have changed since the change was prepared."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that may come into force, after every check.
+    """A policy that has passed every check and can be applied.
 
-    before  the files that it was made from; `files` are those that differ
+    before  the files that it was made from
+    files   the changed files
     """
 
     policy: Policy
@@ -64,17 +65,17 @@ class Candidate:
 
     @property
     def after(self) -> dict[str, bytes]:
-        """The files as they will be, and the cases."""
+        """The files after the change, cases included."""
         return {name: content for name, content in {**self.before, **self.files}.items() if content is not None}
 
     @property
     def packaged(self) -> frozenset[str]:
-        """The names of those files of the policy that come with plugins."""
+        """The names of the policy's files that come from plugins."""
         return frozenset(self.policy.files.keys() - self.after.keys())
 
 
 class Installed(Protocol):
-    """The words that rules may use, and the files that there must be: the `Registry` of `resources`."""
+    """The words that rules may use, and the required files. `Registry` implements it."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -85,14 +86,14 @@ class Installed(Protocol):
 
 
 class Changing(ABC):
-    """Puts policies in force for one instance, whose folder `instance` has its last good policy."""
+    """Applies policies for one instance. Its folder `instance` has the last good policy."""
 
     def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
         self._folder, self._ledger, self._last_good = folder, ledger, instance / LAST_GOOD
 
     @staticmethod
     def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
-        """That of the instance which has these settings. `tenant_id` is the tenant whose trail tells of changes."""
+        """Returns the implementation for an instance. `tenant_id` is the tenant whose audit log gets the changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
                         required=installed.required_policies, cases=partial(failures, zone=settings.zone))
         ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
@@ -104,22 +105,26 @@ class Changing(ABC):
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
-        """The policy files that changes are made from, and the cases. Raises PolicyError for one that cannot be read,
-        `RowError`."""
+        """Returns the policy files to change, cases included. Raises PolicyError for an unreadable file, `RowError`."""
 
     @abstractmethod
     def in_force(self) -> Mapping[str, bytes] | None:
-        """All files of the policy in force; None where that is not known. Raises `RowError`."""
+        """Returns all files of the current policy; None if it is unknown. Raises `RowError`."""
 
     @abstractmethod
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
                      origin: Origin = None) -> None:
-        """Write a candidate down, and its files. Raises Overtaken where the files were changed meanwhile; OSError,
-        `RowError`."""
+        """Adds a candidate to the policy history and writes its files.
+
+        Raises Overtaken if the files have changed in the meantime; OSError, `RowError`.
+        """
 
     def candidate(self, files: Files, *, absent: Collection[str] = ()) -> Candidate:
-        """The present files with these in their place, checked. Required files may be missing whose loss was accepted,
-        or that are `absent`. Raises PolicyError, OSError, `RowError`."""
+        """Checks the present files with these changes, and returns them as a candidate.
+
+        Required files may be missing if their loss was accepted, or if they are in `absent`. Raises PolicyError,
+        OSError, `RowError`.
+        """
         before = self.files()
         changed = {name: content for name, content in files.items() if before.get(name) != content}
         after = {name: content for name, content in {**before, **files}.items() if content is not None}
@@ -134,12 +139,12 @@ class Changing(ABC):
         return frozenset() if last is None else last.absent
 
     def instead(self, files: Mapping[str, bytes]) -> Candidate:
-        """`candidate` of these files alone: what else there is goes, but for the cases."""
+        """Returns a `candidate` of these files alone. Other files are removed, except for the cases."""
         return self.candidate(replacing(self.files(), files))
 
 
 class InDatabase(Changing):
-    """Changes of rules that are in the database: `export` is told of them."""
+    """Changes of rules in the database. Each is also exported to the policy folder."""
 
     def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database, export: Export) -> None:
         super().__init__(folder, ledger, instance)
@@ -165,21 +170,21 @@ class InDatabase(Changing):
         self._export.write(row.version, candidate.after, packaged, new=True)
 
     def begin(self, candidate: Candidate, cause: str, author: str) -> bool:
-        """Put the first policy in force; False where another node has done so meanwhile. Raises `RowError`."""
+        """Applies the first policy; False if another node has just done so. Raises `RowError`."""
         row = self._row(candidate, cause, author, None)
         return self._database.transact(lambda: policy_version.append_after(row, lambda newest: newest is None))
 
     def take_over(self) -> None:
-        """Let the newest policy of the ledger be that of every node; it was one of files before. Raises `RowError`."""
+        """Makes the newest policy version, which was one of files, that of every node. Raises `RowError`."""
         with self._database.connected():
             if policy_is_in_database():
                 return
-        # What came into force while the database could not be written counts, too.
+        # Policies that were applied while the database could not be written are versions, too.
         self._ledger.store()
         self._database.transact(policy_version.take_over)
 
     def _begin_before(self, candidate: Candidate) -> None:
-        """Let the history begin with the files that a candidate replaces, where they can be used."""
+        """Starts the history with the files that a candidate replaces, if they are valid."""
         with suppress(PolicyError):
             before = self.candidate({})
             if before.policy.version != candidate.policy.version:
@@ -207,13 +212,13 @@ class InFiles(Changing):
 
     @property
     def is_stray(self) -> bool:
-        """Whether the rules of the instance are in the database, so that these files are none of it. Raises `RowError`.
+        """True if the rules of the instance are in the database, so that these files do not count. Raises `RowError`.
         """
         with self._database.connected():
             return policy_is_in_database()
 
     def leave_database(self) -> None:
-        """Let the rules of the instance be in files from now on. Raises `RowError`."""
+        """Records that the rules of the instance are in files from now on. Raises `RowError`."""
         self._database.transact(lambda: note_policy_in_database(False))
 
     def files(self) -> dict[str, bytes]:
@@ -224,8 +229,10 @@ class InFiles(Changing):
         return None if last is None else last.files
 
     def begin_history(self, *, shipped: bool = False) -> None:
-        """Write down the policy that the files are now, where no policy was written down yet and they can be used.
-        That is not asked of `shipped` ones. Raises `RowError`."""
+        """Starts the policy history with the present files, if it is empty and they are valid.
+
+        `shipped` files are not checked. Raises `RowError`.
+        """
         with self._database.connected():
             begun = policy_version.newest_version() is not None
         if not begun:
@@ -238,7 +245,7 @@ class InFiles(Changing):
             if self.files() != candidate.before:
                 raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
             with self._written(candidate.files) as fresh:
-                with suppress(RowError):  # the history may begin later, but a change must not wait
+                with suppress(RowError):  # a change must not wait for the start of the history
                     self.begin_history()
                 self._ledger.note(candidate.policy, cause, author, note, origin)
                 absent = self._folder.required - candidate.policy.files.keys()
@@ -257,7 +264,7 @@ class InFiles(Changing):
             fresh = []
             for name, content in files.items():
                 if content is not None:
-                    # What a link leads to is written, as it is what is read.
+                    # Write the target of a link, because it is what is read.
                     place = (directory / name).resolve()
                     like = os.stat(place if place.exists() else directory / MODEL_FILE)
                     fresh.append(stack.enter_context(fresh_file(place, like=like)))
@@ -267,7 +274,7 @@ class InFiles(Changing):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the folder, so that of two changes at once the second sees what the first has made."""
+        """Locks the folder during the block, so that of two changes at once the second sees the first."""
         descriptor = os.open(self._folder.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -277,20 +284,19 @@ class InFiles(Changing):
 
 
 def replacing(present: Collection[str], files: Mapping[str, Text]) -> dict[str, Text | None]:
-    """The change by which these files take the place of the present ones: what else there is goes, but for the cases.
-    """
+    """Returns the changes that replace the present files with these. Other files are removed, except for the cases."""
     return {**{name: None for name in present if name not in files and name != CASES_FILE}, **files}
 
 
 def files_in(directory: Path) -> dict[str, bytes]:
-    """The policy files of a folder by name, and the cases. Raises PolicyError for one that cannot be read."""
-    found, findings = {}, []
+    """Reads the policy files and the cases of a folder, by name. Raises PolicyError if one cannot be read."""
+    texts, findings = {}, []
     for place in sorted(directory.iterdir()):
         if is_policy_file(place.name):
             try:
-                found[place.name] = own_text(read_bytes(place))
+                texts[place.name] = own_text(read_bytes(place))
             except Unreadable as error:
                 findings.append(Finding(place.name, 0, str(error)))
     if findings:
         raise PolicyError(findings)
-    return found
+    return texts

@@ -1,7 +1,7 @@
-"""The policy folder of an instance whose rules are in the database: an export of what is in force, for people to read.
+"""The policy folder of an instance whose rules are in the database: an export of the current policy, for reading only.
 
-Each file says so in its first line. An edit acts on nothing: it is named, and kept beside the file when the next policy
-is exported.
+The first line of each file says so. An edit has no effect. It is reported, and kept beside the file when the next
+policy is exported.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from policies.loading.loader import CASES_FILE, FILE_NAME
 from policies.syntax.model import MODEL_FILE
 from system.files import write
 
-EDITED = ".edited"  # behind the name of a file that was edited without effect
+EDITED = ".edited"  # suffix of a file that was edited without effect
 _MODE = 0o644
-_MOST_NAMED = 5  # files
+_MOST_NAMED = 5  # files in a message
 
 _log = logging.getLogger("gatepost.policy")
 
 
 class Export:
-    """Writes what is in force into the folder `directory`, and finds what was edited there.
+    """Writes the current policy to the folder `directory`, and finds files that were edited there.
 
     plugins  file name → the rules that a plugin's package ships
     """
@@ -37,11 +37,11 @@ class Export:
         self._packaged: Mapping[str, bytes] = {}
 
     def write(self, version: str, texts: Mapping[str, bytes], packaged: Mapping[str, bytes], *, new: bool) -> None:
-        """Export a policy. Never raises: it acts, whatever becomes of its export.
+        """Exports a policy. Never raises, because the policy is effective even if its export fails.
 
-        texts     what the folder is to hold: the files by name, and the cases
-        packaged  the other files of the policy, which came with plugins
-        new       another policy was exported before: then its files make room, also those that were edited
+        texts     the files for the folder by name, cases included
+        packaged  the other files of the policy, which come from plugins
+        new       true if another policy was exported before: its files are replaced, edited ones too
         """
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
@@ -50,8 +50,9 @@ class Export:
                     place.unlink(missing_ok=True)
             for name, text in texts.items():
                 place, content = self._directory / name, exported(text, version)
-                found = _content(place)
-                if found != content and (found is None or own_text(found) == text or self._makes_room(place, new)):
+                present = _content(place)
+                if present != content and (
+                        present is None or own_text(present) == text or self._makes_room(place, new)):
                     write(place, content, _MODE)
         except OSError as error:
             _log.error("policy %s cannot be exported to %s: %s", version, self._directory, error.strerror)
@@ -59,13 +60,13 @@ class Export:
 
     @property
     def drift(self) -> str | None:
-        """What differs from the policy in force and has no effect, as sentences; None: nothing does."""
+        """Sentences about files that differ from the current policy and have no effect; None if there are none."""
         return "\n".join(self._differences()) or None
 
     def _differences(self) -> Iterator[str]:
-        found = {place.name for place in _places(self._directory)}
-        # By what each file says of itself: what another process has exported a moment ago is no edit.
-        changed = sorted({*edited(self._directory), *(self._texts.keys() - found)})
+        present = {place.name for place in _places(self._directory)}
+        # Decided by the file's first line, because another process may just have exported a newer policy.
+        changed = sorted({*edited(self._directory), *(self._texts.keys() - present)})
         if changed:
             yield (f"{self._directory} was changed, without effect: {_named(changed)}. The rules are those of the "
                    "database. To put a folder of files in force: gatepost policy apply DIR")
@@ -76,11 +77,11 @@ class Export:
                    f"in force: gatepost policy apply {self._directory}")
 
     def _makes_room(self, place: Path, new: bool) -> bool:
-        """Whether a file may be replaced: it is as it was exported, or is kept beside its place."""
+        """True if a file may be replaced: it is as exported, or, with `new`, is renamed to keep the edit."""
         if is_as_exported(_content(place) or b""):
             return True
         if new:
-            # Another process of this node may have moved it a moment ago.
+            # Another process of this node may just have renamed it.
             with suppress(FileNotFoundError):
                 place.replace(place.with_name(place.name + EDITED))
                 _log.warning("%s was changed without effect, and is kept as %s%s", place, place.name, EDITED)
@@ -88,28 +89,28 @@ class Export:
 
 
 def is_policy_file(name: str) -> bool:
-    """Whether a file of this name is one of a policy, or the cases."""
+    """True if a file of this name belongs to a policy, or is the file of cases."""
     return name in (MODEL_FILE, CASES_FILE) or FILE_NAME.fullmatch(name) is not None
 
 
 def unknown_file(name: str) -> Finding:
-    """Says that a stored policy has a file that this program does not read: what it says would be left out."""
+    """Returns a finding about a file of a stored policy that this program does not read."""
     return Finding(name, 0, "this version of Gatepost knows no policy file of this name")
 
 
 def edited(directory: Path) -> list[str]:
-    """The names of the policy files of an exported folder that are not as they were exported."""
+    """Lists the names of policy files in an exported folder that were edited."""
     return [place.name for place in _places(directory) if not is_as_exported(_content(place) or b"")]
 
 
 def texts_of(row: PolicyVersion) -> dict[str, bytes]:
-    """What the policy folder holds for a row of the ledger: its files without those of plugins, and its cases."""
+    """Returns the files of a policy version for the policy folder: those not from plugins, and the cases."""
     texts = {name: text.encode() for name, text in row.files.items() if name not in row.packaged}
     return texts if row.cases is None else texts | {CASES_FILE: row.cases.encode()}
 
 
 def packaged_of(row: PolicyVersion) -> dict[str, bytes]:
-    """Its other files: those that came with plugins."""
+    """Returns the files of a policy version that came from plugins."""
     return {name: text.encode() for name, text in row.files.items() if name in row.packaged}
 
 

@@ -1,9 +1,9 @@
-"""The ledger: every policy that answers requests is written down before it does, by whichever process sees it first.
+"""The policy history: the first process that sees a policy stores it as a version before it decides requests.
 
-A deny must not wait: where the database cannot be written within `PATIENCE`, the policy comes into force all the same,
-and its row is kept as a file beside the last good policy until a chore stores it.
+A deny must not wait. So if the database cannot be written within `PATIENCE`, the policy is applied anyway. Its row is
+kept as a file in the instance until a background task stores it.
 
-What a row has changed is worked out after it came into force: by a chore, which also adds it to the audit trail.
+A background task later computes the changes of each version and adds them to the audit log.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from policies.questions.diff import diff
 from system.files import write
 
 PATIENCE = 1.0  # seconds that a policy waits for its row to be stored
-WAITING = "policy.ledger"  # the folder of rows that wait, in that of the instance
-MOST_CHANGES = 200  # of one row
-MOST_TOLD = 10  # of them in the audit row
-LONGEST = 90  # characters of each of those
+WAITING = "policy.ledger"  # the folder of waiting rows, in the instance
+MOST_CHANGES = 200  # stored changes of one version
+MOST_TOLD = 10  # changes in the audit event
+LONGEST = 90  # characters of each of these
 _KEPT = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
-Origin = Mapping[str, str | None] | None  # columns of the audit event of a change over HTTP
+Origin = Mapping[str, str | None] | None  # columns of the audit event, for a change over HTTP
 _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 
 _STRAY = ("policy %s is of the files of this node alone, and is not written down: the rules of this instance are in "
@@ -54,18 +54,21 @@ _log = logging.getLogger("gatepost.policy")
 
 
 class Ledger:
-    """Writes down the policies of one instance. Safe for any number of threads and processes."""
+    """Stores the policy versions of one instance. Safe for any number of threads and processes."""
 
     def __init__(self, database: Database, instance: Path, vocabulary: Vocabulary, tenant_id: str,
                  plugins: Mapping[str, Path], policies: Path) -> None:
-        """`tenant_id` is the tenant whose audit trail tells of changes. `plugins` are the rules that packages ship, by
-        name; the folder `policies` may have such a file in their place."""
+        """Stores the arguments.
+
+        tenant_id  the tenant whose audit log gets the changes
+        plugins    file name → the rules that a plugin's package ships; a file of that name in `policies` replaces them
+        """
         self._database, self._waiting, self._vocabulary = database, instance / WAITING, vocabulary
         self._tenant_id, self._plugins, self._policies = tenant_id, plugins, policies
 
     def note(self, policy: Policy | LastGood, cause: str = FILES, author: str = SYSTEM, note: str | None = None,
              origin: Origin = None) -> None:
-        """Write down a policy that is about to come into force. Never raises, and waits `PATIENCE` seconds at most."""
+        """Stores a policy that is about to be applied. Never raises, and waits at most `PATIENCE` seconds."""
         row = self.row(policy, cause, author, note, origin)
         stored = Event()
 
@@ -92,7 +95,7 @@ class Ledger:
 
     def row(self, policy: Policy | LastGood, cause: str, author: str, note: str | None, origin: Origin = None
             ) -> PolicyVersion:
-        """The row of a policy that comes into force now, not stored yet."""
+        """Returns the unstored row of a policy that is applied now."""
         files = {name: content.decode() for name, content in policy.files.items()}
         packaged = sorted(loader.packaged(self._policies, self._plugins) & files.keys())
         return PolicyVersion(id=new_id(), version=policy.version, applied_at=now(), cause=cause, author=author,
@@ -100,7 +103,7 @@ class Ledger:
                              origin=None if origin is None else json.dumps(origin))
 
     def store(self) -> None:
-        """Store the rows that wait, in the order of time, then say what the newest have changed. Raises `RowError`."""
+        """Stores the waiting rows in the order of time, then the changes of new versions. Raises `RowError`."""
         for row in sorted(self._kept(), key=lambda one: str(one.applied_at)):
             try:
                 self._append(row)
@@ -109,17 +112,17 @@ class Ledger:
             except policy_version.Stray:
                 _log.error(_STRAY, row.version)
             except (RowError, pw.PeeweeException) as error:
-                _log.error("%s/%s.json is no row of the ledger: %s", self._waiting, row.id, error)
+                _log.error("%s/%s.json is not a policy version: %s", self._waiting, row.id, error)
                 continue
             self._drop(row.id)
         with self._database.connected():
-            untold = list(policy_version.untold())
-        for seq in untold:
+            numbers = list(policy_version.untold())
+        for seq in numbers:
             self._tell(seq)
 
     @property
     def waiting(self) -> int:
-        """How many rows wait for the database."""
+        """The number of rows that wait for the database."""
         return len(self._files())
 
     def _append(self, row: PolicyVersion) -> None:
@@ -158,13 +161,13 @@ class Ledger:
             return [{"change": "unknown", "detail": f"they cannot be compared ({type(error).__name__})"}]
 
     def _roles(self, *policies: Policy) -> dict[str, str]:
-        """The stored role of each person whom lines name, by key."""
+        """Returns the stored role of each user whom rules name, by key (`user:<id>`)."""
         ids = [key.removeprefix("user:") for key in persons(*policies)]
         with self._database.connected():
             return {f"user:{id}": role for id, role in User.roles(ids).items()}
 
     def policy(self, row: PolicyVersion) -> Policy:
-        """The policy of a row. Raises PolicyError where this version of Gatepost cannot load it."""
+        """Loads the policy of a row. Raises PolicyError if this version of Gatepost cannot load it."""
         files = {name: text.encode() for name, text in row.files.items()}
         return from_files(files, self._vocabulary, closing=True)
 
@@ -175,22 +178,22 @@ class Ledger:
             self._waiting.mkdir(mode=0o700, exist_ok=True)
             write(self._waiting / f"{row.id}.json", json.dumps(whole(row)).encode())
         except OSError as error:
-            _log.error("policy %s came into force, and that it did could not be written down: %s",
+            _log.error("policy %s is in force, but could not be added to the policy history: %s",
                        row.version, error.strerror)
 
     def _kept(self) -> list[PolicyVersion]:
-        found = []
+        rows = []
         for file in self._files():
             try:
                 kept = json.loads(read_bytes(file, _LARGEST_ROW))
                 if not isinstance(kept, dict) or any(type(kept.get(name)) is not kind for name, kind in _KEPT.items()):
                     raise ValueError("not a row")
-                found.append(PolicyVersion(**{name: kept.get(name) for name in (*_KEPT, "note", "origin")}))
+                rows.append(PolicyVersion(**{name: kept.get(name) for name in (*_KEPT, "note", "origin")}))
             except Unreadable:
                 continue  # another process has just stored it
             except (ValueError, KeyError):
-                _log.error("%s is no row of the ledger", file)
-        return found
+                _log.error("%s is not a policy version", file)
+        return rows
 
     def _files(self) -> list[Path]:
         return [file for file in self._waiting.glob("*.json") if not file.name.startswith(".")]
@@ -200,13 +203,13 @@ class Ledger:
 
 
 def _as_json(changes: Changes) -> list[dict[str, Any]]:
-    found = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
-             for change in changes]
-    return [*found, *({"change": "invariant", "line": line} for line in changes.invariants)]
+    listed = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
+              for change in changes]
+    return [*listed, *({"change": "invariant", "line": line} for line in changes.invariants)]
 
 
 def _told(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str:
-    """The facts of the audit row: the first changes in a line each."""
+    """Returns the facts of the audit event as JSON, with a line for each of the first changes."""
     lines = [_line(change) for change in changes]
     return json.dumps({"from": before, "to": row.version, "cause": row.cause, "changes": lines[:MOST_TOLD],
                        "more": max(0, len(lines) - MOST_TOLD)})

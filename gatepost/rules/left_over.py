@@ -1,7 +1,7 @@
-"""Permissions of plugins that were taken out: those that the ledger knows, and nothing that is installed has.
+"""Permissions of removed plugins: those in the policy history whose resource is no longer installed.
 
-A policy in the ledger was in force, so each permission that its lines name was one. Where its resource is of nothing
-that is installed now, lines about it are a warning: they grant nothing, and are no slip either.
+A policy in the history was valid, so each permission in its rules existed. Rules about a permission of a removed plugin
+grant nothing. They cause only a warning, because they are not a typing error.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from policies import Vocabulary
 from policies.syntax.text import decoded, meaningful
 from policies.syntax.vocabulary import Patterns
 
-_MOST = 500  # rows of the ledger that are looked at
+_MOST = 500  # policy versions to read
 
 
 class Known(Protocol):
-    """What is installed: the `Registry` of `resources`."""
+    """The installed collections and plugins. `Registry` implements it."""
 
     @property
     def migrations(self) -> Mapping[str, Path]: ...
@@ -30,10 +30,10 @@ class Known(Protocol):
 
 
 def left_over(database: Database, installed: Known) -> Mapping[str, str]:
-    """Permission → why it is none any more, as `Vocabulary.gone` has it. The database is connected and migrated.
+    """Returns permission → why it no longer exists, for `Vocabulary.gone`.
 
-    Looked at are the policy that came into force last, and the rules that packages of plugins brought before. Raises
-    `RowError`.
+    Reads the newest policy version, and rules of plugins in older ones. The database must be connected and migrated.
+    Raises `RowError`.
     """
     patterns = Patterns(installed.vocabulary)
     gone = sorted({act for text in _texts() for act in _permissions(text)
@@ -43,7 +43,7 @@ def left_over(database: Database, installed: Known) -> Mapping[str, str]:
 
 
 def _texts() -> Iterator[str]:
-    """The files in which a permission of a plugin may stand, each once."""
+    """Yields the files that may name a permission of a plugin, each once."""
     newest = policy_version.newest()
     if newest is None:
         return
@@ -63,7 +63,7 @@ def _permissions(text: str) -> Iterator[str]:
 
 
 def _why(plugins: list[str]) -> str:
-    """`plugins` are the histories of migrations whose plugins are not installed."""
+    """Returns the reason; `plugins` are names of migration histories without an installed plugin."""
     had = {0: "that had it", 1: f"that had it, {''.join(plugins)},"}.get(
         len(plugins), f"that had it, one of {', '.join(plugins)},")
     return f"the plugin {had} is not installed"

@@ -1,7 +1,8 @@
-"""Uses of the policy's lines: counted in memory as requests are decided (`policies.evaluation`), stored by a chore.
+"""Usage counts of rules: counted in memory when requests are decided (`policies.evaluation`), stored by a background
+task.
 
-A process that is killed loses what it counted since it stored last: `EVERY` seconds, or more while the database could
-not be written. The row of its process tells until when its counts are there.
+A killed process loses its counts since it last stored them: `EVERY` seconds, or more if the database could not be
+written. The row of the process has the time up to which its counts are stored.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from policies import Policy
     from policies.syntax.rules import Rule
 
-EVERY = 10.0  # seconds between two times at which counts are stored
-IDLE = 60.0  # seconds between two times at which a process says that it has nothing to store
+EVERY = 10.0  # seconds between two writes of the counts
+IDLE = 60.0  # seconds between two writes of a process without counts
 _NEVER = float("-inf")
-_FOLLOWED = 4  # the policy in use, and those before it by which requests may still be decided
+_FOLLOWED = 4  # the current policy, and earlier ones that running requests may still use
 
 
 class LineUses:
-    """What one process counts of each policy that it uses."""
+    """Usage counts of one process, for each policy that it uses."""
 
     def __init__(self, database: Database, policy: Policy) -> None:
         self._database = database
@@ -37,14 +38,14 @@ class LineUses:
         self._process, self._id, self._since, self._said = 0, "", "", 0.0
 
     def follow(self, policy: Policy) -> None:
-        """Count for this policy, too, from now on."""
+        """Starts to count for this policy."""
         with self._lock:
             self._stored.setdefault(policy, {})
 
     def store(self, *, ended: bool = False) -> None:
-        """Add what was counted to the tables. What a database cannot take now, it gets the next time.
+        """Adds the new counts to the tables. If that fails, they are added the next time.
 
-        Each use is stored at most once: what a COMMIT that is not answered may have stored is not added again.
+        Each use is stored at most once: after a COMMIT without an answer, the counts are not added again.
         """
         self._begin()
         with self._lock:
@@ -53,7 +54,7 @@ class LineUses:
         uses: Counter[tuple[str, str]] = Counter()
         for policy, counts in counted.items():
             for (rule, permission), count in counts.items():
-                # Two threads that count at once may leave a number below one that was stored.
+                # Two threads that count at once may lose a use, so that the count is below the stored one.
                 if new := max(0, count - followed[policy].get((rule, permission), 0)):
                     uses[digest(rule), permission] += new
         if not uses and (self._said == _NEVER if ended else monotonic() - self._said < IDLE):
@@ -74,11 +75,11 @@ class LineUses:
                 self._remember(counted)
 
     def end(self) -> None:
-        """Store the rest, and that this process has ended in good order."""
+        """Stores the rest, and that this process has ended normally."""
         self.store(ended=True)
 
     def _begin(self) -> None:
-        """Be a process of its own after a fork."""
+        """Starts a new row after a fork."""
         if self._process != os.getpid():
             self._process, self._id, self._since, self._said = os.getpid(), new_id(), now(), _NEVER
 

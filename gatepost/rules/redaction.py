@@ -1,7 +1,7 @@
-"""Fields and ids that an answer about rules must not tell its caller.
+"""Redaction of answers about rules: hides fields and ids that the caller may not see.
 
-Also the ids of users of other tenants, which no answer about the rules shows. Rules name such users by key
-(`user:<id>`), conditions and parameters by the id alone.
+Answers about rules never show ids of users of other tenants. Rules name users by key (`user:<id>`), conditions and
+parameters by the id alone.
 """
 
 from __future__ import annotations
@@ -21,27 +21,30 @@ from models.tables.user import User
 
 _ID = re.compile(r"(user:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
 _LENGTH = 36  # characters of an id
-_BATCH = 500  # persons in one statement: rules may name more than a database takes at once
-_WITHHELD = "…"  # in the place of an id
+_BATCH = 500  # users in one statement; rules may name more than a database accepts at once
+_WITHHELD = "…"  # replaces an id
 T = TypeVar("T")
 
 
 def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict[str, Any] | None,
             collection: Peer | None, rows: Sequence[Mapping[str, Any]], *, creates: bool = False) -> set[str]:
-    """The fields of a person and of rows that decide about these permissions, and that the caller may not see."""
-    asked_for = list(permissions)
-    reads = {read for one in asked_for for read in access.policy.reads(access.principal, one)}
+    """Returns the names of fields that a decision about these permissions reads, but that the caller may not see.
+
+    `person` and `rows` are the values of the user and of the objects.
+    """
+    needed = list(permissions)
+    reads = {read for permission in needed for read in access.policy.reads(access.principal, permission)}
     secret = set[str]()
     if person is not None:
-        asked = {name for root, name in reads if root == "sub"}
+        of_user = {name for root, name in reads if root == "sub"}
         if creates and ("obj", "department") in reads:
-            asked.add("department")  # a new row gets that of the person
+            of_user.add("department")  # a new row gets the department of its owner
         if rows and collection is not None and any(
-                access.policy.asks_shares(access.principal, one) for one in asked_for) and share.with_groups(
+                access.policy.asks_shares(access.principal, permission) for permission in needed) and share.with_groups(
                 call.tenant_id, collection.resource, [row["id"] for row in rows]):
-            asked.add("groups")  # whichever groups the person has: the refusal must not tell, either
-        # Whom the caller sees is of the caller's tenant.
-        secret |= (asked - {"tenant_id"}) & hidden_of(call, call.services.collections["users"], person)
+            of_user.add("groups")  # even if the user is in none of the groups, because a refusal would reveal that
+        # `tenant_id` is no secret: the user is in the caller's tenant.
+        secret |= (of_user - {"tenant_id"}) & hidden_of(call, call.services.collections["users"], person)
     if collection is not None:
         of_rows = {name for root, name in reads if root == "obj"}
         for row in rows:
@@ -50,26 +53,28 @@ def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict
 
 
 def refuse_to_tell_fields(secret: Collection[str]) -> None:
-    """403 for fields that would be told and must not be, if there are any."""
+    """Raises `Problem` (403) if there are hidden fields that the reasons would reveal."""
     if secret:
         raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
                                            fields=", ".join(sorted(secret))))
 
 
 def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
-    """Those of the persons among `names` (`user:<id>`) of whom the caller may be told; and "", which is no person."""
+    """Returns those of the users `names` (`user:<id>`) whom the caller may see, and "", which names no user."""
     by_id = {name.partition(":")[2]: name for name in names}
     ids = [id for id in by_id if is_id(id)] if call.principal.kind != "guest" else []
-    rows, found = Rows(User, call.tenant_id), {""}
+    rows, visible = Rows(User, call.tenant_id), {""}
     for start in range(0, len(ids), _BATCH):
         users = rows.select(User.id).where(User.id.in_(ids[start:start + _BATCH]))
-        found |= {by_id[user.id] for user in users}
-    return frozenset(found)
+        visible |= {by_id[user.id] for user in users}
+    return frozenset(visible)
 
 
 def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
-    """The ids in these texts that the caller may not see: of users of other tenants, and `user:<id>` of users that do
-    not exist."""
+    """Returns the ids in these texts that the caller may not see.
+
+    They are the ids of users of other tenants, and those in `user:<id>` of users that do not exist.
+    """
     written: dict[str, bool] = {}
     for text in texts:
         for key, id in _ID.findall(text) if len(text) >= _LENGTH else ():
@@ -85,18 +90,18 @@ def mentions(text: str, ids: Collection[str]) -> bool:
 
 
 def withheld(call: Call, answer: T) -> T:
-    """An answer about the rules, with `…` in the place of each id that the caller may not see (`untold_ids`)."""
+    """Returns an answer about the rules with `…` for each id that the caller may not see (`untold_ids`)."""
     ids = untold_ids(call, _texts(answer))
     return cast(T, _without(answer, ids)) if ids else answer
 
 
 def trouble(call: Call) -> str | None:
-    """Why the policy in force may not be what the files say (`Watcher.trouble`), as the caller may be told it."""
+    """Returns why the current policy may differ from the files (`Watcher.trouble`), redacted for the caller."""
     status = call.services.policy.status
     if status.error is None:
         return call.services.policy.trouble
-    told = told_persons(call, (finding.person for finding in status.findings))
-    lines = [str(finding) for finding in status.findings if finding.person in told]
+    visible = told_persons(call, (finding.person for finding in status.findings))
+    lines = [str(finding) for finding in status.findings if finding.person in visible]
     if hidden := len(status.findings) - len(lines):
         lines.append(f"{hidden} findings about persons of other tenants are left out")
     return withheld(call, "\n".join(lines))
@@ -116,8 +121,8 @@ def _texts(answer: Any) -> Iterator[str]:
 
 def _without(answer: Any, ids: Collection[str]) -> Any:
     if isinstance(answer, str):
-        # A text that names nobody stays as it is: it may be one that is still to be translated.
-        return _ID.sub(lambda found: _WITHHELD if found[2].lower() in ids else found[0], answer) if mentions(
+        # Text without such an id is returned as the same object: it may be a `Message`, which is translated later.
+        return _ID.sub(lambda match: _WITHHELD if match[2].lower() in ids else match[0], answer) if mentions(
             answer, ids) else answer
     if isinstance(answer, Mapping):
         return {_without(name, ids): _without(value, ids) for name, value in answer.items()}

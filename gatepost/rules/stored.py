@@ -1,4 +1,4 @@
-"""The policy in the database, which all nodes of an instance follow: the newest row of the ledger is in force."""
+"""The policy in the database, which all nodes of an instance use: the newest version in the policy history."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _EMPTY = "the database has no policy yet"
 
 
 class StoredPolicy:
-    """The `Source` of a watcher whose rules are in the database; what it loads, it exports to the policy folder."""
+    """The `Source` of a watcher whose rules are in the database. It exports each loaded policy to the policy folder."""
 
     noun, whole = "the database", True
     place = "the policy in the database"
-    missing = frozenset[str]()  # what a node does not know is no reason to be without the rules that the others have
+    missing = frozenset[str]()  # no file is required, so that all nodes can use the same policy
 
     def __init__(self, database: Database, vocabulary: Vocabulary, export: Export, cases: Cases) -> None:
         self.vocabulary = vocabulary
@@ -45,12 +45,12 @@ class StoredPolicy:
         return self._export.drift
 
     def fingerprint(self) -> bytes:
-        """Which row is the newest. Raises `RowError`."""
+        """Returns the id of the newest row. Raises `RowError`."""
         with self._database.connected():
             return (policy_version.newest_id() or "").encode()
 
     def load(self, before: LastGood | None, *, closing: bool = False) -> Policy:
-        """The policy of the newest row, after every check. Raises PolicyError, `RowError`."""
+        """Loads, checks and exports the policy of the newest row. Raises PolicyError, `RowError`."""
         with self._database.connected():
             row = policy_version.newest()
         if row is None:
@@ -63,9 +63,9 @@ class StoredPolicy:
 
 
 def source_of(live: LiveSettings, installed: Installed, database: Database, tenant_id: str) -> Source:
-    """Where the rules of an instance come from; a database that has none yet gets those of the policy folder.
+    """Returns the source of an instance's rules. An empty policy history gets the rules of the policy folder.
 
-    `tenant_id` is the tenant whose trail tells of changes. Raises PolicyError, `RowError`.
+    `tenant_id` is the tenant whose audit log gets the changes. Raises PolicyError, `RowError`.
     """
     settings = live.current
 
@@ -80,15 +80,17 @@ def source_of(live: LiveSettings, installed: Installed, database: Database, tena
                       required=installed.required_policies, cases=cases, alike=decide_alike)
     assert isinstance(changing, InDatabase)
     if changing.in_force() is None:
-        # Another node that starts at the same time may be first.
+        # Does nothing if another node that starts at the same time was first.
         changing.begin(changing.candidate({}), START, SYSTEM)
     changing.take_over()
     return StoredPolicy(database, installed.vocabulary, Export(settings.policies, installed.plugin_policies), cases)
 
 
 def checked(row: PolicyVersion, vocabulary: Vocabulary, cases: Cases, *, closing: bool = False) -> Policy:
-    """The policy of a row of the ledger, checked as files are (`Folder.load`). Raises PolicyError, also for a file that
-    a newer program has put there: without what it says, the rest would be another policy."""
+    """Loads the policy of a row, with the checks of `Folder.load`.
+
+    Raises PolicyError, also for a file that this version does not read, because the rest would be another policy.
+    """
     if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
         raise PolicyError(strange)
     with scratch() as place:
@@ -96,5 +98,5 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary, cases: Cases, *, closing
             (place / name).write_bytes(text.encode())
         if row.cases is not None:
             (place / CASES_FILE).write_bytes(row.cases.encode())
-        # Without the rules that plugins ship here: those in force are in the row, for all nodes alike.
+        # Without the rules of this node's plugins: the row has them, the same for all nodes.
         return Folder(place, vocabulary, cases=cases, sample=SAMPLE).load(None, closing=closing)

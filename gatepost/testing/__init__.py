@@ -1,6 +1,6 @@
-"""The face for a plugin's tests: an app that serves its collections, and the contract that every collection keeps.
+"""The public interface for tests of plugins: an app that serves the plugin, and tests that every collection passes.
 
-It imports pytest, so nothing that serves imports it. A plugin's whole test:
+It imports pytest, so the service never imports it. A complete test of a plugin:
 
 ```python
 from gatepost import create_app
@@ -16,7 +16,7 @@ import sys
 
 import pytest
 
-# pytest rewrites the assertions of tests alone, unless it is asked before the import: these would fail without a word.
+# pytest rewrites assertions only in tests, unless a module is registered. Without it, these would fail with no message.
 if "gatepost.testing.contract" not in sys.modules:
     pytest.register_assert_rewrite("gatepost.testing.contract", "gatepost.testing.halves", "gatepost.testing.serving")
 

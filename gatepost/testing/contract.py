@@ -1,4 +1,4 @@
-"""What every collection keeps, as checks that pytest runs for each example: create, read, change, page, refuse."""
+"""The contract of every collection, as checks that pytest runs for each example: create, read, change, page, refuse."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ PROBLEM = "application/problem+json"
 
 @dataclass(frozen=True)
 class Example:
-    """How rows of a collection are made and changed.
+    """Example bodies to create and change rows of a collection.
 
-    body     the body of the n-th row; may ask the administrator to make what it refers to
-    changes  a PATCH that changes it
-    actions  action → what is sent with it, where it takes a body
+    body     takes an administrator and a number n; returns the body of the n-th row; may create rows that it refers to
+    changes  the body of a PATCH that changes it
+    actions  action → its body, for actions that take one
     """
 
     collection: type[Collection]
@@ -50,7 +50,7 @@ _numbers = count(1)
 
 @dataclass
 class World:
-    """One example in one app, and who may touch it."""
+    """One example in one app, with its callers."""
 
     app: Flask
     example: Example
@@ -66,8 +66,8 @@ class World:
 
     @property
     def services(self) -> Services:
-        found: Services = self.app.extensions["gatepost"]
-        return found
+        services: Services = self.app.extensions["gatepost"]
+        return services
 
     @property
     def collection(self) -> Collection:
@@ -81,7 +81,7 @@ class World:
         return dict(self.example.body(self.admin, next(_numbers)))
 
     def made(self) -> dict[str, Any]:
-        """A new row, as it was answered."""
+        """Creates a row, and returns it as answered."""
         answer = self.admin.post(self.path, self.body())
         assert answer.status_code == 201, answer.text
         row: dict[str, Any] = answer.get_json()
@@ -89,14 +89,14 @@ class World:
 
 
 def refused(answer: TestResponse, status: int, code: str) -> None:
-    """The answer is that problem, as a problem document."""
+    """Asserts that the answer is a problem document with this status and code."""
     assert (answer.status_code, answer.mimetype) == (status, PROBLEM), answer.text
     assert answer.get_json()["code"] == code, answer.text
     assert answer.get_json()["request_id"] == answer.headers["X-Request-ID"]
 
 
 def alike(found: Mapping[str, Any], wanted: Mapping[str, Any], what: str, *ignored: str) -> None:
-    """Both have the same fields with the same values, but for those that are ignored; else each is named."""
+    """Asserts that both have the same fields and values, except for ignored ones. The message has each difference."""
     names = [name for name in dict.fromkeys((*wanted, *found)) if name not in ignored]
     wrong = [f"{name} is {found.get(name, '(absent)')!r}, not {wanted.get(name, '(absent)')!r}" for name in names
              if found.get(name, ABSENT) != wanted.get(name, ABSENT)]
@@ -225,24 +225,24 @@ def fields_and_expansions_are_answered_as_asked(world: World) -> None:
 
 
 def every_action_does_its_work_or_says_why_not(world: World) -> None:
-    for found in world.collection.actions:
+    for action in world.collection.actions:
         row = world.made()
-        one, sent = f"{world.path}/{row['id']}", world.example.actions.get(found.name)
-        if found.body_required:
-            refused(world.admin.post(f"{one}/{found.name}", {}), 400, "missing_field")
-            assert sent is not None, f"the Example lacks what is sent with the action: actions={{{found.name!r}: …}}"
-        answer = world.admin.post(f"{one}/{found.name}", *([] if sent is None else [dict(sent)]))
-        if not found.starts_from(row):
+        one, sent = f"{world.path}/{row['id']}", world.example.actions.get(action.name)
+        if action.body_required:
+            refused(world.admin.post(f"{one}/{action.name}", {}), 400, "missing_field")
+            assert sent is not None, f"the Example lacks what is sent with the action: actions={{{action.name!r}: …}}"
+        answer = world.admin.post(f"{one}/{action.name}", *([] if sent is None else [dict(sent)]))
+        if not action.starts_from(row):
             refused(answer, 409, "invalid_transition")
         elif answer.status_code != 409:
             assert answer.status_code == 200, answer.text
-            if found.transitions:
-                moved, to = answer.get_json()[found.state], found.transitions[row[found.state]]
-                assert moved == to, f"after {found.name} {found.state} is {moved!r}, not {to!r}"
-        else:  # a Conflict of its method, which says what stands against it
+            if action.transitions:
+                moved, to = answer.get_json()[action.state], action.transitions[row[action.state]]
+                assert moved == to, f"after {action.name} {action.state} is {moved!r}, not {to!r}"
+        else:  # a Conflict that the action's method raises
             assert answer.mimetype == PROBLEM, answer.text
         if answer.status_code == 409:
-            alike(world.admin.get(one).get_json(), row, f"after the refused action {found.name}")
+            alike(world.admin.get(one).get_json(), row, f"after the refused action {action.name}")
 
 
 def what_a_body_may_leave_out_can_be_left_out(world: World) -> None:
@@ -289,9 +289,9 @@ def its_table_serves_what_it_declares(world: World) -> None:
 
 def its_declarations_are_used(world: World) -> None:
     collection = type(world.collection)
-    shipped = collection.__module__.startswith("blueprints.")  # whose translations stand beside others
-    found = unreachable(world.collection) if shipped else findings(collection, [world.collection])
-    assert not (said := "\n".join(found)), said
+    shipped = collection.__module__.startswith("blueprints.")  # their translations are in the framework's files
+    doubts = unreachable(world.collection) if shipped else findings(collection, [world.collection])
+    assert not (text := "\n".join(doubts)), text
 
 
 def answers_equal_what_the_schema_dumps(world: World) -> None:
@@ -320,7 +320,7 @@ CHECKS: tuple[Callable[[World], None], ...] = (
 
 
 def contract(*examples: Example) -> Callable[..., None]:
-    """A test, parametrised by example and check. It asks for the fixture `app`, such as `served` makes."""
+    """Returns a test, parametrised by example and check. It uses the fixture `app`, for example from `served`."""
 
     def pairs() -> Iterator[Any]:
         for example in examples:

@@ -1,4 +1,4 @@
-"""The contract of a plugin's function: its half for one object and its half for a table answer alike."""
+"""The contract of a plugin's function: its half for one object and its half for a table give the same answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from policies.syntax.expression import Attribute, GroupOfCaller, PluginCall, rea
 from policies.syntax.roles import ADMIN, GUEST, USER
 from policies.syntax.vocabulary import Column, Function
 
-MOST = 300  # rows, and as many callers and circumstances
+MOST = 300  # most rows, and most combinations of callers and environments
 IDS = ("01930000-0000-7000-8000-000000000001", "01930000-0000-7000-8000-00000000000a")
 TIMES = ("2026-11-18T10:00:00.000000Z", "2026-11-18T10:00:00.000001Z", "2027-01-01T00:00:00.000000Z")
 DATES = ("2026-11-18", "2027-01-01")
@@ -44,10 +44,10 @@ Samples = Mapping[str, Sequence[Any]]
 
 def halves_agree(function: Function, model: type[Record], *given: tuple[str | int, ...],
                  **samples: Sequence[Any]) -> Callable[..., None]:
-    """A test: both halves of `function` answer alike, about each row of `model` and each caller that is made up.
+    """Returns a test that both halves of `function` give the same answer for generated rows of `model` and callers.
 
-    The rows hold values of each column's type, near the literals, and none. `given` are literals to be tried, and
-    `samples` further values for what is read: `text=("Public: milk",)`.
+    The rows have null and values of each column's type, near the literals. `given` are tuples of literals to try.
+    `samples` are further values by attribute: `text=("Public: milk",)`.
     """
 
     @pytest.mark.parametrize("literals", given or [()], ids=repr)
@@ -55,8 +55,8 @@ def halves_agree(function: Function, model: type[Record], *given: tuple[str | in
         database = open_database(f"sqlite:///{tmp_path / 'halves.db'}", synchronous="normal")
         database.create()
         try:
-            found = disagreements(database, function, model, literals, samples)
-            assert not found, "\n".join(found)
+            differences = disagreements(database, function, model, literals, samples)
+            assert not differences, "\n".join(differences)
         finally:
             database.close_all()
 
@@ -65,30 +65,30 @@ def halves_agree(function: Function, model: type[Record], *given: tuple[str | in
 
 def disagreements(database: Database, function: Function, model: type[Record], literals: tuple[str | int, ...],
                   samples: Samples) -> list[str]:
-    """On which values the halves differ, as sentences. The table of `model` is made in the database, which lacks it."""
+    """Returns a sentence for each combination of values on which the halves differ. Creates the table of `model`."""
     def combined(of: Callable[[str], bool]) -> list[Values]:
         return _combined({(root, name): _values(_kind(model, root, name), literals, samples.get(name, ()))
                           for root, name in function.reads if of(root)})
 
-    call, rows, asked = PluginCall(function, literals), combined(OBJECT.__eq__), combined(OBJECT.__ne__)
-    test, found = compiled(call, ""), []
+    call, rows, callers = PluginCall(function, literals), combined(OBJECT.__eq__), combined(OBJECT.__ne__)
+    test, sentences = compiled(call, ""), []
     stored = reads_object(call)
     if stored:
         with database.migrating():
             _fill(database, model, rows)
-    for values in asked:
+    for values in callers:
         principal, environment = _asking(values)
         held = {number for number, row in enumerate(rows)
                 if test(principal, {name: value for (_, name), value in row.items()}, environment, no_shares)}
-        # Without a column there is no SQL: what the first half says is what lists go by.
+        # A function that reads no column has no SQL half.
         picked = _picked(database, model, call, values) if stored else held
-        found += [f"{_written(call, {**rows[number], **values})}: `holds` says {number in held}, `where` "
-                  f"{number in picked}" for number in sorted(held ^ picked)]
-    return found
+        sentences += [f"{_written(call, {**rows[number], **values})}: `holds` says {number in held}, `where` "
+                      f"{number in picked}" for number in sorted(held ^ picked)]
+    return sentences
 
 
 def _written(call: PluginCall, values: Values) -> str:
-    """A question as a sentence: `begins with 'For all', r.obj.text is 'for all'`."""
+    """Returns a call with its values as text: `begins with 'For all', r.obj.text is 'for all'`."""
     given = f" with {', '.join(map(repr, call.literals))}" if call.literals else ""
     return ", ".join((f"{call.function.name}{given}", *(f"r.{root}.{name} is {value!r}"
                                                         for (root, name), value in values.items())))
@@ -115,7 +115,7 @@ def _fill(database: Database, model: type[Record], rows: Sequence[Values]) -> No
 
 
 def _picked(database: Database, model: type[Record], call: PluginCall, values: Values) -> set[int]:
-    """The numbers of the rows that the SQL half picks."""
+    """Returns the numbers of the rows that the SQL half selects."""
     def parameter(one: Attribute | GroupOfCaller) -> pw.Node:
         assert isinstance(one, Attribute)
         return pw.Value(values[one.root, one.name], converter=False)
@@ -137,26 +137,26 @@ def _kind(model: type[Record], root: str, name: str) -> Column:
 
 
 def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any]) -> list[Any]:
-    """Values of one type, near the literals, and none."""
+    """Returns sample values of one type, values near the literals, and None."""
     whole = [number for number in literals if isinstance(number, int)]
     texts = [text for text in literals if isinstance(text, str)]
-    found: Iterable[Any]
+    values: Iterable[Any]
     if kind.values:
-        found = kind.values
+        values = kind.values
     elif kind.type is bool:
-        found = (True, False)
+        values = (True, False)
     elif kind.type is int:
-        found = (0, 1, -1, *(number + step for number in whole for step in (-1, 0, 1)))
+        values = (0, 1, -1, *(number + step for number in whole for step in (-1, 0, 1)))
     elif kind.format is not None:
-        found = {"uuid": IDS, "date-time": TIMES, "date": DATES, "role": (*ROLES, *texts)}[kind.format]
+        values = {"uuid": IDS, "date-time": TIMES, "date": DATES, "role": (*ROLES, *texts)}[kind.format]
     else:
-        found = (*TEXTS, *ADDRESSES, *(near for text in texts for near in (
+        values = (*TEXTS, *ADDRESSES, *(near for text in texts for near in (
             text, f"{text}x", f"x{text}", text.upper(), text.lower(), text[:-1])))
-    return list(dict.fromkeys((None, *found, *samples)))
+    return list(dict.fromkeys((None, *values, *samples)))
 
 
 def _combined(values: Mapping[Read, Sequence[Any]]) -> list[Values]:
-    """Every combination, or as many of them as are tried."""
+    """Returns every combination; `MOST` random ones if there are more."""
     if prod(map(len, values.values())) <= MOST:
         return [dict(zip(values, one, strict=True)) for one in itertools.product(*values.values())]
     chance = random.Random(0)

@@ -1,4 +1,4 @@
-"""An app on an instance of its own, and callers who are logged in to it."""
+"""An app on its own instance, and callers who are logged in to it."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Caller:
 
     def call(self, method: str, path: str, body: Any = ABSENT, headers: Mapping[str, str] | None = None,
              **more: Any) -> TestResponse:
-        """One request, answered to its end; `body` goes as JSON, `more` to werkzeug's test client."""
+        """Sends one request and reads the whole answer; `body` is sent as JSON, `more` goes to werkzeug's client."""
         if body is not ABSENT:
             more["json"] = body
-        more.setdefault("buffered", True)  # an export that is not closed counts as one that is being sent
+        more.setdefault("buffered", True)  # an export that is not closed counts as one being sent
         return self.client.open(path, method=method, headers={**self.headers, **(headers or {})}, **more)
 
     def get(self, path: str, **more: Any) -> TestResponse:
@@ -79,10 +79,10 @@ class Caller:
 
 
 def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str = "*", **values: Any) -> Caller:
-    """`who` is a user, or the role of one who is made up; their session is real, no password is asked.
+    """Returns a logged-in caller: an existing user, or a new user with the role `who`. The session needs no password.
 
-    `values` are columns of the one who is made up, such as `department`, `groups` and `name`. Raises TypeError for what
-    is none, and for values of a user who is there.
+    `values` are columns of the new user, such as `department`, `groups` and `name`. Raises TypeError for an unknown
+    column, and for values of an existing user.
     """
     unknown = next((name for name in values if name not in User._meta.fields), None)
     if values and (unknown is not None or not isinstance(who, str)):
@@ -91,7 +91,7 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
     services: Services = app.extensions["gatepost"]
 
     def work() -> tuple[User, Session]:
-        user = _invented(who, tenant, values) if isinstance(who, str) else who
+        user = _new_user(who, tenant, values) if isinstance(who, str) else who
         id = new_id()
         return user, Rows(Session, user.tenant_id).insert(Session(
             id=id, owner_id=user.id, family=id, token_hash=new_id(), expires_at=later(86_400),
@@ -103,17 +103,18 @@ def log_in(app: Flask, who: User | str, *, tenant: str = "default", scope: str =
     return Caller(app.test_client(), user, token)
 
 
-def _invented(role: str, tenant: str, values: Mapping[str, Any]) -> User:
-    found = Tenant.by_name(tenant) or Tenant.add(tenant)
-    usual = {"name": role, "email": f"{role}{next(_numbers)}@plugin.example.org", "password_hash": passwords.UNUSABLE}
-    return Rows(User, found.id).insert(User(**{**usual, "role": role, **values}))
+def _new_user(role: str, tenant: str, values: Mapping[str, Any]) -> User:
+    home = Tenant.by_name(tenant) or Tenant.add(tenant)
+    defaults = {"name": role, "email": f"{role}{next(_numbers)}@plugin.example.org",
+                "password_hash": passwords.UNUSABLE}
+    return Rows(User, home.id).insert(User(**{**defaults, "role": role, **values}))
 
 
 def run_jobs(app: Flask, *ticked: Hook) -> int:
-    """Run the jobs that are due, those of `@on` and `@every` among them, one after the other; how many.
+    """Runs all due jobs, those of `@on` and `@every` included, and returns their number.
 
-    `ticked` are functions of `@every` that run once more after them, in each tenant, as if their next tick had come.
-    Raises AssertionError for a job that did not end well, with what it raised.
+    `ticked` are `@every` functions that then run in each tenant as if their next tick had come. Raises AssertionError
+    with the errors of failed jobs.
     """
     services: Services = app.extensions["gatepost"]
     number = services.jobs.run_due()
@@ -134,29 +135,32 @@ def _tick(hook: Hook) -> None:
 
 def by_known_names(chosen: Mapping[str, Any], plugins: Iterable[Plugin],
                     known: Mapping[str, Mapping[str, Setting[Any]]]) -> dict[str, Any]:
-    """What was chosen, with the settings of each plugin under the name that it has where it is served: its entry
-    point's once it is installed. Raises AssertionError for a table of settings that is none of these plugins'."""
+    """Returns the settings with each plugin's table under its served name: an entry point's name if it is installed.
+
+    Raises AssertionError for a table of settings that belongs to no plugin.
+    """
     served = {name: declared for plugin in plugins for name, declared in known.items()
               if not frozenset(declared.values()).isdisjoint(settings_of(modules_of(plugin)))}
-    found = {}
+    renamed = {}
     for given, value in chosen.items():
         fits = [given]
         if isinstance(value, Mapping) and given not in known:
             fits = [name for name, declared in served.items() if value.keys() <= declared.keys()]
             assert len(fits) == 1, (f"{given}={dict(value)!r}: no plugin here has the settings; known are "
                                     f"{', '.join(f'{name}.{one}' for name in served for one in served[name])}")
-        found[fits[0]] = value
-    return found
+        renamed[fits[0]] = value
+    return renamed
 
 
 def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) -> Any:
-    """A pytest fixture, to be called `app`: `create_app` on a fresh instance in SQLite, for one module of tests.
+    """Returns a pytest fixture to assign to `app`: `create_app` on a new SQLite instance, for one module of tests.
 
-    `plugins` are what an entry point would name, a `Collection` class, or a module or package with collections and
-    `Routes`. They need not be installed: those that no entry point names are served besides. The instance's model.conf
-    has the branches of the words that they declare. `settings` are Gatepost's own by name, and those of a
-    plugin under its name: `notes={"limit": 3}`, whether that is its entry point's or its module's. Jobs are run when a
-    test asks for it (`run_jobs`).
+    plugins   collections, modules or packages, as in an entry point; they need not be installed
+    settings  Gatepost's settings by name, and tables of plugins: `notes={"limit": 3}`, by the name of the entry point
+              or of the module
+
+    The instance's model.conf includes the conditions that the plugins declare. Jobs run only when a test calls
+    `run_jobs`.
     """
 
     @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ RESULTS = ("allowed", "refused", "failed")
 _FILTERS = ("who", "resource", "action", "result", "id", "from", "to")
 _ASKED = (*_FILTERS, "cursor", "before", "follow")
 _ROWS = 50
-_NOBODY = ("guest", "operator", "system", "*")  # principals that are no person
+_NOBODY = ("guest", "operator", "system", "*")  # principals that are not users
 
 Row = dict[str, Any]
 
@@ -84,7 +84,7 @@ def event(call: Call) -> Response:
 
 
 def _persons(call: Call, who: str) -> list[tuple[str, str]]:
-    """Those whom the filter `who` finds; nobody, where it names none."""
+    """Lists (id, name) of the users that match the filter `who`; [] if it names no user."""
     if not who or who in _NOBODY:
         return []
     return people(call, who.removeprefix(PERSON))
@@ -98,7 +98,7 @@ def _query(asked: Mapping[str, str], persons: list[tuple[str, str]]) -> dict[str
 
 
 def _time(text: str) -> str:
-    """A time as the API takes it: without an offset it is in UTC, and a day begins at midnight."""
+    """Completes a time for the API: a time without an offset is in UTC, and a day means its midnight."""
     day, _, clock = text.partition("T")
     if not text or clock.endswith("Z") or "+" in clock or "-" in clock:
         return text
@@ -106,7 +106,7 @@ def _time(text: str) -> str:
 
 
 def _rows(call: Call, items: list[Row]) -> list[Row]:
-    """Rows as they are drawn, with the names of people and the titles of objects that the caller may see."""
+    """Returns rows for the template, with the names of users and the titles of objects that the caller may see."""
     about = {one["id"]: (collection_of(call, one["resource"]), one["resource_id"] or "") for one in items}
     known = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
     return [{**one, "permission": f"{one['resource']}.{one['action']}", "day": one["time"][:10],
@@ -115,13 +115,13 @@ def _rows(call: Call, items: list[Row]) -> list[Row]:
 
 
 def _user(row: Mapping[str, Any]) -> str:
-    """The id of the user who did it; "" where that was no user."""
+    """Returns the id of the user who did it; "" if the principal is not a user."""
     principal = str(row["principal"])
     return principal.removeprefix(PERSON) if principal.startswith(PERSON) else ""
 
 
 def _today(call: Call, row: Row, found: Mapping[str, Any]) -> str:
-    """The page that asks the rules in force the same; "" where that cannot be asked."""
+    """Returns the link that explains the same request by the current rules; "" if that is not possible."""
     who = row["user"] or (found["principal"] if found["principal"] == "guest" else "")
     registry = call.services.registry
     askable = "/console/why" in registry.paths and row["permission"] in registry.by_permission
@@ -132,6 +132,6 @@ def _today(call: Call, row: Row, found: Mapping[str, Any]) -> str:
 
 
 def _link(asked: Mapping[str, str], **changes: str) -> str:
-    """The page with the same filters, and these changes."""
+    """Returns the link to the page with the same filters and these changes."""
     kept = {name: asked[name] for name in _FILTERS if asked[name]}
     return f"{TRAIL}?{urlencode({**kept, **changes})}" if kept or changes else TRAIL

@@ -1,1 +1,1 @@
-"""`gatepost policy …`: the administrator's tools, one command a module; `group` puts them together."""
+"""`gatepost policy …`: the administrator's commands, one module each; `group` puts them together."""

@@ -1,4 +1,4 @@
-"""`gatepost policy test`: do the rules answer the cases of a tests.yaml as it says, and which lines has no case?"""
+"""`gatepost policy test`: runs the cases of a tests.yaml against the rules, and lists rules that no case reaches."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ _XML = b"<?xml"
 
 
 class _Command(click.Command):
-    """Reads `--coverage` as `--coverage=100`: for an option whose value may be left out, click would take the next word
-    as the value, which is DIR."""
+    """A command that reads `--coverage` as `--coverage=100`.
+
+    click would take the next word, which is DIR, as the optional value.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
-        options = [f"{_COVERAGE}=100" if one == _COVERAGE else one for one in args[:end]]
+        options = [f"{_COVERAGE}=100" if word == _COVERAGE else word for word in args[:end]]
         return super().parse_args(ctx, [*options, *args[end:]])
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A run of the cases in `path` on the rules of `folder`; `floor` is the coverage that is asked for, in percent."""
+    """A run of the cases in `path` on the rules of `folder`; `floor` is the required coverage in percent."""
 
     folder: Path
     path: Path
@@ -50,7 +52,7 @@ class Trial:
 
     @property
     def shipped(self) -> bool:
-        """Whether the cases are the shipped ones, for want of the folder's own."""
+        """True if the cases are the shipped ones, because the folder has none."""
         return self.path.parent == SHIPPED != self.folder
 
     @property
@@ -59,14 +61,14 @@ class Trial:
 
     @property
     def figure(self) -> str:
-        """"12 of 184 lines reached (6 %, and 80 % are asked for)"."""
+        """The coverage as text: "12 of 184 lines reached (6 %, and 80 % are asked for)"."""
         asked = f", and {self.floor} % are asked for" if self.below else ""
         coverage = self.coverage
         return f"{coverage.reached} of {counted(coverage.lines, 'line')} reached ({coverage.percent} %{asked})"
 
     @property
     def missed(self) -> list[Finding]:
-        """The lines that no case reached, if that was asked."""
+        """Findings about the rules that no case reached; [] without `--coverage`."""
         return [] if self.floor is None else self.coverage.missed()
 
     @property
@@ -90,10 +92,10 @@ class Trial:
               help="Also write the result as JUnit XML.")
 @AS_JSON
 def test_command(directory: Path | None, floor: int | None, junit: Path | None, as_json: bool) -> None:
-    """Do the rules answer the cases of tests.yaml as they should?
+    """Run the cases of tests.yaml against the rules.
 
-    The rules and the cases of DIR; without DIR, those of the instance. Where there is no tests.yaml, the shipped cases
-    are asked.
+    The rules and the cases are those of DIR; without DIR, those of the instance. If there is no tests.yaml, the shipped
+    cases are run.
 
     \b
     Example: gatepost policy test --coverage=80 --junit report.xml
@@ -119,16 +121,16 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
 
 
 def _tried(folder: Path, floor: int | None) -> Trial:
-    """Raises ClickException where the rules or the cases cannot be used."""
+    """Runs the cases. Raises ClickException if the rules or the cases cannot be used."""
     policy = policy_files.policy_in(folder, whole=True)
-    # A link that leads nowhere is there, too: cases of one's own that cannot be read are not replaced by others.
+    # `lexists` is true for a broken link: the shipped cases must not replace own cases that cannot be read.
     path = folder / CASES_FILE if os.path.lexists(folder / CASES_FILE) else SHIPPED / CASES_FILE
     suite, coverage = policy_files.suite(path, policy), Coverage(policy)
     return Trial(folder, path, policy, run(policy, suite, coverage), coverage, floor)
 
 
 def _advice(trial: Trial, *, own: bool) -> Iterator[str]:
-    """What to do where the shipped cases fail."""
+    """Yields advice if the shipped cases fail."""
     if not (trial.shipped and trial.report.failures):
         return
     target = show_path(trial.folder / CASES_FILE)
@@ -140,7 +142,7 @@ def _advice(trial: Trial, *, own: bool) -> Iterator[str]:
 
 
 def _require_report(place: Path) -> None:
-    """Raises ClickException where something else than an earlier report would be replaced."""
+    """Raises ClickException if the file exists and is not an earlier report."""
     try:
         mode = place.lstat().st_mode
         if not stat.S_ISREG(mode):

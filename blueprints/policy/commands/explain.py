@@ -1,7 +1,7 @@
-"""`gatepost policy explain`: what a person or a role would be answered, and why.
+"""`gatepost policy explain`: explains why a user or a role is allowed or refused.
 
-About a role it needs the policy files only; about a person or an object it asks the instance's database, and about a
-row of the audit trail also the rules of then.
+For a role it needs only the policy files; for a user or an object, also the instance's database; for an audit event,
+also the policy version of that time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_ENDPOINT = Endpoint(name="none", method="GET", path="/", handler=lambda call
 
 @dataclass(frozen=True)
 class Ground:
-    """The policy to explain; with services, for rows, when a person or an object is named."""
+    """The policy to explain; and the app, if a user or an object is named."""
 
     policy: Policy
     app: Flask | None
@@ -60,7 +60,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Asked:
-    """The words of the command line."""
+    """The arguments of the command."""
 
     who: str
     permission: str
@@ -91,11 +91,10 @@ def explain_command(
     device: str | None, method: str | None, directory: Path | None, expect: str | None, audit_id: str | None,
     as_json: bool, permission: str | None, id: str | None,
 ) -> None:
-    """Why is this user or role allowed or refused it?
+    """Explain why a user or role is allowed or refused a permission.
 
-    It is about a request that needs PERMISSION, with ID about that object. The answer names the line that decided and
-    the facts it looked at, for a refusal the lines that came nearest to granting it, and the rules in code. `hidden`
-    is a refusal with 404.
+    The request needs PERMISSION; with ID it is about that object. The answer names the rule that decided and its facts;
+    for a refusal, the rules that came nearest to granting it; and the rules in code. `hidden` is a refusal with 404.
 
     \b
     Example: gatepost policy explain --as ada@example.org article.update 0199f3a0-0000-7000-8000-000000000001
@@ -107,33 +106,33 @@ def explain_command(
         return
     if who is None or permission is None:
         raise click.UsageError("Name who asks (--as) and the PERMISSION, or a row of the audit trail (--audit).")
-    said = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
-    found = _found(create_app, directory, Asked(who, permission, id, circumstances(said)))
+    options = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
+    prediction = _predicted(create_app, directory, Asked(who, permission, id, circumstances(options)))
     if as_json:
-        echo_json(found.as_json(), indent=2)
+        echo_json(prediction.as_json(), indent=2)
     else:
-        for line in found.as_lines():
+        for line in prediction.as_lines():
             echo(line)
-    if expect is not None and found.result != expect:
-        answer = "it depends on the object" if found.result == DEPENDS else f"it is {found.result}"
+    if expect is not None and prediction.result != expect:
+        answer = "it depends on the object" if prediction.result == DEPENDS else f"it is {prediction.result}"
         echo(f"Expected {expect}, and {answer}.", err=True)
         click.get_current_context().exit(1)
 
 
 def _show_past(id: str, as_json: bool) -> None:
-    found = past(id)
+    decisions = past(id)
     if as_json:
-        echo_json({"decisions": [one.as_json() for one in found]}, indent=2)
+        echo_json({"decisions": [decision.as_json() for decision in decisions]}, indent=2)
     else:
-        for one in found:
-            for line in one.as_lines():
+        for decision in decisions:
+            for line in decision.as_lines():
                 echo(line)
 
 
 def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
-    """The person with that e-mail, or a caller with that role and no other attributes.
+    """Returns the user with that e-mail and their principal, or None and a principal with only that role.
 
-    Raises ClickException when there is neither.
+    Raises ClickException if there is neither.
     """
     roles = ground.policy.roles.names
     if who in roles:
@@ -147,9 +146,9 @@ def find_principal(ground: Ground, who: str) -> tuple[User | None, Principal]:
 
 
 def find_object(collection: Collection | None, permission: str, id: str, tenant_id: str) -> Any:
-    """The row, of whatever tenant; of this one first.
+    """Returns the row of this tenant, or of any other.
 
-    Raises ClickException when the resource has no table, or no tenant has such a row.
+    Raises ClickException if the resource has no table, or no tenant has the row.
     """
     resource = permission.partition(".")[0]
     if collection is None:
@@ -163,7 +162,7 @@ def find_object(collection: Collection | None, permission: str, id: str, tenant_
     raise click.ClickException(f"There is no {resource} {id}: the answer to everybody is 404.")
 
 
-def _found(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
+def _predicted(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
     with _ground(create_app, directory, needs_rows="@" in asked.who or asked.id is not None) as ground:
         return _prediction(ground, asked)
 
@@ -175,7 +174,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
     collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
     row = None if asked.id is None else find_object(collection, permission, asked.id, principal.tenant_id)
     if row is not None and user is None and principal.kind != "guest":
-        principal = replace(principal, tenant_id=row.tenant_id)  # a role is of every tenant
+        principal = replace(principal, tenant_id=row.tenant_id)  # a role exists in every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
     requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=asked.circumstances.get("method"))
@@ -192,10 +191,11 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
 
 @contextmanager
 def _call(ground: Ground, access: Access, endpoint: Endpoint) -> Iterator[Call]:
-    """The call of the caller who is asked about, as if it came over HTTP."""
-    asked = None if ground.app is None else ground.app.test_request_context(endpoint.path, method=endpoint.method)
-    with asked or nullcontext():
-        call = Call(cast("Services", ground.services), endpoint, cast(Request, asked.request if asked else None), {})
+    """Yields the call of the hypothetical request, as if it came over HTTP."""
+    context = None if ground.app is None else ground.app.test_request_context(endpoint.path, method=endpoint.method)
+    with context or nullcontext():
+        call = Call(cast("Services", ground.services), endpoint, cast(Request, context.request if context else None),
+                    {})
         call.principal, call.access = access.principal, access
         yield call
 
@@ -214,7 +214,7 @@ def _scoped(policy: Policy, principal: Principal, scopes: list[str] | None) -> P
 
 
 def circumstances(said: Mapping[str, str | None]) -> Mapping[str, Any]:
-    """What the options say. Raises ClickException for what is no time, address, device or method."""
+    """Parses the options. Raises ClickException for an invalid time, address, device or method."""
     try:
         return cast(Mapping[str, Any], CircumstancesSchema().load({
             name: text for name, text in said.items() if text is not None}))
@@ -245,40 +245,42 @@ def _ground(create_app: AppFactory, directory: Path | None, needs_rows: bool) ->
 
 
 def past(id: str) -> list[Past]:
-    """The decisions of the audit row with that id: of an import one for each group of its rows.
+    """Lists the decisions of an audit event; for an import, one for each group of its rows.
 
-    Raises ClickException where there is no such row, where it tells no decision, or where the rules of then are gone.
+    Raises ClickException if there is no such event, if it records no decision, or if its policy version is not kept.
     """
     with open_instance():
         known = read_id(id)
         row = None if known is None else of_all().where(Audit.id == known).first()
         if row is None:
             raise click.ClickException(f"The audit trail has no row {id}.")
-        told = recorded(row, policy_files.registry().vocabulary)
-        if not told:
+        decisions = recorded(row, policy_files.registry().vocabulary)
+        if not decisions:
             raise click.ClickException(f"Row {id} ({row.resource}.{row.action}, {row.result}"
                                        f"{f', {row.reason}' if row.reason else ''}) was no decision of the policy.")
         try:
-            policy = _of_then(row.policy_version)
+            policy = _policy_of(row.policy_version)
         except NotKept as reason:
             raise click.ClickException(str(reason)) from None
         names, collection = Names(any_row(row.tenant_id)), policy_files.registry().by_resource.get(row.resource)
-        return [explained(policy, decision, row.rule, names, collection) for decision in told]
+        return [explained(policy, decision, row.rule, names, collection) for decision in decisions]
 
 
-def _of_then(version: str | None) -> Policy:
-    """The policy of that version, from the ledger, or that of the instance if it is still the same. Raises `NotKept`.
-    """
-    found = rules_of(version, policy_files.registry().vocabulary)
-    if found is None:
-        found = policy_files.served(whole=True)
-        if version != found.version:
+def _policy_of(version: str | None) -> Policy:
+    """Loads a policy version from the history, or the current policy if it is that version. Raises `NotKept`."""
+    policy = rules_of(version, policy_files.registry().vocabulary)
+    if policy is None:
+        policy = policy_files.served(whole=True)
+        if version != policy.version:
             raise gone(version)
-    return found
+    return policy
 
 
 def any_row(tenant_id: str) -> Callable[[str, str], Mapping[str, Any] | None]:
-    """What finds a row of that tenant by the plural name of its collection and its id, whoever may view it."""
+    """Returns a function that finds a row of that tenant by the plural name of its collection and its id.
+
+    It ignores permissions.
+    """
     def find(name: str, id: str) -> Mapping[str, Any] | None:
         row = Rows(policy_files.registry().collections[name].model, tenant_id).find(id)
         return None if row is None else cast(Mapping[str, Any], row.__data__)

@@ -1,4 +1,4 @@
-"""`gatepost policy export`: the rules as one model and one CSV file of plain Casbin, and functions to try them with."""
+"""`gatepost policy export`: writes the rules as one model and one CSV file of plain Casbin, with their functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
     """
     folder = policy_files.folder(directory)
     try:
-        found = export(folder, policy_files.plugins(folder), policy_files.registry().vocabulary.functions.values())
+        files = export(folder, policy_files.plugins(folder), policy_files.registry().vocabulary.functions.values())
     except PolicyError as error:
         raise Unusable(folder, error) from None
     if target is not None:
@@ -40,12 +40,12 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
         with (private_file(target / "model.conf", overwrite=overwrite) as model,
               private_file(target / "policy.csv", overwrite=overwrite) as lines,
               private_file(target / "functions.js", overwrite=overwrite) as functions):
-            model.write(found.model.encode())
-            lines.write(found.policy.encode())
-            functions.write(found.functions.encode())
+            model.write(files.model.encode())
+            lines.write(files.policy.encode())
+            functions.write(files.functions.encode())
         echo(f"Written to {show_path(target)}.", err=as_json)
     if as_json:
-        print_json({"model": found.model, "policy": found.policy, "functions": found.functions})
+        print_json({"model": files.model, "policy": files.policy, "functions": files.functions})
     elif target is None:
-        echo_lines(f"# ---- Model ----\n{found.model}\n# ---- Policy ----\n{found.policy}\n"
-                   f"// ---- Functions ----\n{found.functions}", nl=False)
+        echo_lines(f"# ---- Model ----\n{files.model}\n# ---- Policy ----\n{files.policy}\n"
+                   f"// ---- Functions ----\n{files.functions}", nl=False)

@@ -1,7 +1,8 @@
-"""The administrator's tools: `gatepost policy …`, one a module, and two that put policies in force and tell of them.
+"""The group `gatepost policy …`, to which features add their commands.
 
-Those that explain, check and compare work on files alone, but for questions about persons, objects and the past: with a
-broken policy, a stopped service, without a database. Exit codes: 0 fine, 1 findings, 2 cannot run.
+Commands that explain, check and compare need only files, except for questions about users, objects and the past. So
+they work with a broken policy, with a stopped service, and without a database. Exit codes: 0 fine, 1 findings, 2 cannot
+run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from policies.evaluation.compiled import FunctionFailed
 
 
 class Tools(Extensible):
-    """Errors exit with 2, because 1 means findings; with `--json` they are JSON. Commands are listed by feature."""
+    """A group whose errors exit with 2, because 1 means findings; with `--json` they are JSON.
+
+    Commands are listed by feature.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.of_features]

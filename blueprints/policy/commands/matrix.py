@@ -1,4 +1,4 @@
-"""`gatepost policy matrix`: who may do what, as a table for a terminal, a page or JSON."""
+"""`gatepost policy matrix`: shows who may do what, as a table for a terminal, a page or JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def matrix_command(
     directory: Path | None, roles: tuple[str, ...], resources: tuple[str, ...], html: Path | None, overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Who may do what? A table, or a page.
+    """Show who may do what, as a table or a page.
 
     A row for each permission, a column for each role, conditions in the cells. Only the user who runs this can read
     the page.
@@ -43,12 +43,12 @@ def matrix_command(
     to_output = str(html) == "-"
     if to_output and as_json:
         raise click.UsageError("--json and --html - both write to standard output.")
-    found = policy_files.served(directory, whole=True)
+    policy = policy_files.served(directory, whole=True)
     for role in roles:
-        _refuse_unknown("role", role, found.roles.names)
+        _refuse_unknown("role", role, policy.roles.names)
     for name in resources:
-        _refuse_unknown("resource", name, found.vocabulary.resources)
-    table = matrix(found, roles, resources)
+        _refuse_unknown("resource", name, policy.vocabulary.resources)
+    table = matrix(policy, roles, resources)
     if to_output:
         echo_lines(as_html(table), nl=False)
     elif html is not None:

@@ -1,4 +1,4 @@
-"""Pages of the console: the rules in force (`rules`), and why something is allowed or refused (`why`)."""
+"""Pages of the console: the current rules (`rules`), and explanations of decisions (`why`)."""
 
 from .rules import routes as rules_pages
 from .why import routes as why_pages

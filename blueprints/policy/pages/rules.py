@@ -1,4 +1,4 @@
-"""*Rules*: who may do what, as a table, the lines behind each of its marks, and edits that are not in force."""
+"""The page *Rules*: a table of permissions by role, the rules behind each cell, and edits that are not in force."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from policies.tools.matrix import table_of
 
 from ...console.pages import Page, enter, page, sentence, served, showing, texts
 
-MOST_PILLS = 12  # columns among which a phone chooses by a pill each: the style sheet has a rule for each
-PERSONS = 25  # of a page
-MOST_REMARKS = 100  # of one kind that are drawn
+MOST_PILLS = 12  # columns that a phone selects with pills; the style sheet has a rule for each
+PERSONS = 25  # users on a page
+MOST_REMARKS = 100  # shown remarks of one kind
 _FILTERS = ("resource", "role", "person")
 _ASKED = (*_FILTERS, "offset", "cell", "at")
 _USUAL = "user"
@@ -35,12 +35,12 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one role or person may do.
+    """The permissions of one role or user.
 
-    key     a role or `user:<id>`, as the parameter `cell` names it
-    linked  the same in an address
-    title   what readers see; None: a person whose name the reader may not see
-    role    that of the person; empty for a role's column
+    key     a role or `user:<id>`, as in the parameter `cell`
+    linked  the key, quoted for a URL
+    title   its heading; None: a user whose name the caller may not see
+    role    the role of the user; "" for the column of a role
     """
 
     key: str
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the parameter `cell` or `at` names: one cell of the table."""
+    """One cell of the table, named by the parameter `cell` or `at`."""
 
     key: str
     permission: str
@@ -65,7 +65,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding about the policy files; `file` is empty where it is about none of them, `line` where about no line."""
+    """A finding about the policy files; `file` is "" if it is about no file, `line` if about no line."""
 
     file: str
     line: str
@@ -73,10 +73,10 @@ class Remark:
 
     @classmethod
     def of(cls, text: str) -> Remark:
-        found = _REMARK.fullmatch(text)
-        if found is None:
+        match = _REMARK.fullmatch(text)
+        if match is None:
             return cls("", "", text)
-        return cls(found["file"], found["line"] or "", found["text"].removeprefix("warning: "))
+        return cls(match["file"], match["line"] or "", match["text"].removeprefix("warning: "))
 
 
 show = showing(__package__)
@@ -107,12 +107,12 @@ def rules(call: Call) -> Response:
 
 
 def _named(person: str) -> bool:
-    """Whether the text names one person, and is no part of names."""
+    """True if the text is an e-mail address or an id, and not a part of a name."""
     return "@" in person or read_id(person) is not None
 
 
 def _table(call: Call, asked: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
-    """What the API answers with cells as `_look` has them, and "", or None and why not."""
+    """Returns the table of the API and "", or None and the error as a sentence."""
     sought = "person" if _named(asked["person"]) else "q"
     try:
         table: dict[str, Any] = ask(call, "policy_matrix", {
@@ -145,7 +145,7 @@ def _columns(table: Mapping[str, Any]) -> list[Column]:
 
 
 def _pill(columns: Sequence[Column], wanted: str) -> str:
-    """The column that a phone shows first."""
+    """Returns the key of the column that a phone shows first."""
     keys = [column.key for column in columns]
     person = next((column.key for column in columns if column.role), "")
     return next((key for key in (wanted, person, _USUAL) if key in keys), keys[0] if keys else "")
@@ -155,7 +155,7 @@ def _pill(columns: Sequence[Column], wanted: str) -> str:
 
 def _panel(columns: Sequence[Column], table: Mapping[str, Any], effective: Mapping[str, Any],
            chosen: Chosen) -> dict[str, Any]:
-    """The cell that is chosen; `column` is None where the table has no such cell."""
+    """Returns the chosen cell with its rules; `column` is None if the table has no such cell."""
     column = next((one for one in columns if one.key == chosen.key), None)
     known = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
     if column is None or chosen.permission not in known:
@@ -169,7 +169,7 @@ def _panel(columns: Sequence[Column], table: Mapping[str, Any], effective: Mappi
 
 
 def _own(table: Mapping[str, Any] | None, effective: Mapping[str, Any]) -> dict[str, Any]:
-    """The lines that name the person who is asked for, also those that nothing shows of, and the roles lent to them."""
+    """Returns the rules that name the requested user, filtered ones included, and the roles assigned by them."""
     if not table or table["person"] is None:
         return {"lines": [], "roles": []}
     key = f"user:{table['person']['id']}"

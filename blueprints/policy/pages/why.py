@@ -1,4 +1,4 @@
-"""*Why?*: what somebody may do, and why or why not; with other circumstances, too."""
+"""The page *Why?*: explains why a user or role is allowed or refused, also in other circumstances."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def why(call: Call) -> Response:
 
 
 def _people(call: Call, text: str) -> list[tuple[str, str]]:
-    """The people whom a text finds that is no e-mail, id or role. Raises `Problem` where it finds nobody."""
+    """Lists the users whose name matches the text; [] for an e-mail, id or role. Raises `Problem` if none matches."""
     if "@" in text or read_id(text) or text in call.access.policy.roles:
         return []
     if several := found(call, "users", text):

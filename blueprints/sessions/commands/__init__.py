@@ -1,1 +1,1 @@
-"""`gatepost user | tenant | token`."""
+"""The commands `gatepost user`, `gatepost tenant` and `gatepost token`."""

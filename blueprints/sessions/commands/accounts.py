@@ -1,4 +1,4 @@
-"""Who may log in: `gatepost user …` and `gatepost tenant …`."""
+"""Commands about accounts: `gatepost user …` and `gatepost tenant …`."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def list_tenants() -> None:
 
 
 def _require_role(role: str) -> None:
-    """Raises BadParameter for what is no role of the instance's policy, whatever else is wrong with its files."""
+    """Raises BadParameter for an unknown role. Other errors in the policy files are ignored."""
     known = [name for name in declared(read_files(policy_files.of_instance(), {}, [])) if name != GUEST]
     if role not in known:
         near = did_you_mean(role, known) or "."
@@ -202,9 +202,9 @@ def _require_role(role: str) -> None:
 
 
 def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]:
-    """The password to set, and the same once more when it was made up and must be shown.
+    """Returns the password to set, and the same again if it was generated and must be shown, else None.
 
-    `known` is what an attacker knows of the account: its name and e-mail address.
+    `known` are the account's name and e-mail address, which an attacker may know.
     """
     if file is not None:
         return read_password(file, *known), None
@@ -228,7 +228,7 @@ def _set_active(email: str, active: bool) -> None:
 
 
 def _change(instance: Instance, email: str, action: str, change: Callable[[User], None]) -> None:
-    """Change a user's row and end every session that began before."""
+    """Changes a user's row and ends all their sessions."""
 
     def work() -> None:
         row = instance.user(email)

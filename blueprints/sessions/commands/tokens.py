@@ -1,4 +1,4 @@
-"""Service tokens, for programs that an operator looks after: `gatepost token …`."""
+"""Commands about service tokens of programs: `gatepost token …`."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def list_tokens(email: str) -> None:
 @token.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 def release(ids: tuple[str, ...]) -> None:
-    """Let tokens act again that a restore holds: these, or all of them.
+    """Re-enable tokens that a restore suspended: these, or all of them.
 
-    A restored backup may hold tokens that were revoked after it was taken.
+    A restored backup may have tokens that were revoked after the backup.
 
     \b
     Example: gatepost token release
@@ -92,7 +92,7 @@ def release(ids: tuple[str, ...]) -> None:
 @token.command()
 @click.argument("id")
 def revoke(id: str) -> None:
-    """Take a token back: it is refused from the next request on.
+    """Revoke a token: it is refused from the next request on.
 
     \b
     Example: gatepost token revoke 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f

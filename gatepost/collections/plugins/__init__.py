@@ -1,1 +1,1 @@
-"""What is served: found in `blueprints`, in installed plugins and in what a test names, and checked."""
+"""Discovery of collections, routes and features in `blueprints`, in plugins and in tests, and checks of each."""

@@ -1,4 +1,4 @@
-"""The names that a collection declares: which of them stand for no column, and which fields no column keeps."""
+"""Checks of a collection's declaration against its table: names without a column, and fields without a column."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from ..collection import Collection
 
 _SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "null_at_create", "import_keys")
 _ONE = ("default_sort", "born", "until", "gone")
-# What a collection overrides to do something with a value of a body, and to answer one, that no column has.
+# A collection overrides these methods to store values of a body, or to answer values, that have no column.
 _TAKING = ("create", "draft", "stamp", "derive", "update", "prepare", "endpoints")
 _HOOKS = ("pre_load", "post_load", "pre_dump", "post_dump")
 _ANSWERING = ("attach", "represent", "show", "endpoints", "_shown")
 
 
 def bad_names(declared: type[Collection]) -> str | None:
-    """The first name that a collection declares and that stands for nothing, as a sentence; asked before it is made."""
+    """Describes the first declared name that has no column or field; None if there is none.
+
+    Runs on the class, before the collection is created.
+    """
     for attribute in _SEVERAL:
         named: object = getattr(declared, attribute)
         if isinstance(named, str) or not isinstance(named, Iterable) or not all(isinstance(one, str) for one in named):
@@ -41,7 +44,7 @@ def bad_names(declared: type[Collection]) -> str | None:
         if name not in filterable:
             return f"filters names {name!r}, which is no column of {model} and no reference{hint(name, filterable)}"
     for attribute in ("managed", "create_only"):
-        # `owner_id` is managed wherever there is one, and nobody declares that.
+        # Every `owner_id` is managed without a declaration.
         for name in {*getattr(declared, attribute)} - {"owner_id"}:
             if name not in schema.fields:
                 return f"{attribute} names {name!r}, which is no field of {_called(schema)}{hint(name, schema.fields)}"
@@ -62,13 +65,13 @@ def _columns_named(declared: type[Collection]) -> Iterator[tuple[str, str]]:
 
 
 def lost(collection: Collection) -> str | None:
-    """The first field of a schema that nothing keeps, as a sentence: what is sent in it would be gone.
+    """Describes the first field of the schema whose value would be lost; None if there is none.
 
-    One without a column is somebody's business where the collection overrides what makes or changes a row, or what
-    answers one, or where the schema has a hook that makes something else of it.
+    A field may lack a column if the collection overrides a method that stores or answers rows, or if the schema has a
+    hook that changes values.
     """
     schema, columns = collection.body_schema, collection.model._meta.fields
-    # A kind of hook that there is none of is missing, or an empty list once a schema was used.
+    # A schema without hooks of a kind has no entry for it, or an empty list after its first use.
     if any((schema._hooks.get(name) or []) != (StrictSchema._hooks.get(name) or []) for name in _HOOKS):
         return None
     model = collection.model.__name__

@@ -1,4 +1,4 @@
-"""What a plugin is made of: what stands in its module, and the files beside it."""
+"""The parts of a plugin: the declarations in its modules, and the files beside them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..registry import Registry
 from ..routes import Routes
 from .declarations import conditions_of, features_of, functions_of, settings_of
 
-Plugin = ModuleType | type[Collection] | Routes | Blueprint  # what an entry point names: a package is a module, too
+Plugin = ModuleType | type[Collection] | Routes | Blueprint  # the target of an entry point; a package is a module
 
 
 class PluginError(Exception):
@@ -28,29 +28,32 @@ class PluginError(Exception):
 
 
 def contents(plugin: Plugin) -> list[Any]:
-    """The routes and collections of a module, or of a package, whose collections may stand in modules of its own."""
+    """Lists the routes and collections of a module or package. A package may have its collections in submodules."""
     if not isinstance(plugin, ModuleType):
         return [plugin]
-    return [found for found in vars(plugin).values()
-            if isinstance(found, Routes)
-            or (isinstance(found, Blueprint) and _is_of(found.import_name, plugin))
-            or (isinstance(found, type) and issubclass(found, Collection) and _is_of(found.__module__, plugin))]
+    return [value for value in vars(plugin).values()
+            if isinstance(value, Routes)
+            or (isinstance(value, Blueprint) and _is_of(value.import_name, plugin))
+            or (isinstance(value, type) and issubclass(value, Collection) and _is_of(value.__module__, plugin))]
 
 
 def _is_of(module: str, plugin: ModuleType) -> bool:
-    """Whether a module belongs to a plugin. The module `endpoints` of a package speaks for the whole package."""
+    """True if the module belongs to the plugin. If the plugin is a module `endpoints`, its package counts."""
     return f"{module}.".startswith(f"{plugin.__name__.removesuffix('.endpoints')}.")
 
 
 def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
-    """The CSV files that stand beside a plugin's module, called like its collections, routes and Blueprints."""
+    """Returns the rule files beside a plugin's modules, by file name: one for each collection, routes or Blueprint.
+
+    Raises `PluginError` if a collection has no file, or if a file has the name of a shipped one.
+    """
     shipped = {}
     for found in contents(plugin):
         file = Path(_module_of(found).__file__ or "").with_name(f"{found.name}.csv")
         if not file.is_file():
             if isinstance(found, type):
                 raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
-            continue  # routes may need none: what is public, or left to the administrator
+            continue  # routes need none if they are public, or if the administrator writes the rules
         if SHIPPED.joinpath(file.name).is_file():
             raise PluginError(f"{source}: {file.name} is a policy file of Gatepost itself; choose another name")
         shipped[file.name] = file
@@ -58,8 +61,10 @@ def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
 
 
 def migrations_of(source: str, plugin: Plugin) -> dict[str, Path]:
-    """The folder `migrations` beside a plugin's module; its history is called like the package. Raises `PluginError`
-    for a file in it that would not be run, or in no certain order."""
+    """Returns {name of the history: folder `migrations` beside the module}; the name is that of the package.
+
+    Raises `PluginError` for a file in the folder whose name gives no certain order.
+    """
     module = _module_of(plugin)
     name = (module.__package__ or module.__name__).replace(".", "_").lower()
     directory = beside(plugin, "migrations")
@@ -69,13 +74,16 @@ def migrations_of(source: str, plugin: Plugin) -> dict[str, Path]:
 
 
 def beside(plugin: Plugin, name: str) -> Path | None:
-    """The folder of that name beside a plugin's module, if there is one."""
+    """Returns the folder of that name beside a plugin's module; None if there is none."""
     directory = Path(_module_of(plugin).__file__ or "").with_name(name)
     return directory if directory.is_dir() else None
 
 
 def translations_of(source: str, plugin: Plugin) -> Path | None:
-    """The folder `translations` beside a plugin's module. Raises `PluginError` for a file in it that cannot be read."""
+    """Returns the folder `translations` beside a plugin's module; None if there is none.
+
+    Raises `PluginError` for a file in it that cannot be read.
+    """
     directory = beside(plugin, "translations")
     for file in () if directory is None else sorted(directory.glob("*.po")):
         try:
@@ -86,16 +94,16 @@ def translations_of(source: str, plugin: Plugin) -> Path | None:
 
 
 def place_of(plugin: Plugin) -> str:
-    """What `pkgutil.resolve_name` finds the plugin by: `package.module`, or `package.module:Collection`.
+    """Returns the plugin's name for `pkgutil.resolve_name`: `package.module`, or `package.module:Collection`.
 
-    Raises `PluginError` for routes that do not stand at the level of their module.
+    Raises `PluginError` for routes that are not a variable of their module.
     """
     if isinstance(plugin, ModuleType):
         return plugin.__name__
     if isinstance(plugin, type):
         return f"{plugin.__module__}:{plugin.__qualname__}"
     module = _module_of(plugin)
-    name = next((name for name, found in vars(module).items() if found is plugin), None)
+    name = next((name for name, value in vars(module).items() if value is plugin), None)
     if name is None:
         raise PluginError(f"{module.__name__}: {plugin.name!r} does not stand at the level of the module")
     return f"{module.__name__}:{name}"
@@ -108,22 +116,23 @@ def _module_of(plugin: Plugin) -> ModuleType:
 
 
 def modules_of(plugin: Plugin) -> list[ModuleType]:
-    """The module that a plugin is, or stands in, and those of what it holds."""
-    names = (_module_of(found).__name__ for found in contents(plugin))
+    """Lists the plugin's own module and those of its contents."""
+    names = (_module_of(content).__name__ for content in contents(plugin))
     return [_module_of(plugin), *(importlib.import_module(name) for name in dict.fromkeys(names))]
 
 
 def serves(registry: Registry, plugin: Plugin) -> bool:
-    """Whether all that the plugin declares is here already."""
+    """True if the registry has every declaration of the plugin."""
     routes = registry.routes.values()
-    known = [*map(type, registry.collections.values()), *routes, *(found.made_of for found in routes),
-             *registry.functions.values(), *registry.conditions.values(), *registry.hooks.values(),
-             *registry.features, *(one for settings in registry.settings.values() for one in settings.values())]
+    served = [*map(type, registry.collections.values()), *routes, *(group.made_of for group in routes),
+              *registry.functions.values(), *registry.conditions.values(), *registry.hooks.values(),
+              *registry.features, *(setting for group in registry.settings.values() for setting in group.values())]
     modules = modules_of(plugin)
-    return all(found in known for found in (*contents(plugin), *functions_of(modules), *conditions_of(modules),
-                                            *hooks_of(modules), *features_of(modules), *settings_of(modules)))
+    return all(declared in served for declared in (
+        *contents(plugin), *functions_of(modules), *conditions_of(modules), *hooks_of(modules),
+        *features_of(modules), *settings_of(modules)))
 
 
 def named(plugin: Plugin) -> str:
-    """What a plugin without an entry point is called among the settings: the last part of its module's name."""
+    """Returns the settings name of a plugin without an entry point: the last part of its module's name."""
     return name_of(_module_of(plugin).__name__.rpartition(".")[2])

@@ -1,4 +1,4 @@
-"""What plugins declare: collections, hooks, functions for the matcher of model.conf; and which of it is unusable."""
+"""Declarations of plugins: reads them from modules, and describes those that cannot be used."""
 
 from __future__ import annotations
 
@@ -32,39 +32,42 @@ from .columns import lost
 Kind = TypeVar("Kind")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-# Names with a meaning of their own in a matcher, in one of the Casbins: `r2`, `eval(…)`, `true`.
+# Names that mean something in a matcher of one of Casbin's implementations: `r2`, `eval(…)`, `true`.
 _SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
 _LANGUAGE = frozenset((*keyword.kwlist, "eval", "this", "true", "false", "null", "undefined",
                        "rand", "randint", "int", "float", "str"))
 
 
 def functions_of(modules: Iterable[ModuleType]) -> Iterator[Function]:
-    """The functions that stand at the level of these modules, each once."""
+    """Yields the functions that are variables of these modules, each once."""
     return _of_kind(Function, modules)
 
 
 def conditions_of(modules: Iterable[ModuleType]) -> Iterator[Condition]:
-    """The conditions that stand at the level of these modules, each once."""
+    """Yields the conditions that are variables of these modules, each once."""
     return _of_kind(Condition, modules)
 
 
 def settings_of(modules: Iterable[ModuleType]) -> Iterator[Setting[Any]]:
-    """The settings that stand at the level of these modules, each once."""
+    """Yields the settings that are variables of these modules, each once."""
     return _of_kind(Setting, modules)
 
 
 def features_of(modules: Iterable[ModuleType]) -> Iterator[Feature]:
-    """The features that stand at the level of these modules, each once."""
+    """Yields the features that are variables of these modules, each once."""
     return _of_kind(Feature, modules)
 
 
 def _of_kind(kind: type[Kind], modules: Iterable[ModuleType]) -> Iterator[Kind]:
-    found = (one for module in modules for one in vars(module).values() if isinstance(one, kind))
-    yield from {id(one): one for one in found}.values()
+    values = (value for module in modules for value in vars(module).values() if isinstance(value, kind))
+    yield from {id(value): value for value in values}.values()
 
 
 def unusable(function: Function) -> str | None:
-    """Why a function cannot be called in a matcher, if so. Raises TypeError for a declaration of another form."""
+    """Returns the reason why a matcher cannot call a function; None if it can.
+
+    Raises TypeError for a declaration with values of wrong types.
+    """
     if not _NAME.fullmatch(function.name):
         return "the name must be letters and digits, with a small letter first"
     from casbin.model.function import FunctionMap  # takes a while to import, and most instances have no function
@@ -89,8 +92,10 @@ def unusable(function: Function) -> str | None:
 
 
 def wrong_with(collection: Collection) -> str | None:
-    """The first thing that is wrong with what a collection declares, if anything is; of actions and filters ask
-    `bad_action` and `bad_filter`."""
+    """Describes the first error in a collection's declaration; None if there is none.
+
+    `bad_action` and `bad_filter` check actions and filters.
+    """
     named = type(collection).__name__
     if (reason := bad_guard(collection)) is not None:
         return f"{named}.guarded {reason}"
@@ -103,7 +108,7 @@ def wrong_with(collection: Collection) -> str | None:
 
 
 def bad_erasure(collection: Collection) -> str | None:
-    """What is wrong with what a collection does when a person is erased, if anything is."""
+    """Describes the first error in `on_erase` and `anonymised`; None if there is none."""
     if collection.on_erase not in (DELETE, ANONYMISE, HAND_OVER):
         return f"on_erase must be {DELETE}, {ANONYMISE} or {HAND_OVER}, not {collection.on_erase!r}"
     declared: object = collection.anonymised
@@ -121,7 +126,7 @@ def bad_erasure(collection: Collection) -> str | None:
 
 
 def bad_guard(collection: Collection) -> str | None:
-    """What is wrong with the guarded fields of a collection, if anything is."""
+    """Describes the first error in `guarded`; None if there is none."""
     declared: object = collection.guarded
     if not isinstance(declared, Mapping):
         return "must say for each field which permission shows it, such as {'email': 'user.view_private'}"
@@ -138,7 +143,7 @@ def bad_guard(collection: Collection) -> str | None:
 
 
 def bad_filter(declared: type[Collection]) -> str | None:
-    """What is wrong with the filters of a collection, if anything is; asked before it is made."""
+    """Describes the first error in `filters`; None if there is none. Runs before the collection is created."""
     filters: Mapping[str, object] = declared.filters
     for name, operators in filters.items():
         if isinstance(operators, str) or not isinstance(operators, Iterable):
@@ -154,7 +159,7 @@ def bad_filter(declared: type[Collection]) -> str | None:
 
 
 def bad_default(collection: Collection) -> str | None:
-    """Which column a new row would lack a value for, if any would."""
+    """Describes the first column that would have no value in a new row; None if there is none."""
     if not takes_bodies(collection):
         return None
     for name in unfilled(collection):
@@ -165,8 +170,10 @@ def bad_default(collection: Collection) -> str | None:
 
 
 def bad_null(collection: Collection) -> str | None:
-    """Which column may be null in an answer that the schema says never is, if one may. Not asked about Gatepost's own:
-    some of their columns take null in the table, and no row is without a value."""
+    """Describes the first column that may be null although the schema allows no null; None if there is none.
+
+    Collections of Gatepost itself are not checked: some of their columns take null, but every row has a value.
+    """
     model, schema = collection.model, collection.body_schema
     for name, field in schema.dump_fields.items():
         column = model._meta.fields.get(name)
@@ -178,33 +185,35 @@ def bad_null(collection: Collection) -> str | None:
 
 
 def takes_bodies(collection: Collection) -> bool:
-    """Whether clients make rows, and all values of one come from the body, from defaults and from the service; not
-    where code of the collection gives some."""
-    found = type(collection)
-    plain = all(getattr(found, name) is getattr(Writable, name) for name in ("create", "stamp", "derive", "draft"))
+    """True if clients create rows, and every value comes from the body, a default or the service.
+
+    False if code of the collection gives some values.
+    """
+    kind = type(collection)
+    plain = all(getattr(kind, name) is getattr(Writable, name) for name in ("create", "stamp", "derive", "draft"))
     return plain and any(endpoint.name == "create" for endpoint in collection.served)
 
 
 def bad_action(collection: Collection) -> tuple[Action, str] | None:
-    """The first action of a collection that is wrong, and what is wrong with it."""
+    """Returns the first action that cannot be used, and the reason; None if there is none."""
     taken = Counter(endpoint.name for endpoint in collection.served)
-    for found in collection.actions:
-        named = f"the action {found.name!r}"
-        if not _WORD.fullmatch(found.name):
-            return found, f"{named} must be called by small letters, digits and _"
-        if taken[found.name] > 1 or found.name in (*VERBS, CREATED, UPDATED, DELETED):
-            return found, f"{named} has a name that means something else already"
-        if found.transitions and found.state not in collection.model._meta.fields:
-            return found, f"{named} moves the column {found.state!r}, which {collection.model.__name__} lacks"
+    for action in collection.actions:
+        named = f"the action {action.name!r}"
+        if not _WORD.fullmatch(action.name):
+            return action, f"{named} must be called by small letters, digits and _"
+        if taken[action.name] > 1 or action.name in (*VERBS, CREATED, UPDATED, DELETED):
+            return action, f"{named} has a name that means something else already"
+        if action.transitions and action.state not in collection.model._meta.fields:
+            return action, f"{named} moves the column {action.state!r}, which {collection.model.__name__} lacks"
     return None
 
 
 def unknown_event(hook: Hook, collections: Iterable[Collection]) -> str | None:
-    """Which of the events of a hook no collection has, if so."""
-    known = {f"{one.name}.{what}" for one in collections
-             for what in (CREATED, UPDATED, DELETED, *(action.name for action in one.actions))}
-    unknown = next((event for event in hook.events if event not in known), None)
-    return None if unknown is None else f"there is no event {unknown!r}{hint(unknown, known)}"
+    """Describes the first event of a hook that no collection has; None if there is none."""
+    events = {f"{collection.name}.{event}" for collection in collections
+              for event in (CREATED, UPDATED, DELETED, *(action.name for action in collection.actions))}
+    unknown = next((event for event in hook.events if event not in events), None)
+    return None if unknown is None else f"there is no event {unknown!r}{hint(unknown, events)}"
 
 
 def _unknown(root: str, name: str) -> str:

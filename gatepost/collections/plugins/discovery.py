@@ -1,7 +1,7 @@
-"""Collects what is served: the shipped blueprints, as `blueprints` lists them, and those of plugins.
+"""Collects the shipped blueprints, as `blueprints` lists them, and plugins into a registry.
 
 A plugin is an entry point of the group `gatepost.collections`: a module, a package, a Collection class, `Routes` or a
-Flask `Blueprint`. What clashes stops the start with a sentence.
+Flask `Blueprint`. A conflict stops the start with a sentence.
 """
 
 from __future__ import annotations
@@ -72,14 +72,13 @@ _VARIABLE = re.compile("<[^>]*>")
 
 def discover(extra: Iterable[Plugin] = (), without: abc.Collection[str] = (),
              points: Iterable[EntryPoint] | None = None) -> Registry:
-    """Everything in `blueprints`, in installed plugins, and in `extra`, but what is shipped and named by `without`:
-    collections, and features, of which only the declarations are imported.
+    """Returns the registry of all blueprints, of installed plugins, and of `extra`.
 
-    `points` are entry points of plugins; None: those of all that are installed. Without a plugin, the answer is made
-    once per process.
+    without  names of shipped collections and features to leave out; only the declarations of features are imported
+    points   entry points of plugins; None: all that are installed
 
-    Raises `PluginError` for an import error, for what two of them claim, and for rules that are missing; `SettingError`
-    for what cannot be left out.
+    Without plugins, the registry is made once per process. Raises `PluginError` for an import error, for a name or path
+    that two declare, and for missing rules; `SettingError` for a name in `without` that cannot be left out.
     """
     plugins = points_of(COLLECTIONS) if points is None else tuple(points)
     besides = tuple(extra)
@@ -166,7 +165,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
         if (reason := bad_expansion(found)) is not None:
             raise PluginError(f"{source}: {place(found)}: {reason}")
         collection = found.__new__(found)
-        if SHARING in without:  # of this instance alone, and before it makes its endpoints
+        if SHARING in without:  # on the object, not the class; and before `__init__`, which makes the endpoints
             collection.shares = False  # type: ignore[misc]
         collection.__init__()  # type: ignore[misc]
         if (wrong := bad_action(collection)) is not None:
@@ -204,7 +203,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
                 isinstance(plugin, type) and issubclass(plugin, Collection)):
             raise PluginError(f"{source} is no Collection, no Routes, no Blueprint, and no module of one")
         try:
-            for found in contents(plugin):  # before its rules are missed
+            for found in contents(plugin):  # first, because a taken name is the better message than missing rules
                 if found.name in collections or found.name in routes:
                     raise PluginError(f"{source}: {place(found)}: the name {found.name!r} is taken")
             policies.update(policy_of(source, plugin))
@@ -249,7 +248,7 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             if (endpoints := shipped.endpoints_of(name)) is not None:
                 add(name, endpoints)
     extend(shipped.features())
-    # By name, so that documents and clients do not change where a blueprint moves.
+    # Sort by name, so that documents and clients do not change when a blueprint moves.
     collections, routes = dict(sorted(collections.items())), dict(sorted(routes.items()))
     for point in points:
         source = f"plugin {point.name} ({point.value})"

@@ -1,4 +1,4 @@
-"""The entry points by which packages bring plugins: their groups, and who is installed, without an import."""
+"""Entry points of plugins: their groups, and those that are installed. Imports no plugin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMANDS = "gatepost.commands"
 
 
 def points_of(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of a group. What is installed is read once per process and search path."""
+    """Returns the entry points of a group. They are read once per process and search path."""
     return _installed(group, tuple(sys.path))
 
 
@@ -25,5 +25,5 @@ def _installed(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 
 def not_imported(extra: Iterable[str] = ()) -> Plugins:
-    """The names of the plugins that are installed, and `extra`; which settings they declare is not known."""
+    """Returns the names of installed plugins and of `extra`, each with None: their settings are not known."""
     return dict.fromkeys((*(name_of(point.name) for point in points_of(COLLECTIONS)), *extra))

@@ -1,4 +1,4 @@
-"""Declarations that a service starts with, and that hardly mean what their author meant."""
+"""Doubtful declarations of plugins: the service starts with them, but they are probably mistakes."""
 
 from __future__ import annotations
 
@@ -19,61 +19,60 @@ from .places import place, place_in
 
 
 def findings(plugin: Plugin, collections: Iterable[Collection]) -> Iterator[str]:
-    """A sentence, with file and line, about each of them in a plugin and in its collections."""
-    found = list(collections)
-    for collection in found:
+    """Describes each doubtful declaration of a plugin and its collections in a sentence with file and line."""
+    for collection in collections:
         yield from unreachable(collection)
     if (directory := beside(plugin, "translations")) is not None:
         yield from unused_texts(directory)
 
 
 def unreachable(collection: Collection) -> Iterator[str]:
-    """A sentence for each state that an action starts from and that no row is ever in.
+    """Describes each state that an action starts from and that no row can have.
 
-    A row begins in the default of the column, or in a choice of the schema's field, which code may set, and moves along
-    the transitions. Where nothing says in what a row begins, or `values_of` knows the states, nothing is found.
+    A row begins with the column's default, or with a choice of the schema's field, and moves along the transitions.
+    Yields nothing if the first states are unknown, or if the collection overrides `values_of`.
     """
     if type(collection).values_of is not Writable.values_of:
         return
     for column in collection.states:
-        moving = [found for found in collection.actions if found.transitions and found.state == column]
+        actions = [action for action in collection.actions if action.transitions and action.state == column]
         default = collection.model._meta.fields[column].default
-        known = {*values_of(collection.body_schema.fields.get(column))} | ({default} if _is_state(default) else set())
-        reached = _reached(known, moving)
-        told = set[Any]()
-        for found in moving if known else ():
-            for state in found.transitions:
-                if state not in reached and state not in told:
-                    told.add(state)
-                    yield (f"{_place_of(collection, found)}: no row is ever {state!r}, from which {found.name} starts: "
-                           f"it is not the default of {column}, no transition leads to it, and it is no choice of the "
-                           "schema's field")
+        first = {*values_of(collection.body_schema.fields.get(column))} | ({default} if _is_state(default) else set())
+        reached = _reached(first, actions)
+        reported = set[Any]()
+        for action in actions if first else ():
+            for state in action.transitions:
+                if state not in reached and state not in reported:
+                    reported.add(state)
+                    yield (f"{_place_of(collection, action)}: no row is ever {state!r}, from which {action.name} "
+                           f"starts: it is not the default of {column}, no transition leads to it, and it is no choice "
+                           "of the schema's field")
 
 
 def _is_state(default: object) -> bool:
     return default is not None and not callable(default)
 
 
-def _reached(known: set[Any], moving: Iterable[Action]) -> set[Any]:
-    """The states in which a row may begin, and those to which the transitions of these actions lead from there."""
-    steps = [step for found in moving for step in found.transitions.items()]
-    reached = set(known)
+def _reached(first: set[Any], actions: Iterable[Action]) -> set[Any]:
+    """Returns the first states and every state that the transitions of these actions lead to from them."""
+    steps = [step for action in actions for step in action.transitions.items()]
+    reached = set(first)
     while more := {end for start, end in steps if start in reached} - reached:
         reached |= more
     return reached
 
 
-def _place_of(collection: Collection, found: Action) -> str:
-    """Where an action is declared: its method, or the attribute that `transition` has made."""
-    if found.method.__module__ != actions.__name__:
-        return place(found.method)
+def _place_of(collection: Collection, action: Action) -> str:
+    """Returns the `file:line` of an action: of its method, or of the attribute that `transition` made."""
+    if action.method.__module__ != actions.__name__:
+        return place(action.method)
     name = next(name for name in dir(type(collection))
-                if getattr(getattr(type(collection), name), "action", None) is found)
+                if getattr(getattr(type(collection), name), "action", None) is action)
     return place_in(type(collection), name)
 
 
 def unused_texts(directory: Path) -> Iterator[str]:
-    """A sentence for each text in the translations of a package that neither its files nor Gatepost's have."""
+    """Describes each text in a package's translations that is in no file of the package or of Gatepost."""
     quoted, others = _texts_of(_whole_package(directory.parent))
     for file in sorted(directory.glob("*.po")):
         for line, text in text_ids(file):
@@ -82,7 +81,7 @@ def unused_texts(directory: Path) -> Iterator[str]:
 
 
 def _whole_package(folder: Path) -> list[Path]:
-    """The files of the outermost package that a folder is in; of a folder that is no package, its own files alone."""
+    """Lists the files of the folder's outermost package; only the folder's own files if it is not a package."""
     if not (folder / "__init__.py").is_file():
         return sorted(folder.glob("*"))
     while (folder.parent / "__init__.py").is_file():
@@ -91,7 +90,7 @@ def _whole_package(folder: Path) -> list[Path]:
 
 
 def _texts_of(package: Iterable[Path]) -> tuple[frozenset[str], str]:
-    """Every text in quotes in the modules of a package, and what Gatepost itself says; its templates as they are."""
+    """Returns the string constants of a package and the texts of Gatepost, and the joined text of its templates."""
     quoted = {text for file in SHIPPED.iterdir() if file.name.endswith(".po") for _, text in text_ids(file)}
     templates = []
     for file in package:

@@ -1,6 +1,6 @@
-"""The plugins that are installed, one by one: what each brings, and why one cannot be used.
+"""Installed plugins, one by one: their contents, and the error of each that cannot be used.
 
-`discover` ends at the first that is wrong; here it is asked about each beside those that are right.
+`discover` stops at the first error. So this module calls it for each plugin together with those that work.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .findings import findings
 class Installed:
     """One package that pip installed.
 
-    wrong        why it cannot be used, as a sentence; then nothing is said of what it brings but its commands
-    collections  those that are served
-    brings       what it brings, such as `hooks`, and the names of these
+    wrong        why it cannot be used, as a sentence; then only its commands are listed
+    collections  the served ones
+    brings       kind of its contents, such as `hooks` → their names
     commands     the entry points of its commands, which are not imported
     migrations   name of a history → its folder
-    findings     what hardly means what its author meant, a sentence each
+    findings     doubtful declarations, a sentence each
     """
 
     name: str
@@ -49,9 +49,9 @@ class Installed:
 
 
 def installed(without: Group[str] = ()) -> list[Installed]:
-    """The plugins in the order of their names; `without` as `discover` takes it.
+    """Lists the installed plugins by name; `without` as in `discover`.
 
-    Raises `SettingError` for what cannot be left out whichever plugins there are.
+    Raises `SettingError` for a name in `without` that cannot be left out, whichever plugins are installed.
     """
     discover(without=without, points=())
     plugins = _by_package((*points_of(COLLECTIONS), *points_of(COMMANDS)))
@@ -62,15 +62,15 @@ def installed(without: Group[str] = ()) -> list[Installed]:
 
 
 def _by_package(points: Iterable[EntryPoint]) -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
+    packages: dict[str, list[EntryPoint]] = {}
     for point in points:
         name = point.dist.name if point.dist is not None else point.module.partition(".")[0]
-        found.setdefault(name, []).append(point)
-    return found
+        packages.setdefault(name, []).append(point)
+    return packages
 
 
 def _wrong(serving: Mapping[str, list[EntryPoint]], without: Group[str]) -> dict[str, str]:
-    """Why each of these that cannot be used beside the others cannot; of two that clash, the later is wrong."""
+    """Returns the error of each plugin that cannot be used beside the others; of two in conflict, the later has it."""
     usable: list[EntryPoint] = []
     wrong: dict[str, str] = {}
     waiting = list(serving)
@@ -82,7 +82,7 @@ def _wrong(serving: Mapping[str, list[EntryPoint]], without: Group[str]) -> dict
                 usable += serving[name]
             except (PluginError, SettingError) as error:
                 wrong[name] = str(error)
-        # One whose hook follows an event of another is usable once the other is.
+        # A hook may follow an event of another plugin, so try the rest again after each that works.
         if len(wrong) == len(waiting):
             break
         waiting = list(wrong)
@@ -113,7 +113,7 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
                 routes.append(found.name)
             else:
                 collections.append(served[found.name])
-        doubtful += findings(plugin, [served[one.name] for one in contents(plugin) if one.name in served])
+        doubtful += findings(plugin, [served[part.name] for part in contents(plugin) if part.name in served])
         modules = modules_of(plugin)
         settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]

@@ -1,4 +1,4 @@
-"""The setting `without`: which shipped collections and features an instance leaves out, and why one cannot be."""
+"""The setting `without`: shipped collections and features that an instance leaves out, and checks of their names."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ from .references import references
 
 OPTIONAL = ("articles", "categories", "comments", "contact", "orders", "pages", "products")  # others serve Gatepost
 REQUIRED = frozenset(("sessions",))  # features without which nothing can be served
-# Collections to show first, the best first: guests may list all but the last, which is always served.
+# Collections for a first request, the best first. Guests may list all but the last, which is always served.
 _TO_BEGIN_WITH = ("articles", "pages", "products", "categories", "comments", "users")
 
 
 def to_begin_with(left_out: Container[str]) -> str:
-    """Returns the collection that a first request asks for."""
+    """Returns the collection for a first request."""
     return next(name for name in _TO_BEGIN_WITH if name not in left_out)
 
 
 def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection]) -> None:
-    """Raises SettingError for a name of nothing that is shipped and can be left out, and for what others need.
+    """Raises SettingError for a name that is not optional, and for one that a served collection or feature needs.
 
-    `collections` are those that are served otherwise, also of plugins.
+    `collections` are all collections before anything is left out, those of plugins included.
     """
-    left = frozenset(names)
-    for name in sorted(left.difference(optional())):
+    absent = frozenset(names)
+    for name in sorted(absent.difference(optional())):
         raise SettingError(f"without: {_cannot(name, collections)}")
-    for one in collections.values():
-        if one.name not in left and (needed := next(((field, to.collection) for field, to in references(one.body_schema)
-                                                     if to.collection in left), None)):
+    for served in collections.values():
+        if served.name not in absent and (needed := next(
+                ((field, to.collection) for field, to in references(served.body_schema)
+                 if to.collection in absent), None)):
             field, name = needed
-            raise SettingError(f"without: {name} cannot be left out, because {one.name} refer to them ({field})"
-                               f"{'; leave out both' if one.name in OPTIONAL else ''}")
-    for name in sorted(left):
-        if needing := [one.name for one in shipped.features().values() if name in one.needs and one.name not in left]:
+            raise SettingError(f"without: {name} cannot be left out, because {served.name} refer to them ({field})"
+                               f"{'; leave out both' if served.name in OPTIONAL else ''}")
+    for name in sorted(absent):
+        if needing := [feature.name for feature in shipped.features().values()
+                       if name in feature.needs and feature.name not in absent]:
             raise SettingError(f"without: {name} cannot be left out, because others need it; leave out these, too: "
                                f"{' '.join(needing)}")
 
 
 def ignored(without: Container[str]) -> frozenset[str]:
-    """Returns the tables whose rows count for nothing where it is decided who may do what."""
+    """Returns the tables whose rows decisions ignore."""
     return frozenset((Share._meta.table_name,) if SHARING in without else ())
 
 
 def optional() -> tuple[str, ...]:
-    """Returns the names of all that can be left out."""
+    """Returns the names that the setting `without` accepts."""
     return (*OPTIONAL, *(name for name in shipped.features() if name not in REQUIRED))
 
 

@@ -1,7 +1,7 @@
-"""The views of a plain Flask `Blueprint`, as endpoints: each says its permission, and runs through the pipeline.
+"""Views of a plain Flask `Blueprint`, as endpoints: each declares its permission, and runs through the pipeline.
 
-What a Blueprint does around its views (`before_request`, error handlers, static files) would not be done there, so a
-Blueprint with any of that is refused: nothing that somebody relies on is left out in silence.
+The pipeline does not run a Blueprint's other parts (`before_request`, error handlers, static files). So a Blueprint
+with any of them is refused instead of served without them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _AROUND = ("before_request_funcs", "after_request_funcs", "teardown_request_func
 
 
 def routes_of(source: str, made: Blueprint) -> Routes:
-    """The views of a Blueprint. Raises `PluginError` for a view without a permission, and for what does not fit."""
+    """Returns the views of a Blueprint as routes.
+
+    Raises `PluginError` for a view without a permission, and for parts that the pipeline would not run.
+    """
     app, bare = _registered(made), _registered(Blueprint(made.name, made.import_name))
     if made.has_static_folder or made.template_folder is not None:
         raise PluginError(f"{source}: the Blueprint {made.name!r} has files of its own, which no permission guards")
@@ -73,21 +76,21 @@ def _registered(made: Blueprint) -> Flask:
 
 
 def _filled(spec: Any) -> int:
-    """How many functions there are in Flask's nested dictionaries of them."""
+    """Counts the functions in Flask's nested dictionaries."""
     if isinstance(spec, dict):
         return sum(map(_filled, spec.values()))
     return len(spec) if isinstance(spec, list) else 1
 
 
 def _behind(view: Callable[..., Any], method: str) -> Callable[..., Any]:
-    """The function that answers: the view, or the method of its class."""
-    found: Callable[..., Any] = getattr(getattr(view, "view_class", None), method.lower(), view)
-    return found
+    """Returns the function that answers: the view, or the method of its class."""
+    function: Callable[..., Any] = getattr(getattr(view, "view_class", None), method.lower(), view)
+    return function
 
 
 def _declared(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
-    for found in (_behind(view, method), view, getattr(view, "view_class", None)):
-        declared: dict[str, Any] | None = getattr(found, DECLARED, None)
+    for holder in (_behind(view, method), view, getattr(view, "view_class", None)):
+        declared: dict[str, Any] | None = getattr(holder, DECLARED, None)
         if declared is not None:
             return declared
     return None
@@ -95,7 +98,7 @@ def _declared(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _body_read(call: Call) -> Iterator[None]:
-    """Before any writer has to wait: a view would read it in the middle of its transaction."""
+    """Reads the body before the transaction, because a view would read it while other writers wait."""
     limiting.allow_body(call)
     call.request.get_data(cache=True)
     yield
@@ -105,8 +108,10 @@ _WRITES: Mapping[str, Any] = {"writes": True, "around": _body_read}
 
 
 def _answering(view: Callable[..., Any]) -> Callable[[Call], Response]:
-    """A handler that answers what the view does, whatever Flask takes for that; an error is a `Problem`, so that
-    nothing of it is stored."""
+    """Returns a handler with the view's response, whatever type Flask accepts for it.
+
+    An error status is raised as `Problem`, so that the transaction is rolled back.
+    """
 
     @wraps(view)
     def answer(call: Call) -> Response:
@@ -114,8 +119,8 @@ def _answering(view: Callable[..., Any]) -> Callable[[Call], Response]:
             response: Response = current_app.make_response(current_app.ensure_sync(view)(**call.path))
         except HTTPException as error:
             if error.response is None:
-                said = (error.description or "") if error.description != type(error).description else ""
-                raise errors.of_status(error.code or 500, detail=said) from error
+                detail = (error.description or "") if error.description != type(error).description else ""
+                raise errors.of_status(error.code or 500, detail=detail) from error
             response = current_app.make_response(error.response)
         if response.status_code >= 400:
             response.close()

@@ -1,4 +1,4 @@
-"""What collections declare about the rows that theirs refer to, and what of it leads nowhere."""
+"""References between collections: finds them in schemas, and describes those without a target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..collection import Collection
 
 
 def references(schema: Schema) -> Iterator[tuple[str, Reference]]:
-    """The fields that refer to a collection, also in what a row nests, by their names."""
+    """Yields (name, field) of the fields that refer to a collection, nested ones included."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         if isinstance(inner, Reference):
@@ -24,7 +24,7 @@ def references(schema: Schema) -> Iterator[tuple[str, Reference]]:
 
 
 def bad_expansion(declared: type[Collection]) -> str | None:
-    """What is wrong with the expansions of a collection, if anything is; asked before it is made."""
+    """Describes the first error in `expand`; None if there is none. Runs before the collection is created."""
     named: object = declared.expand
     if isinstance(named, str) or not isinstance(named, Iterable):
         return f"`expand` must be several names, such as ({named!r},)"
@@ -41,7 +41,10 @@ def bad_expansion(declared: type[Collection]) -> str | None:
 
 
 def leads_nowhere(collection: Collection, collections: Iterable[str]) -> str | None:
-    """The first reference of a collection, or of the body of an action, to none of these, if there is one."""
+    """Describes the first reference of a collection or of an action's body to a collection that is not served.
+
+    Returns None if there is none.
+    """
     known = frozenset(collections)
     for schema in (collection.body_schema, *(action.body for action in collection.actions)):
         for name, field in references(schema):

@@ -1,6 +1,6 @@
-"""The blueprints that Gatepost ships, as the package `blueprints` lists them.
+"""Shipped blueprints, as the package `blueprints` lists them.
 
-The framework knows that package by its name alone. Reading the features imports only their declarations.
+The framework imports that package only by its name. Reading the features imports only their declarations.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def collections() -> tuple[ModuleType, ...]:
 
 @cache
 def features() -> Mapping[str, Feature]:
-    """Each feature by its name, in the order in which they are made."""
+    """Returns the features by name, in the order of their start."""
     declared = (import_module(f"{PACKAGE}.{name}").feature for name in import_module(PACKAGE).FEATURES)
     return {feature.name: feature for feature in declared}
 
 
 def endpoints_of(feature: str) -> ModuleType | None:
-    """Imports the module with the endpoints of a feature; None: it has none."""
+    """Imports the module with the endpoints of a feature; returns None if it has none."""
     name = f"{PACKAGE}.{feature}.endpoints"
     return import_module(name) if find_spec(name) is not None else None
 

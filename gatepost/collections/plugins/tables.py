@@ -1,4 +1,4 @@
-"""What the tables of collections lack for what the collections declare: asked once the migrations are applied."""
+"""Checks of tables against the declarations of collections, after the migrations are applied."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .places import place, place_in
 
 def check(database: Database, collections: Iterable[Collection]) -> None:
     """Raises `PluginError` for the first collection whose table cannot serve it. The database is connected."""
-    found = list(collections)
-    catalog = look(database, (one.model._meta.table_name for one in found))
-    for collection in found:
+    checked = list(collections)
+    catalog = look(database, (collection.model._meta.table_name for collection in checked))
+    for collection in checked:
         for reason in _lacking(catalog, collection.model):
             raise PluginError(reason)
         for reason in _unserved(database, catalog, collection):
@@ -27,7 +27,7 @@ def check(database: Database, collections: Iterable[Collection]) -> None:
 
 
 def _lacking(catalog: Catalog, model: type[Record]) -> Iterator[str]:
-    """The columns in which a model and its table differ, a sentence each, with the place in the model."""
+    """Describes each column in which a model and its table differ, with the place in the model."""
     table, fields = model._meta.table_name, model._meta.fields
     known = catalog.columns.get(table)
     if known is None:
@@ -44,7 +44,7 @@ def _lacking(catalog: Catalog, model: type[Record]) -> Iterator[str]:
 
 
 def _unserved(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
-    """What a table with the columns of its model lacks for what its collection declares, a sentence each."""
+    """Describes each index and constraint that a table lacks for its collection's declaration."""
     model, named = collection.model, type(collection).__name__
     table, fields = model._meta.table_name, model._meta.fields
     known = catalog.columns[table]

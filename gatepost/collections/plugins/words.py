@@ -1,4 +1,4 @@
-"""The words that plugins declare for the condition column: whether each means one thing, and can be read."""
+"""Checks of the words that plugins declare for the condition column: each is readable and has one meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Words:
         self._branches: dict[str, str] = {}
 
     def taken(self, functions: Iterable[Function], conditions: Iterable[Condition]) -> str | None:
-        """Why one of the words of a plugin has another meaning already, if so; else they are known from now on."""
+        """Describes the first word that has another meaning already; else adds the words and returns None."""
         for word, branch in branches_of(functions, conditions).items():
             if word in _shipped():
                 return f"the word {word!r} is a condition of Gatepost itself; choose another"
@@ -32,9 +32,9 @@ class Words:
 
 
 def unreadable(condition: Condition, functions: Mapping[str, Function]) -> str | None:
-    """Why a condition cannot stand in model.conf, if so; `functions` are those that its matcher may call.
+    """Describes why a condition cannot stand in model.conf; None if it can.
 
-    Raises TypeError for a declaration of another form.
+    `functions` are those that its matcher may call. Raises TypeError for a declaration with values of wrong types.
     """
     if not WORD.fullmatch(condition.word):
         return "its word must be small letters, digits and _, with a letter first"

@@ -1,1 +1,1 @@
-"""`gatepost plugin …`: for those who write plugins, and those who install them; `group` puts the commands together."""
+"""`gatepost plugin …`: commands for authors and operators of plugins; `group` puts them together."""

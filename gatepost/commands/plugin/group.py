@@ -1,4 +1,4 @@
-"""`gatepost plugin …`: begin a plugin, and see what the installed ones bring."""
+"""`gatepost plugin …`: begins a plugin, and lists the installed ones with their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatepost plugin list`: what the installed plugins bring, and why one cannot be used."""
+"""`gatepost plugin list`: the contents of the installed plugins, and the errors of those that cannot be used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def list_command() -> None:
 
 
 def _show(plugin: Installed, database: Database | None) -> bool:
-    """Print what there is to say of a plugin; whether something of it cannot be used."""
+    """Prints the contents and the errors of a plugin. True if something cannot be used."""
     echo(f" {plugin.version}", mark=click.style(visible(plugin.name), bold=True))
     for kind, names in (plugin.brings or {}).items():
         _line(kind, names)
@@ -76,9 +76,9 @@ def _line(kind: str, names: tuple[str, ...]) -> None:
 
 
 def _migrations(plugin: Installed, database: Database | None) -> tuple[tuple[str, ...], bool]:
-    """The migrations with what became of each, as far as a database tells; and whether one is not applied."""
+    """Returns the migrations, with their state if there is a database, and True if one is not applied."""
     directories = plugin.migrations or {}
     waiting = [] if database is None else pending(database, directories)
-    told = "" if database is None else " (applied)"
-    return (tuple(f"{name}{' (not applied: gatepost migrate)' if name in waiting else told}"
+    applied = "" if database is None else " (applied)"
+    return (tuple(f"{name}{' (not applied: gatepost migrate)' if name in waiting else applied}"
                   for name in written(directories)), bool(waiting))

@@ -1,4 +1,4 @@
-"""What a new plugin and its parts are called, and which names cannot be used."""
+"""Names of a new plugin and its parts, and checks of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from settings import DECLARED, Setting
 from settings.plugins import clash
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_LONGEST = 30  # the history of migrations is called like the package, and has at most 41 characters
-SETTINGS = ("again",)  # that the templates declare
-# Classes of the templates, and those that they import: a table of that name would hide one.
+_LONGEST = 30  # the history of migrations has the name of the package, and at most 41 characters
+SETTINGS = ("again",)  # settings in the templates
+# Classes that the templates define or import: a table with such a name would hide one.
 CLASSES = frozenset(("Any", "Collection", "Conflict", "Database", "Example", "Flask", "Line", "Meta", "Owned",
                      "OwnedSchema", "Setting", "Task", "Text"))
 
@@ -30,19 +30,19 @@ class Names:
 
     @classmethod
     def of(cls, plural: str, singular: str | None = None) -> Self:
-        """Of `categories`, one is a `category`, unless it is said."""
+        """Returns the names of a plugin; without `singular`, it is derived: `category` from `categories`."""
         if singular is None:
             singular = f"{plural[:-3]}y" if plural.endswith("ies") else plural.removesuffix("s")
         return cls(plural, singular)
 
     @property
     def distribution(self) -> str:
-        """What pip installs, and the folder."""
+        """The name of the package for pip, and of the folder."""
         return f"gatepost-{self.plural}"
 
     @property
     def package(self) -> str:
-        """What Python imports; also the table, so that it is like none of another plugin."""
+        """The name of the Python package, and of the table, so that tables of two plugins differ."""
         return f"gatepost_{self.collection}"
 
     @property
@@ -55,12 +55,12 @@ class Names:
 
     @property
     def classes(self) -> tuple[str, str]:
-        """Of the table and of the collection."""
+        """The class names of the table and of the collection."""
         row, rows = ("".join(part.capitalize() for part in name.split("-")) for name in (self.singular, self.plural))
         return row, rows
 
     def unusable(self) -> str | None:
-        """Why no plugin can be called so, as a sentence; None: one can."""
+        """Describes why a name cannot be used; None if all can."""
         for name in (self.plural, self.singular):
             if not _NAME.fullmatch(name):
                 return f"{name!r}: a name has small letters, digits and single hyphens, and begins with a letter."
@@ -76,7 +76,7 @@ class Names:
         return None
 
     def taken(self, served: Registry) -> str | None:
-        """What has one of the names already, as a sentence; None: nothing."""
+        """Describes the first name that is taken already; None if all are free."""
         path = f"/api/{self.collection}"
         paths = (endpoint.path for _, _, endpoints in served.endpoints() for endpoint in endpoints)
         if any(each == path or each.startswith(f"{path}/") for each in paths):

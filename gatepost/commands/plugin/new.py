@@ -1,4 +1,4 @@
-"""`gatepost plugin new`: a plugin that works, to be changed into the one that is wanted."""
+"""`gatepost plugin new`: writes a working plugin as a start for one's own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gatepost.collections.plugins.discovery import discover
 from gatepost.commands.plugin.names import Names
 from gatepost.commands.printing import echo
 
-# A template → the path of the file that it becomes, in which the same words stand for names.
+# Template → path of its file. The placeholders in the path are those of the templates.
 FILES = {
     "pyproject.toml.txt": "pyproject.toml",
     "readme.txt": "README.md",
@@ -30,14 +30,14 @@ FILES = {
 
 
 def files(names: Names) -> dict[str, str]:
-    """The path of each file of a plugin of these names, and its text."""
+    """Returns path → text of each file of a plugin with these names."""
     row, rows = names.classes
     words, word = names.plural.replace("-", " "), names.singular.replace("-", " ")
     values = {
         "distribution": names.distribution, "package": names.package, "version": version("gatepost"),
         "names": names.collection, "name": names.resource, "Names": rows, "Name": row,
         "NAMES": names.collection.upper(), "words": words, "word": word, "Words": words.capitalize(),
-        "spaces": " " * len(names.resource),  # so that the columns of the rules stand below their heads
+        "spaces": " " * len(names.resource),  # aligns the columns of the rules with their heads
     }
     templates = resources(__package__) / "templates"
     return {Template(path).substitute(values): Template((templates / name).read_text("utf-8")).substitute(values)
@@ -64,7 +64,7 @@ def new_command(name: str, folder: Path, singular: str | None) -> None:
         raise click.ClickException(reason)
     try:
         served = discover()
-    except PluginError:  # a plugin that is broken keeps nobody from writing another one
+    except PluginError:  # a broken plugin must not prevent writing another one
         served = discover(points=())
     if (reason := names.taken(served)) is not None:
         raise click.ClickException(reason)
@@ -76,7 +76,7 @@ def new_command(name: str, folder: Path, singular: str | None) -> None:
 
 
 def _write(made: Path, texts: dict[str, str]) -> None:
-    """Make the folder with these files, by their path in it; all of them or, with a sentence, none."""
+    """Creates the folder with these files, by their path in it: all or none. Raises ClickException."""
     try:
         made.mkdir()
     except FileExistsError:
