@@ -13,7 +13,7 @@ from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
 from gatepost.health import checks
 from gatepost.health.finding import Found, State
-from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
+from gatepost.http.operations.write_probe import PATIENCE, ProbeResult, WriteProbe
 from gatepost.http.security.keys import Keys
 from gatepost.http.writing.sharing import GUESTS
 from models.engine.database import Database
@@ -91,14 +91,14 @@ def files(database: Database) -> Found:
     return Found(State.OK if said == "ok" else State.DEGRADED, said)
 
 
-def beat(pulse: Pulse) -> Beat:
-    """What became of a write; one that waits is given the time after which it would fail."""
+def probe_result(write_probe: WriteProbe) -> ProbeResult:
+    """Returns the result of a write. Gives a waiting write the time after which it would fail."""
     for _ in range(int(PATIENCE) + 1):
-        found = pulse.beat()
-        if found.waiting is None:
-            return found
+        result = write_probe.probe()
+        if result.waiting is None:
+            return result
         sleep(1)
-    return found
+    return result
 
 
 def tokens(database: Database) -> Found:

@@ -170,7 +170,7 @@ def install(app: Flask) -> None:
     """Answer every error of the application as a problem document."""
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
-            services().pulse.doubt(refused=None if request.method in ("GET", "HEAD") else error)
+            services().write_probe.doubt(refused=None if request.method in ("GET", "HEAD") else error)
         problem = translate(error, g.call.body if "call" in g else ())
         view = app.view_functions.get(request.endpoint or "")
         draw = getattr(getattr(view, "endpoint", None), "refused", None)

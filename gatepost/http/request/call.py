@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.limits import Limits
     from gatepost.http.operations.metrics import Metrics
     from gatepost.http.operations.ownership import Ownership
-    from gatepost.http.operations.pulse import Pulse
+    from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
     from gatepost.http.schemas.fields import StrictSchema
@@ -281,7 +281,7 @@ class Services(Process):
     limits: Limits
     addresses: UnreadableAddresses
     ownership: Ownership
-    pulse: Pulse
+    write_probe: WriteProbe
     registry: Discovered
     guest_tenant: str
     trail: Trail
