@@ -1,9 +1,9 @@
-"""What the audit trail says of a request: who did what to which object, by which rule; and who was refused.
+"""Audit events of a request: the caller, the action, the object, the rule, and the refusal.
 
-A write and its row commit together. Refusals and reads have no transaction of their own: they go through the `Trail`.
+A write and its audit event commit together. Refusals and reads have no transaction; they go through the `Trail`.
 
-By which facts the policy decided is told by `decision`. Of what else a client chose, `facts` keep little, and no text
-that might be a secret.
+`decision` collects the facts by which the policy decided. `facts` keeps little of the client's other input, and no
+text that might be a secret.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def origin_of(call: Call) -> dict[str, str | None]:
 
 
 def facts_of_export(filters: Mapping[str, str], rows: int) -> str:
-    """What selected the rows that were handed out, and how many they were, as facts."""
+    """Returns the filters of an export and its number of rows, as facts."""
     return _facts(filters=dict(filters), count=rows)
 
 
@@ -214,7 +214,7 @@ def address_of(call: Call) -> str | None:
 
 
 def _is_named(call: Call) -> bool:
-    """Whether the endpoint says what is done, by its permission or otherwise."""
+    """True if the endpoint names its action, by its permission or by `recorded`."""
     return bool(call.endpoint.permission or call.endpoint.recorded)
 
 

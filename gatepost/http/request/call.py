@@ -1,4 +1,4 @@
-"""What a request is made of: the `Call` that is being answered, what its `Write` leaves, and the app's `Services`."""
+"""State of a request: its `Call`, the results of its effect (`Write`), and the app's `Services`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Process(ABC):
     @property
     @abstractmethod
     def parts(self) -> Iterable[Part]:
-        """In the order in which they start and stop."""
+        """Returns the parts in the order in which they start and stop."""
 
     @abstractmethod
     def close(self) -> None:
@@ -95,20 +95,20 @@ class Process(ABC):
 
 @dataclass(slots=True)
 class Write:
-    """What the stages of the effect leave. A transaction that runs twice starts the second time with a new one.
+    """Results of the stages of the effect. A transaction that runs again starts with a new `Write`.
 
-    row       what the permission is judged on: a record, or a dict of its columns
-    unknown   columns of a new row whose values cannot be known when it is judged (`Writable.derive`)
-    result    what the handler returned: JSON-ready data, a Response, or None for 204
+    row       the object of the decision: a record, or a dict of its columns
+    unknown   columns of a new row whose values are not known at the decision (`Writable.derive`)
+    result    the handler's return value: JSON-ready data, a Response, or None for 204
     response  the answer; set early by a stage that answers instead of the handler
     rule      file and line of the rule that allows a write
-    note      what the audit trail should say besides
-    decision  the facts by which the policy decides (`facts`), as the row was before
-    hidden    the row that the caller may not view, where that is why there is none
-    facts     what the audit trail should know besides, as JSON
-    changes   event → ids of the rows that it was, where somebody subscribes to it
-    enqueued  whether it has written jobs down, which may begin once it is committed
-    acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
+    note      a reason for the audit event
+    decision  the facts by which the policy decides (`facts`), from the row before the change
+    hidden    the row that exists but that the caller may not view
+    facts     further facts for the audit event, as JSON
+    changes   event → ids of its rows, for events that have a subscriber
+    enqueued  True if it has written jobs, which may start after the commit
+    acted_as  the user in whose name the audit log records the call, such as the user who logs in; None: the caller
     """
 
     row: Any = None
@@ -197,7 +197,7 @@ class Call:
 
     @property
     def actor(self) -> Principal | None:
-        """In whose name the call is recorded: `acted_as`, else the caller; None before credentials were looked at."""
+        """Principal of the audit event: `acted_as`, else the caller; None before the credentials are checked."""
         return self.write.acted_as or getattr(self, "principal", None)
 
     @property
@@ -212,7 +212,7 @@ class Call:
 
 
 class Peer(Protocol):
-    """What one collection may ask of another, and an endpoint of any; `reading/readable` explains it."""
+    """Interface of a collection for other collections and for endpoints; `reading/readable` explains it."""
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
@@ -237,7 +237,7 @@ class Peer(Protocol):
 
 
 class Discovered(Protocol):
-    """What is served: the `Registry` of `resources`, as an endpoint sees it."""
+    """Interface of the `Registry` for endpoints: the served collections and endpoints."""
 
     @property
     def collections(self) -> Mapping[str, Peer]: ...
@@ -297,7 +297,7 @@ class Services(Process):
         self.long_answers, self.large_bodies = (Slots(most_waiting(self.threads)) for _ in range(2))
 
     def feature(self, name: str) -> object:
-        """What a feature has made for this app. Raises KeyError."""
+        """Returns the object that a feature has made for this app. Raises KeyError."""
         return self.made[name]
 
     @property

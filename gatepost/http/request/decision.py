@@ -206,8 +206,10 @@ def _of_caller_alone(call: Call) -> Facts:
 
 
 def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row | None) -> Facts:
-    """What was asked, and what is known of the caller, their scopes and the environment; of groups, those that lines or
-    the row name."""
+    """Returns the permissions, the caller's attributes and scopes, and the environment, as facts.
+
+    Only attributes that rules read, and groups that rules or the row name.
+    """
     principal, found = call.principal, Facts(asked=permissions)
     if reads.plain and principal.kind != "service" and principal.scopes is None:
         return found
@@ -227,7 +229,7 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
 
 
 def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
-    """Whether the caller is in each of these groups, and in those that the columns of the row name."""
+    """Returns group → whether the caller is a member, for these groups and those in the columns of the row."""
     named = () if row is None else (row[name] for name in columns if row.get(name) is not None)
     return {name: name in call.principal.groups for name in (*names, *named)}
 

@@ -1,7 +1,7 @@
-"""What a call has changed, for hooks that subscribe to it: their jobs are written down in the same transaction.
+"""Change events of a call, for hooks that subscribe to them. The transaction of the call writes their jobs.
 
-Without a subscriber nothing is noted. Only what a collection does is an event: not what code does to rows by itself,
-nor what goes with a row in other tables.
+A change without a subscriber leaves no event. Only actions of a collection are events: neither direct changes by code
+nor cascades in other tables are.
 """
 
 from __future__ import annotations

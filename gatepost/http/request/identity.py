@@ -1,7 +1,7 @@
-"""Who is asking: a guest, a user with an access token, or a program with a service token.
+"""Principal of a request: a guest, a user with an access token, or a program with a service token.
 
-Credentials come in the `Authorization` header alone (RFC 6750 section 2.1), the scheme in any case.
-A request with credentials that are not valid is refused, even where a guest would be answered.
+Only the `Authorization` header carries credentials (RFC 6750 section 2.1). The case of the scheme does not matter.
+A request with invalid credentials is refused, even if a guest could send it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def service_token() -> tuple[str, str, str]:
 
 
 def hashed(token: str) -> str:
-    """How an opaque token of 256 random bits is kept: no salt and no stretching are needed."""
+    """Returns the stored hash of a token. The token has 256 random bits, so neither salt nor stretching is needed."""
     return sha256(token.encode()).hexdigest()
 
 
