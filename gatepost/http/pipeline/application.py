@@ -108,8 +108,7 @@ class Application(Flask):
         return func
 
     def full_dispatch_request(self) -> Response:
-        """As Flask does it, but that the request is looked up once instead of by each part, and that nobody is called
-        where nobody waits."""
+        """Does what Flask's method does, with fewer steps: looks the request up once, and calls no empty hooks."""
         if (self.before_request_funcs or self.after_request_funcs or self.url_value_preprocessors
                 or request_started.receivers or request_finished.receivers):
             return super().full_dispatch_request()

@@ -1,7 +1,7 @@
-"""What browsers are told: how carefully to treat answers, and whose pages may ask for them (CORS, Fetch standard).
+"""Security headers and CORS headers for browsers (Fetch standard).
 
-Credentials are bearer tokens; the one cookie (`credentials/refresh_cookie`) is for pages of the service's own origin.
-So CORS never allows credentials; without the setting `cors_origins` no other origin's page may read anything.
+Credentials are bearer tokens, and the cookies (`credentials/cookies`) are for pages of the service's own origin. So
+CORS never allows credentials. Without the setting `cors_origins`, no page of another origin can read an answer.
 """
 
 from __future__ import annotations

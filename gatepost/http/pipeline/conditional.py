@@ -58,9 +58,9 @@ def check(call: Call) -> None:
 
 
 def is_known(call: Call, tag: str) -> bool:
-    """Whether the client has the representation that `tag` names already, so that 304 answers its read.
+    """True if the client already has the representation that `tag` names, so that 304 answers its read.
 
-    Raises `version_conflict` when it asked for another one by `If-Match`.
+    Raises `version_conflict` if its `If-Match` names another version.
     """
     sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
     if (wanted is not None and call.row is not None and VERSION.fullmatch(tag)
@@ -79,7 +79,7 @@ def written_version(call: Call, permission: str | None) -> str:
 
 
 def _versions(call: Call) -> Collection[str]:
-    """How a tag that the caller sends may write the version of the loaded row."""
+    """Returns the forms in which a tag of the caller may name the version of the loaded row."""
     version = version_of(call.services.epoch.value, call.facts["version"])
     if _is_shown(call, call.endpoint.version_guard):
         return (version,)

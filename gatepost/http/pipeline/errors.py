@@ -137,8 +137,10 @@ def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
 
 
 def _blamed(columns: Collection[str], sent: Collection[str]) -> Collection[str]:
-    """Of columns that must be unique together those that the client has set: the service itself sets the others, such
-    as the owner."""
+    """Selects the columns to blame for a conflict: those of a unique index that the client has set.
+
+    The service itself sets the others, such as the owner.
+    """
     return ([name for name in columns if name in sent] or [name for name in columns if name != "owner_id"] or columns)
 
 

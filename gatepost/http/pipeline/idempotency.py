@@ -119,9 +119,9 @@ def _credential(call: Call) -> str:
 
 
 def _fingerprints(call: Call) -> Iterator[str]:
-    """What tells the query and body of this request from others, by each key of the instance, the newest first.
+    """Fingerprints of the query and body of this request, one for each key of the instance, the newest first.
 
-    By a key, because a body may hold a password: no plain hash of it should be kept.
+    A body may hold a password, so its hash needs a key.
     """
     content = call.digest or sha256(call.request.get_data()).hexdigest()
     for _, key in call.services.keys.every("idempotency fingerprint"):

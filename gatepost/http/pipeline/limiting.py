@@ -1,4 +1,4 @@
-"""What a call costs, and from whom it is taken: by address before anybody is identified, then by principal.
+"""Cost of a call, counted by address before the caller is identified, then by principal.
 
 The units and their windows are those of `operations/limits`; every function raises `Problem` (`rate_limited`).
 """
@@ -69,7 +69,7 @@ def count_for_the_day(call: Call, name: str) -> None:
 
 
 def _cost(call: Call) -> int:
-    """That of the endpoint, and of the announced length of a body that is kept in memory."""
+    """Returns the cost of the endpoint plus that of the announced length of a body that is kept in memory."""
     if call.endpoint.body is None and call.endpoint.read_form is None:
         return call.endpoint.cost
     # More than the limit is refused unread.

@@ -1,6 +1,6 @@
-"""What a client asks to be answered with: a media type (RFC 9110 section 12.5.1), and a version of the API.
+"""Negotiation of the media type (RFC 9110 section 12.5.1) and of the version of the API.
 
-Data is JSON here, and next to nothing else.
+Almost all data is JSON.
 """
 
 from __future__ import annotations

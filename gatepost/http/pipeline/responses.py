@@ -101,7 +101,7 @@ def _as_they_are(headers: Mapping[str, str]) -> Headers:
 
 
 def _finished(call: Call, response: Response, reads: bool) -> Response:
-    """What a handler made itself, with the headers that every answer of an endpoint has."""
+    """Adds the headers that every answer of an endpoint has to a handler's own Response."""
     response.headers.update(_headers(call, reads, response.headers))
     if not reads or response.status_code != 200:
         return response
@@ -117,7 +117,7 @@ def _finished(call: Call, response: Response, reads: bool) -> Response:
 
 
 def _headers(call: Call, reads: bool, given: Mapping[str, str] | Headers = NONE) -> dict[str, str]:
-    """What the answer carries besides the headers that a handler's own Response has been `given`."""
+    """Returns the headers of the answer, apart from those that a handler's own Response already has (`given`)."""
     headers = dict(call.headers)
     if "Cache-Control" not in given:
         headers.setdefault("Cache-Control", "private, no-cache" if reads else "no-store")

@@ -1,7 +1,7 @@
-"""What a URL may look like at all, before it is routed: its length and its encoding.
+"""Checks of the length and encoding of a URL, before routing.
 
-Werkzeug replaces what is not UTF-8 by U+FFFD, and keeps a stray `%` as it is; then a filter would silently mean
-another value than the client's (RFC 3986, section 2.1).
+Werkzeug replaces invalid UTF-8 by U+FFFD, and keeps a stray `%`. A filter would then silently have another value than
+the client's (RFC 3986, section 2.1).
 """
 
 from __future__ import annotations
