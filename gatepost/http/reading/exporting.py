@@ -75,7 +75,7 @@ def disposition(name: str, media_type: str) -> str:
 
 
 def filters(call: Call) -> dict[str, str]:
-    """What selects the rows, as the client wrote it."""
+    """Returns the query parameters that select the rows, as the client sent them."""
     return {name: text for name, text in call.query.sent if name not in _OTHERS}
 
 
