@@ -41,11 +41,11 @@ class Action:
 
     @property
     def body_required(self) -> bool:
-        """Whether a request without a body lacks something."""
+        """True if the action has a required field, so that a request needs a body."""
         return any(one.required for one in self.body.load_fields.values())
 
     def starts_from(self, row: Any) -> bool:
-        """Whether a row is in a state from which it is possible; `row` by column name."""
+        """True if the action is possible in the state of the row (column name → value)."""
         return not self.transitions or row[self.state] in self.transitions
 
     def perform(self, collection: Any, call: Any, row: Any) -> None:
@@ -57,13 +57,13 @@ class Action:
 
     @property
     def starts(self) -> Message:
-        """In which states it starts, in words."""
+        """Sentence about the states in which the action is possible."""
         states = [str(state) for state in self.transitions]
         return Message("{name} must be {wanted}", name=self.state, wanted=any_of(states))
 
     @property
     def about(self) -> str:
-        """What it does, in one sentence: the docstring of its method."""
+        """Summary of the action: the docstring of its method."""
         return (self.method.__doc__ or "").strip()
 
     def conflict(self, state: Any, *, hidden: bool = False) -> Problem:

@@ -26,7 +26,7 @@ from .writable import Writable
 
 
 class LineFaultSchema(StrictSchema):
-    """What is wrong with one line, counted from 1."""
+    """Error in one line. Lines are counted from 1."""
 
     line = fields.Integer(required=True)
     code = fields.String(required=True)
@@ -35,7 +35,7 @@ class LineFaultSchema(StrictSchema):
 
 
 class ImportedSchema(StrictSchema):
-    """What became of the lines."""
+    """Result of an import."""
 
     imported = fields.Integer(required=True, metadata={"description": "New rows."})
     updated = fields.Integer(required=True, metadata={"description": "Lines whose row was there already."})
@@ -99,9 +99,9 @@ def received(call: Call) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _room(call: Call) -> Iterator[None]:
-    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read.
+    """Takes a slot for a body that is above the limit of others, or of unknown length. 503 if no slot is free.
 
-    A server that asked about the head has counted the body, and read it: it is not refused once it was sent.
+    If the server has asked about the head, it has already counted and read the body. Such a body needs no slot.
     """
     length, slots = call.request.content_length, call.services.large_bodies
     small = length is not None and length <= call.services.settings.body_limit
@@ -136,7 +136,7 @@ def _store(call: Call) -> dict[str, Any]:
 
 
 def outcome(call: Call) -> dict[str, Any]:
-    """What became of the lines, in the language of the request."""
+    """Returns the result of the import, in the language of the request."""
     found: dict[str, Any] = call.prepared.outcome
     if found["errors"]:
         translation = call.services.translations.wanted(call.request)

@@ -78,7 +78,7 @@ class Import:
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """What became of the lines."""
+        """Result of the import."""
         return {"imported": self._imported, "updated": self._updated, "failed": self._faults.lines,
                 "errors": self._faults.answer()}
 
@@ -102,10 +102,10 @@ class Import:
 
     @contextmanager
     def load(self) -> Iterator[bool]:
-        """To be held around the transaction of `store`: opens a load where one is needed, and undoes it on failure.
+        """Context manager around the transaction of `store`: opens a load if one is needed, and undoes it on failure.
 
-        Gives whether there is one; then `store_new` comes first. Raises `Busy` while the table has another one, and
-        `Problem` for too many lines where there can be none.
+        Yields True if it has opened a load; then the caller runs `store_new` first. Raises `Busy` while the table has
+        another load, and `Problem` if there are too many lines and the table allows no load.
         """
         if self._database.dialect != "sqlite" or self._new <= FEW:
             yield False
@@ -241,7 +241,7 @@ class Import:
             self._change(entry, row, body, read_only)
 
     def _marks(self, entry: Entry, row: Any = None) -> set[tuple[str, Any]]:
-        """By which another line may be about the same row, or be in the way of this one."""
+        """Returns the values by which another line may mean the same row, or conflict with this one."""
         before = {} if row is None else row.__data__
         return {*self._meant.addresses(entry.line or {}), *self._meant.addresses(before),
                 *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, before)

@@ -85,7 +85,7 @@ class LineWriter:
             raise access.refusal(permission)
 
     def prepare(self, body: Values, row: Any) -> Any:
-        """What the collection makes ready for a line, outside of any transaction and without a connection."""
+        """Runs the collection's `prepare` for a line, outside any transaction and without a connection."""
         call = self._call
         call.endpoint, call.row, call.body = self._making if row is None else self._changing, row, body
         call.prepared = None
@@ -172,9 +172,9 @@ class LineWriter:
 
 
 class RowsMeant:
-    """Which row a line means: by its `id`, or by the unique field `key`, of the rows that the caller may view.
+    """Finds the row that a line means, by its `id` or by the unique field `key`. Only rows that the caller may view.
 
-    keeps_ids  an `id` that finds no row becomes the id of a new one
+    keeps_ids  True if an `id` without a row becomes the id of a new row
     found      the rows that were found, by their addresses
     """
 
@@ -192,7 +192,7 @@ class RowsMeant:
         return found
 
     def dangles(self, addresses: Iterable[Address]) -> bool:
-        """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
+        """True if a line has an id without a visible row, and the import may not create a row with that id."""
         return not self._keeps_ids and any(
             name == "id" and (name, value) not in self.found for name, value in addresses)
 
@@ -222,7 +222,7 @@ MOST_FAULTS = 1000  # that one answer lists
 
 
 class Faults:
-    """What is wrong with which line; the first thousand faults are kept for the answer, and end the import."""
+    """Errors of an import, by line. Keeps the first thousand for the answer; then the import ends."""
 
     def __init__(self, lines: int = 0, listed: Iterable[tuple[int, Fault]] = ()) -> None:
         self.lines = lines
@@ -233,7 +233,7 @@ class Faults:
 
     @property
     def full(self) -> bool:
-        """Whether no more faults can be listed."""
+        """True if the list of errors is full."""
         return len(self._listed) >= MOST_FAULTS
 
     @property
@@ -354,20 +354,20 @@ class Last(Generic[L]):
 
 
 class Sizes:
-    """How many lines the next batch takes, so that each takes about `AIM` seconds."""
+    """Sizes of batches: chosen so that each batch takes about `AIM` seconds."""
 
     def __init__(self) -> None:
         self._size = FEWEST * 5
 
     def split(self, lines: Sequence[L]) -> Iterator[Sequence[L]]:
-        """Batches of `lines`; after each, the caller says how long it `took`."""
+        """Yields batches of `lines`. After each, the caller reports its time to `took`."""
         begin = 0
         while begin < len(lines):
             yield lines[begin:(begin := begin + self._size)]
             sleep(PAUSE)
 
     def took(self, batch: Collection[L], seconds: float) -> None:
-        """The last batch kept other writers waiting for so long."""
+        """Adapts the size to the time for which the last batch kept other writers waiting."""
         fitting = int(len(batch) * AIM / max(seconds, 1e-6))
         # At most twice as many: the next lines may be of another kind.
         self._size = max(FEWEST, min(MOST, fitting, self._size * 2))

@@ -1,8 +1,8 @@
-"""What goes with a right to share: the shares that its holders have granted, and those that were granted in turn.
+"""Cascade of a withdrawn right to share: ends the shares that its holder granted, and those granted in turn.
 
-A granter keeps what they granted while they could grant it again: they own the object, or the policy lets them manage
-or share it now, by a line of its own or by a share that does not stand on what is being withdrawn. Two granters cannot
-hold each other up, as with REVOKE … CASCADE in SQL.
+A share stays while its granter could grant it again. They can if they own the object, or if the policy lets them manage
+or share it now: by a rule without shares, or by a share that does not depend on the withdrawn one. Two granters cannot
+support each other, as with REVOKE … CASCADE in SQL.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def _covered(call: Call, resource: str, row: Record, suspects: Collection[str], 
 
 
 def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> bool:
-    """Whether the policy lets them share the row now, with a right to do so (`shared`) or without; an owner, always."""
+    """True if the principal may share the row now. `shared`: suppose that they hold a share with that right.
+
+    Owners always may.
+    """
     facts, principal, environment = row.__data__, access.principal, access.environment
     return (facts.get("owner_id") == principal.id
             or access.policy.decide(principal, f"{resource}.share", facts, environment, lambda *_: shared)
@@ -86,7 +89,7 @@ def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> b
 
 def _follow(starts: Iterable[str], passed: Mapping[str, Iterable[str]],
             reached: Callable[[str], Collection[str]]) -> set[str]:
-    """These granters, and all whom the right to share has reached from them on."""
+    """Returns these granters, and all users whom the right to share has reached from them."""
     found = set(starts)
     waiting = list(found)
     while waiting:

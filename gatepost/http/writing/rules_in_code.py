@@ -41,7 +41,7 @@ class RuleInCode:
 
     @property
     def refuses(self) -> bool:
-        """Whether the request is refused whatever it sends."""
+        """True if the request is refused, independent of its body."""
         return self.refusal is not None and not self.sent
 
     @property
@@ -59,7 +59,7 @@ def outranked(access: Access, role: str) -> Problem | None:
 
 
 def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str | None = None) -> RuleInCode:
-    """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
+    """Compares the caller's rank with the role of a user; None: the request names no user."""
     if access.principal.role == ADMIN:
         return RuleInCode(RANK, Message("{role} ranks above every role", role=ADMIN))
     roles = ", ".join(sorted(access.roles - {GUEST}))
@@ -74,12 +74,12 @@ def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str
 
 
 def by_state(status: str, refusal: Problem | None) -> RuleInCode:
-    """Whether the state of a row allows what is asked; `refusal` says why it does not."""
+    """Rule about the state of a row; `refusal` is the reason if the state does not allow the request."""
     return RuleInCode(STATE, state_is("status", status, refusal), refusal, reads=("status",))
 
 
 def state_is(name: str, state: str, refusal: Problem | None = None) -> Message:
-    """What is said of the state of a row, and why that does not do."""
+    """Sentence about the state of a row, with the reason of the refusal."""
     found = Message("{name} is {value}", name=name, value=state)
     if refusal is None:
         return found

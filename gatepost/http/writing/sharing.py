@@ -52,9 +52,9 @@ class Grantee(Line):
 
 
 class ShareSchema(StrictSchema):
-    """Who may do what with the object. A grantee has one right; write includes read, manage everything.
+    """Share of an object. A grantee has one right; `write` includes `read`, and `manage` includes everything.
 
-    `granted_by` is the user who gave it, null where the owner did.
+    `granted_by` is the user who granted it; null if the owner did.
     """
 
     grantee = Grantee(required=True)
@@ -154,8 +154,7 @@ def _put(call: Call, collection: Writable) -> None:
 
 
 def _granter(call: Call, before: Share | None, right: str) -> str | None:
-    """Whose grant it is from now on: the owner's (None) once the owner has set it, else that of the caller who added to
-    it last."""
+    """Returns the granter of the new share: None for the owner, else the last caller who extended the right."""
     if call.facts.get("owner_id") == call.principal.id:
         return None
     if before is not None and set(RIGHTS[right]) <= set(RIGHTS[before.right]):

@@ -1,7 +1,7 @@
-"""How the rows of a collection come to be and change: what a body may set, and what is stored.
+"""Creation and change of the rows of a collection: the fields that a body may set, and the stored values.
 
-A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp`, `derive` or `draft` to change what a write does;
-the handlers of `resources` and the lines of an import call the same methods.
+A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp`, `derive` or `draft` to change what a write does.
+The handlers of `gatepost/collections` and the lines of an import call the same methods.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # what become
 
 
 class Writable(Readable):
-    """What can be written of a collection; `Collection` says what the class attributes mean."""
+    """Writable side of a collection. `Collection` explains the class attributes."""
 
     computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
@@ -81,17 +81,17 @@ class Writable(Readable):
 
     @property
     def stores_plainly(self) -> bool:
-        """Whether making a row is nothing but its insertion, so that many can be stored at once."""
+        """True if creating a row only inserts it, so that many can be stored at once."""
         return type(self).create is Writable.create
 
     @property
     def prepares(self) -> bool:
-        """Whether something is to be done before the transaction of a write."""
+        """True if the collection overrides `prepare`, which runs before the transaction of a write."""
         return type(self).prepare is not Writable.prepare
 
     @property
     def confirms(self) -> bool:
-        """Whether some changes need more than a permission."""
+        """True if the collection overrides `confirm`, because some changes need more than a permission."""
         return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
@@ -134,7 +134,7 @@ class Writable(Readable):
         return {name: fields.List(verb, metadata=about) for name in self.computed if name == "allowed_actions"}
 
     def restricted(self, verb: str) -> bool:
-        """Whether `restrict` is asked before `verb` is done to a row."""
+        """True if `restrict` runs before `verb` on a row."""
         return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
