@@ -34,7 +34,7 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What signs, what verifies, and the public half as a JWK (None for a shared secret)."""
+    """Key that signs, key that verifies, and the public half as a JWK (None for a shared secret)."""
 
     private: Any
     public: Any
@@ -100,7 +100,7 @@ log = logging.getLogger("gatepost.tokens")
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a valid access token says. `scopes` is None for an ordinary, unscoped login."""
+    """Claims of a valid access token. `scopes` is None for a login without scopes."""
 
     user_id: str
     session_id: str

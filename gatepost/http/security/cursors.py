@@ -45,7 +45,7 @@ class CursorError(Exception):
 
 
 class InvalidCursor(CursorError):
-    """Not written by us, changed since, or signed with a key that was rotated out."""
+    """Cursor that is foreign, changed, or signed with a key that was rotated out."""
 
     code = "invalid_cursor"
 

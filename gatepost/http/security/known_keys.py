@@ -1,6 +1,7 @@
-"""Whether a key ring is that of the database: it knows the newest key of its ring by a fingerprint.
+"""Check that the key ring belongs to the database, which stores a fingerprint of the newest key.
 
-With another ring no session would hold and no seal be proved, and what it signs would end once the right one is back.
+With another ring every session would end and no seal could be verified. Its own signatures would become invalid as soon
+as the right ring is back.
 """
 
 from __future__ import annotations
@@ -110,6 +111,9 @@ def _fits(known: str | None, keys: Keys) -> bool:
 
 
 def _has_sealed(keys: Keys) -> bool:
-    """Whether the newest seal, if there is one, names a key of the ring: what is known of a database of before."""
+    """True if the newest seal names a key of the ring, or if there is no seal.
+
+    Decides for a database that has no fingerprint yet.
+    """
     head = newest_head()
     return head is None or head.partition(":")[0] in {kid for kid, _ in keys.every("audit seal")}

@@ -62,18 +62,18 @@ _waiting = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
-    """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
+    """Too many requests wait for a hash, or no slot became free within `PATIENCE` seconds (429)."""
 
 
 class CannotHash(Exception):
-    """There is no memory, or no thread, to hash with: nothing is known of the password (503)."""
+    """Lack of memory or threads for a hash: the password could not be checked (503)."""
 
 
 def objection(password: str, *context: str | None) -> Message | None:
-    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length, a list, and context).
+    """Returns the reason to refuse this password, or None (NIST SP 800-63B, section 5.1.1.2).
 
-    `context` is what an attacker knows of the account: its name and e-mail address. Without the words of these, and the
-    service's own name, a password must be long enough still.
+    Checks the length, a list of common passwords, and the context: facts that an attacker knows of the account, such as
+    its name and e-mail address. Without these words and the service's name, the password must still be long enough.
     """
     text = _normalised(password)
     if len(text) < SHORTEST:
@@ -89,7 +89,7 @@ def objection(password: str, *context: str | None) -> Message | None:
 
 
 def _unguessed(password: str, context: Iterable[str | None]) -> str:
-    """What is left of a password without the words of its context, the longest taken out first."""
+    """Removes the words of its context from a password, the longest first."""
     words = {word for text in (SERVICE, *context) for word in _WORD.findall(_normalised(text or "").casefold())}
     left = password.casefold()
     for word in sorted(words, key=lambda word: (-len(word), word)):
@@ -98,14 +98,14 @@ def _unguessed(password: str, context: Iterable[str | None]) -> str:
 
 
 def hash_password(password: str) -> str:
-    """The text to keep, salt and parameters included. Raises `TooManyHashes`, `CannotHash`."""
+    """Returns the text to store, including salt and parameters. Raises `TooManyHashes`, `CannotHash`."""
     return _in_turn(lambda: _hasher.hash(_normalised(password)))
 
 
 def verify(password: str, kept: str | None) -> bool:
-    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`, `CannotHash`.
+    """True if `password` matches the stored hash `kept`. Raises `TooManyHashes`, `CannotHash`.
 
-    With None (no such user) and `UNUSABLE` it takes the same time and says no.
+    For None (no such user) and `UNUSABLE` it takes the same time and returns False.
     """
     real = kept is not None and kept != UNUSABLE
     try:
@@ -116,7 +116,7 @@ def verify(password: str, kept: str | None) -> bool:
 
 
 def outdated(kept: str) -> bool:
-    """Whether `kept` was made with other parameters, and should be made anew after a successful login."""
+    """True if `kept` has other parameters, so that the next successful login should hash the password again."""
     return _hasher.check_needs_rehash(kept)
 
 
