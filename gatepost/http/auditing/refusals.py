@@ -37,10 +37,10 @@ GUESS = "refuse"  # the action of a guess that was refused unchecked: `session.r
 
 
 class Refusal(NamedTuple):
-    """What one refusal says, or an export (`result` is `allowed`). `facts` is JSON: what else is known, bounded.
+    """Content of one refusal, or of an export (`result` is `allowed`). `facts` is JSON of limited size.
 
-    decided  whether the facts are those by which the policy decided: they do not tell one refusal from another, and
-             several that become one row have those of the first
+    decided  True if the facts are those of the policy's decision. Such facts do not distinguish refusals: if several
+             become one row, it has the facts of the first.
     """
 
     tenant_id: str
@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Who is limited: the principal, or the network of a guest."""
+        """Source that is limited: the principal, or the network of a guest."""
         return network_of(self.address or "-") if self.principal == "guest" else self.principal
 
     @property
@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
 
     @property
     def what(self) -> tuple[str | int | None, ...]:
-        """What tells one refusal of a source from another."""
+        """Values that distinguish the refusals of one source."""
         # Not the facts themselves: a minute's keys stay in memory.
         return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
                 self.policy_version, None if self.decided else hash(self.facts))
@@ -120,7 +120,7 @@ class Taken(NamedTuple):
 
 
 class Refusals:
-    """What waits to be stored: of one process. Every method may be called by any thread."""
+    """Refusals of one process that wait to be stored. Any thread may call any method."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -151,7 +151,7 @@ class Refusals:
                 self._count(source, Merged(refusal, request_id))
 
     def take(self, *, early: bool = False) -> Taken:
-        """What is to be stored now; `early`: also of the minute that is not over yet."""
+        """Takes the refusals that are to be stored now; `early`: also those of the current minute."""
         with self._lock:
             own, self._own = self._own, {}
             rest: dict[Key, Merged] = {}
@@ -189,7 +189,7 @@ class Refusals:
 
 
 def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
-    """What a minute's row says of a refusal: nothing about objects, no facts, and a guest's network for the address."""
+    """Reduces a refusal to the row of a minute: no object, no facts, and for a guest the network as the address."""
     told = refusal.reason or ""
     reason = told if told.endswith(_MORE) else f"{told}, {_MORE}" if told else _MORE
     refusal = refusal._replace(resource_id=None, reason=reason, facts=None, decided=False)

@@ -34,7 +34,7 @@ NOTED_EVERY = 60.0  # seconds between two notes that a credential is in use
 
 
 class Use(NamedTuple):
-    """When a credential was used; `until`: how long it then lasts, of one that ends when it is not used."""
+    """Time at which a credential was used. `until`: its new end, if the credential ends when it is not used."""
 
     at: str
     until: str = ""
@@ -191,7 +191,7 @@ class Trail:
 
 
 def sealer(keys: Keys, *, lenient: bool = False) -> Sealer:
-    """What seals the trail with the newest key of this instance, and proves what any of its keys has sealed."""
+    """Returns the sealer of the audit log: signs with the newest key of the instance, and verifies with any of them."""
     known = dict(keys.every(_PURPOSE))
 
     def sign(content: bytes) -> str:

@@ -61,10 +61,10 @@ def end(call: Call) -> None:
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """Who looks at a page: the user of the cookie's session, else a guest. `Authorization` is no credential here.
+    """Returns the caller of a page and the id of the session: the user of the cookie's session, else a guest.
 
-    Raises `Problem`: `forbidden` for a write that a page of another origin sends, or nobody says whose it is;
-    `invalid_token` for a session that is over; `invalid_header`.
+    Ignores `Authorization`. Raises `Problem`: `forbidden` for a write from a page of another or of an unknown origin;
+    `invalid_token` for a session that has ended; `invalid_header`.
     """
     if request.method not in ("GET", "HEAD"):
         cookies.refuse_foreign(services.settings, request, unsaid=False)

@@ -64,7 +64,7 @@ def cookie(settings: Settings, request: Request, name: str, value: str, path: st
 
 
 def is_secure(settings: Settings, request: Request) -> bool:
-    """Whether clients reach the service by HTTPS."""
+    """True if clients reach the service by HTTPS."""
     return request.is_secure or settings.public_url.startswith("https://")
 
 

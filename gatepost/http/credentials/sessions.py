@@ -147,7 +147,7 @@ def _require_role(call: Call, user: User) -> None:
 
 
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
-    """What login and refresh answer (RFC 6749 section 5.1)."""
+    """Returns the answer to a login or refresh (RFC 6749 section 5.1)."""
     tokens = call.services.access_tokens
     call.write.acted_as = principal = principal_of(user)
     permissions = Access(call.access.policy, principal, call.access.environment).patterns()
@@ -175,7 +175,7 @@ def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
 
 
 def _genuine(keys: Keys, id: str, token: str) -> bool:
-    """Whether we gave this token out once."""
+    """True if Gatepost issued this token."""
     secret, seal = token[len(PREFIX) + _ID + 1:-_SEAL], token[-_SEAL:]
     return len(secret) == _SECRET and any(
         [compare_digest(_seal(key, id, secret).encode(), seal.encode()) for _, key in keys.every("refresh token")])

@@ -69,16 +69,16 @@ def refuse_elsewhere(body: Values) -> None:
 
 
 def require(call: Call) -> None:
-    """In the transaction: make sure that what `confirm` found is still so. Raises `Problem` (`forbidden`)."""
+    """Checks in the transaction that the result of `confirm` still holds. Raises `Problem` (`forbidden`)."""
     user = _oneself(call, lock=True)
     if user is not None:
         _require(call, user)
 
 
 def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
-    """In the transaction: the changes of the user's columns, once it is sure that the caller may make them.
+    """Returns the changes of the user's columns, after checking in the transaction that the caller may make them.
 
-    An address that was stored before addresses were normalized stays as it is while another user has its mailbox.
+    An address that was stored before addresses were normalized stays unchanged while another user has its mailbox.
     Raises `Problem` (`forbidden`).
     """
     if user.id == call.principal.id and _changes_email(user, changes):
@@ -104,7 +104,7 @@ def _changes_email(user: User, body: Values) -> bool:
 
 
 def _needed(call: Call) -> bool:
-    """Whether the credential alone does not suffice: a service token never does, a session only while it is young."""
+    """True if the caller must send a password: with a service token always, with a session unless it is recent."""
     if call.credential_id is None:
         return False
     session = Session.by_id(call.credential_id) if call.principal.kind == "user" else None
