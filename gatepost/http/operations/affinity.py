@@ -1,9 +1,9 @@
-"""Which cores the threads of a server run on.
+"""Cores of the threads of a server.
 
-Only one thread of an interpreter runs Python at a time. To hand the interpreter's lock to a thread that sleeps on
-another core takes longer than most requests; on the same core it is a change of context. So all threads of a process
-that answer requests keep to one core, and a thread that releases the lock for long, to hash a password, may use every
-core meanwhile.
+Only one thread of an interpreter runs Python at a time. Handing the interpreter's lock to a thread that sleeps on
+another core takes longer than most requests; on the same core it is a context switch. So all threads of a process that
+answer requests keep to one core. A thread that releases the lock for long, to hash a password, may use every core
+while it does so.
 """
 
 from __future__ import annotations

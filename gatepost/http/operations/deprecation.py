@@ -1,9 +1,9 @@
-"""What clients should leave: announced (RFC 9745), dated (RFC 8594), counted, and one day gone.
+"""Deprecation of endpoints, parameters and fields: announced (RFC 9745), dated (RFC 8594), counted, then removed.
 
-One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint, and for a query parameter or a field
-of a body `metadata=Deprecation(…).metadata()` in its schema.
+One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint. For a query parameter or a field of a
+body it is `metadata=Deprecation(…).metadata()` in the schema.
 
-Uses are counted in memory and stored by a chore, so that a read stays a read.
+Uses are counted in memory, and a background task stores them. So a read does not write.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Deprecation:
 
     @property
     def over(self) -> bool:
-        """Whether its last day has passed."""
+        """True if its last day has passed."""
         return datetime.now(UTC) >= _start(self.sunset)
 
     def metadata(self) -> dict[str, Any]:
-        """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
+        """Returns the metadata of a marshmallow field; `deprecated` goes to the OpenAPI description."""
         return {"deprecated": True, "deprecation": self}
 
     def headers(self, base: str = "") -> dict[str, str]:
@@ -52,7 +52,7 @@ class Deprecation:
 
 
 class DeprecatedUses:
-    """Who used what, not stored yet: of one process."""
+    """Uses of deprecated parts, by client. Counted by one process and not stored yet."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What a chore deletes: what has expired, and what has been kept for as long as it may be."""
+"""Deletion of expired rows, and of rows at the end of their retention."""
 
 from __future__ import annotations
 

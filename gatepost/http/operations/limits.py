@@ -56,7 +56,7 @@ class TooManyGuesses(Problem):
 
 
 class Quotas(NamedTuple):
-    """What the settings allow; swapped whole when they change. What was counted of a minute stays."""
+    """Limits of the settings; replaced as a whole when they change. Counts of the current minute stay."""
 
     enabled: bool
     address: Quota
@@ -153,7 +153,7 @@ class Limits:
         return partial(self._give_back, counted)
 
     def may_keep(self, principal: Principal, size: int) -> bool:
-        """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
+        """True if an answer of `size` bytes may be stored for its caller, given the answers of the last day."""
         # In the memory of this process: it is asked within a transaction, which must not wait for another server.
         return not self._quotas.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
@@ -218,7 +218,10 @@ def payer(principal: Principal, address: str) -> str:
 
 
 def network_of(address: str) -> str:
-    """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
+    """Returns the key by which an address is counted: itself, or the network of an IPv6 address.
+
+    One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177).
+    """
     known = normalized(address)
     return UNREADABLE if known is None else _network(known) if ":" in known else known
 

@@ -1,8 +1,9 @@
-"""What Prometheus may ask: requests, the time of stages, decisions, waits for the database, and the state of policy and
-limits. What is of the instance and not of a process is asked elsewhere (`health/gauges`).
+"""Metrics of a process for Prometheus: requests, stages, decisions, waits for the database, policy, limits.
 
-Labels come from declarations (route templates, methods, stages, results), never from what a client sends, so their
-number is bounded. Several processes write to files in one folder, and whichever is asked adds them up.
+`health/gauges` has the metrics of the instance.
+
+Labels come from declarations (route templates, methods, stages, results), never from the input of a client, so their
+number is bounded. Several processes write to files in one folder, and the process that answers adds them up.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Metrics:
         self._numbers = count()
 
     def samples(self) -> bool:
-        """Whether the stages of the next request are to be measured."""
+        """True if the stages of the next request are to be measured."""
         return next(self._numbers) % SAMPLE == 0
 
     def count(self, request: Request, response: Response) -> Response:
@@ -150,7 +151,7 @@ class Metrics:
 
 
 class _State:
-    """What is true of this process at this moment, asked when Prometheus asks."""
+    """State of this process, read when Prometheus collects."""
 
     def __init__(self, policy: Watcher, limits: Limits) -> None:
         self._policy, self._limits = policy, limits

@@ -1,9 +1,9 @@
-"""How many rows of one collection a user may own: a person's share of the disk.
+"""Row quota: the number of rows of one collection that a user may own.
 
-Counted in memory, so that a create asks the database nothing: how many rows an owner has is looked up at most once a
-minute, and once more before anything is refused. That an owner has too many is remembered for `FULL` seconds, and for
-the rest of an import: to count a hundred thousand entries of an index keeps other writers waiting. Several processes
-together may go beyond by what they make within a minute. Callers with `<resource>.manage` are not counted.
+Rows are counted in memory, so that a create needs no query. The number is read from the database at most once a minute,
+and again before a refusal. A full quota is remembered for `FULL` seconds, and for the rest of an import, because
+counting a hundred thousand entries of an index keeps other writers waiting. Several processes together may exceed the
+quota by the rows of one minute. Callers with `<resource>.manage` have no quota.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Count:
 
 
 class Counted(Protocol):
-    """What is needed of a collection: `most_owned` rows of its table may be a user's who may not `manage` them."""
+    """Interface of a collection. `most_owned` is the quota of its table for users who may not `manage` rows."""
 
     name: ClassVar[str]
     model: ClassVar[type[Record]]
@@ -45,8 +45,7 @@ class Counted(Protocol):
 
 
 class Importing(Protocol):
-    """What is needed of an import: `full` are the owners who have too many rows, and `store_waiting` stores rows that
-    were counted and still wait."""
+    """Interface of an import. `full` are the owners whose quota is full; `store_waiting` stores counted rows."""
 
     full: set[str]
 

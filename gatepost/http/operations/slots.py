@@ -23,7 +23,7 @@ def threads_of(settings: Settings) -> int:
 
 
 def most_waiting(threads: int) -> int:
-    """How many of these threads may last long, or wait: the others are for requests that do neither."""
+    """Returns how many of these threads may serve long or waiting requests; the others are for short requests."""
     return max(1, threads // 2)
 
 
