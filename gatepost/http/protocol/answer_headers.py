@@ -39,6 +39,6 @@ def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
 
 
 def carried(environ: WSGIEnvironment) -> dict[str, str]:
-    """What was given to `carry` for this request, and its `X-Request-ID`."""
+    """Returns the headers that were passed to `carry` for this request, and its `X-Request-ID`."""
     headers: dict[str, str] = environ.get(_CARRIED, {})
     return headers

@@ -41,9 +41,9 @@ def view_hash(names: tuple[str, ...]) -> str:
 
 
 def names_version(tags: str, versions: Collection[str], *, weak: bool) -> bool:
-    """Whether a list of entity tags holds one of these versions; `*` is any (RFC 9110 section 8.8.3.2).
+    """True if a list of entity tags has one of these versions; `*` matches any (RFC 9110 section 8.8.3.2).
 
-    weak  a weak tag of the version counts, too
+    weak  also accepts a weak tag of the version
     """
     return tags.strip(" \t") == "*" or not {
         written for prefix, written in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)

@@ -1,4 +1,4 @@
-"""In which language a caller would rather read: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
+"""Languages that a caller prefers: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST = 1000  # characters of Accept-Language: no reader knows more languages
 
 
 def is_well_formed(tag: str) -> bool:
-    """Whether this looks like a language tag, whatever it may mean (RFC 5646 section 2.2.9)."""
+    """True if the text has the form of a language tag (RFC 5646 section 2.2.9)."""
     return _TAG.fullmatch(tag) is not None
 
 
@@ -41,7 +41,7 @@ def formatted(tag: str) -> str:
 
 
 def wishes(request: Request) -> list[Wish]:
-    """What the caller would rather read, best first. Whatever cannot be understood is no wish, and never an error."""
+    """Returns the languages that the caller prefers, the best first. Ignores invalid ones."""
     try:
         named = request.args.getlist(PARAMETER)
     except UnicodeError:  # some servers let a query through that is not UTF-8

@@ -84,7 +84,7 @@ class Fault:
     meta: Mapping[str, Any] | None = None
 
     def to_dict(self, translation: Translation) -> dict[str, Any]:
-        """What is answered of it, in the language of the answer."""
+        """Returns the fault as JSON-ready data, in the language of the answer."""
         known = {name: value for name, value in vars(self).items() if value is not None}
         return known | {"detail": translation.say(self.detail)}
 

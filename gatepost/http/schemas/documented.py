@@ -1,4 +1,4 @@
-"""What the documentation says of schemas: what bodies may have, what answers have, and the ids in examples."""
+"""Documentation of schemas: fields of bodies, fields of answers, and the ids in examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Expanded(fields.Field[Any]):
 
 
 def serves_both(schema: Schema) -> bool:
-    """Whether a schema is declared once for bodies and answers, which have other fields each."""
+    """True if bodies and answers share this schema, with different fields."""
     return any(field.dump_only for field in schema.fields.values())
 
 
@@ -83,12 +83,12 @@ def example_id(collection: str) -> str:
 
 
 def choices(schema: type[Schema], field: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """What the metadata of a field says whose values are few: they are a component, such as `ArticleStatus`."""
+    """Returns the metadata of a field with few values: they become a component, such as `ArticleStatus`."""
     return {"enum": list(values), "component": component_name(schema) + field.title().replace("_", "")}
 
 
 def component_name(schema: type[Schema]) -> str:
-    """What a schema is called among the components: its class, without what every class of schemas has."""
+    """Returns the component name of a schema: its class, without the affixes of every schema class."""
     return schema.__name__.removeprefix("_").removesuffix("Schema")
 
 

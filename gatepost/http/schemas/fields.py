@@ -31,7 +31,7 @@ _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
 
 
 def length(minimum: int, maximum: int) -> validate.Length:
-    """From `minimum` to `maximum` characters or entries."""
+    """Returns a validator for `minimum` to `maximum` characters or entries."""
     if minimum:
         return validate.Length(minimum, maximum, error=Message("Length must be between {min} and {max}."))
     return validate.Length(max=maximum, error=Message("Longer than maximum length {max}."))

@@ -109,7 +109,7 @@ class LoadedQuery(Mapping[str, Any]):
         self._derived: BoundedCache[Any] = BoundedCache(_MOST_DERIVED)
 
     def with_apart(self, name: str, text: str) -> LoadedQuery:
-        """This query with an apart parameter. Both share what is derived from them."""
+        """Returns a copy of the query with an apart parameter. Both share their derived values."""
         query = LoadedQuery.__new__(LoadedQuery)
         query._values, query.sent = {**self._values, name: text}, self.sent
         query._apart, query._derived = name, self._derived
