@@ -1,4 +1,4 @@
-"""What a supervisor is told of the service (sd_notify(3)): that it is ready, that it stops, that it is alive."""
+"""Messages to the supervisor (sd_notify(3)): the service is ready, it stops, it is alive."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""How much of a request's body waitress reads, and when: the large limit counts only after the application has found
-the head good, and what waits in memory or on disk for a handler is bounded, for the process and for each address.
+"""Limits of the request bodies that waitress reads.
+
+The large limit applies only after the application has accepted the head. The bodies that wait for a handler, in memory
+or on disk, are bounded for the process and for each address.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ _LARGER = re.compile(r"/api/(v1/)?([^/]+/import|admin/policy/(try|apply))")  # w
 
 
 class BodyBudget:
-    """What clients have sent of bodies whose requests are not yet answered, counted for one process.
+    """Counts the bytes of bodies whose requests are not answered yet, for one process.
 
     limit            most bytes of a body
-    import_limit     most bytes of a body to an import, or to what else takes larger ones
-    trusted_proxies  how many proxies deep the client's address is looked for
+    import_limit     most bytes of a body for endpoints that accept larger bodies, such as imports
+    trusted_proxies  the number of trusted proxies in front of the client's address
     """
 
     def __init__(self, *, limit: int, import_limit: int, trusted_proxies: int = 0) -> None:
@@ -161,7 +163,7 @@ class WaitressRequest(Parser):
 
     @cached_property
     def address(self) -> str:
-        """What `BodyBudget` counts it by."""
+        """Key by which `BodyBudget` counts the request."""
         assert self._bodies is not None
         return self._bodies.address(self.headers, self._peer)
 

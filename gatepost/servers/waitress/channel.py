@@ -71,7 +71,7 @@ _SINK = bytearray(65_536)
 
 
 class Doing(IntEnum):
-    """What a connection does, in the order in which connections have to make room for others."""
+    """Activity of a connection, in the order in which connections are closed to make room for others."""
 
     IDLING = auto()
     LINGERING = auto()
@@ -82,7 +82,7 @@ class Doing(IntEnum):
 
 
 class Accepting(Protocol):
-    """What a connection needs of the server that accepted it."""
+    """Interface of the server for its connections."""
 
     bodies: BodyBudget
     stopping: bool
@@ -159,13 +159,13 @@ class Channel(HTTPChannel):
 
     @property
     def idle(self) -> bool:
-        """Whether no handler runs or waits for this connection, or has asked for a body; its last answer has left."""
+        """True if the connection has no request in progress, and its last answer is sent."""
         asked_for = self.request is not None and self.request.large
         return not (asked_for or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
 
     @property
     def precedence(self) -> tuple[Doing, float]:
-        """How soon this connection has to make room for others: the least first."""
+        """Sort key for making room: the connection with the least key is closed first."""
         doing = self._doing()
         if doing != self._does:
             return doing[0], inf
@@ -253,7 +253,7 @@ class Channel(HTTPChannel):
         return Pace(now, CREDIT) if doing is Doing.READING else None
 
     def _doing(self) -> tuple[Doing, object]:
-        """What the connection does; the second value is another one when it begins to do it anew."""
+        """Returns the activity, and a value that changes when the activity starts again."""
         request = self.request
         if self._swallow:
             return Doing.LINGERING, None

@@ -1,4 +1,4 @@
-"""Where waitress accepts connections: as many as there are descriptors for, and never in a loop that only fails."""
+"""Listener of waitress: accepts as many connections as there are descriptors, and never loops over a failing accept."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def connections_allowed(threads: int) -> int:
-    """How many connections there may be, after asking the system for as many descriptors as we may have.
+    """Raises the limit of descriptors as far as allowed, and returns the number of connections that it leaves room for.
 
-    Database, policy files, logs and what the handlers of `threads` open need some too.
+    Database, policy files, logs and the handlers of `threads` need descriptors too.
     """
     others = 100 + 4 * threads
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,7 +1,7 @@
-"""What a message may look like for waitress: parsed in linear time, and refused where two servers could read it in two
-ways.
+"""Parser of messages for waitress: takes linear time, and refuses ambiguous messages.
 
-Waitress parses in the one thread that serves all connections: what takes long there stops the service.
+A message is ambiguous if two servers could read it differently. Waitress parses in the one thread that serves all
+connections: slow parsing there stops the service.
 """
 
 from __future__ import annotations
