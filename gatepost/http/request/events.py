@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from .call import Call
 
 CREATED, UPDATED, DELETED = "created", "updated", "deleted"
-MOST_IDS = 1000  # of one job
+MOST_IDS = 1000  # ids in one job
 
 
 def note(call: Call, collection: str, what: str, id: str) -> None:
-    """Note that `call` has done this to a row of a collection: `created`, `updated`, `deleted`, or an action."""
+    """Notes the event of a row of a collection: `created`, `updated`, `deleted`, or an action."""
     subscribers = call.services.registry.subscribers
     if subscribers and (event := f"{collection}.{what}") in subscribers:
         call.write.changes.setdefault(event, []).append(id)
 
 
 def write_down(call: Call) -> None:
-    """Write down the jobs of those who subscribe to what was noted, inside the transaction of the call."""
+    """Writes the jobs of the subscribers, inside the transaction of the call."""
     for event, ids in call.write.changes.items():
         for kind in call.services.registry.subscribers[event]:
             for start in range(0, len(ids), MOST_IDS):
