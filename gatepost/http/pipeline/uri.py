@@ -14,12 +14,12 @@ from flask import Request
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 
-LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred ids fit twice
+LONGEST = 16_384  # bytes of path and query: twice the longest cursor with a hundred ids
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def refuse_unusable(request: Request) -> None:
-    """Refuse a URL that is too long (414), and a query that is not percent-encoded UTF-8 (400)."""
+    """Refuses a URL that is too long (414), and a query that is not percent-encoded UTF-8 (400)."""
     environ = request.environ
     query: str = environ.get("QUERY_STRING", "")
     if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:
