@@ -14,7 +14,7 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]++|\[[0-9A-Fa-f:.]++\])(?::[0-9]{0,5})?")
 
 
 class Refusal(NamedTuple):
-    """`status` is 400 or 417, `reason` a sentence for the developer of the client."""
+    """Refusal of a request: `status` is 400 or 417, `reason` a sentence for the developer of the client."""
 
     status: int
     reason: str
