@@ -1,4 +1,4 @@
-"""base64url without padding (RFC 4648 section 5): how keys, cursors and refresh tokens are written."""
+"""Encoding of keys, cursors and refresh tokens: base64url without padding (RFC 4648 section 5)."""
 
 from __future__ import annotations
 
