@@ -36,8 +36,8 @@ from .http.operations.deprecation import DeprecatedUses
 from .http.operations.housekeeping import delete_expired, end_retention
 from .http.operations.limits import Limits
 from .http.operations.ownership import Ownership
-from .http.operations.pulse import Pulse
 from .http.operations.slots import most_waiting, threads_of
+from .http.operations.write_probe import WriteProbe
 from .http.pipeline.application import Application, Departure, NotReady
 from .http.protocol.messages import Translations
 from .http.request.call import Services
@@ -122,7 +122,7 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
         settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
         addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=Cursors.of(keys, epoch),
-        trail=trail, deprecated_uses=uses, pulse=Pulse(database),
+        trail=trail, deprecated_uses=uses, write_probe=WriteProbe(database),
         translations=Translations(settings.language, registry.translations),
         background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
     try:
@@ -140,7 +140,7 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
                                   for collection in registry.collections.values()))
     services.jobs = Runner(services, kinds | {hook.name: hook.run for hook in hooks}, Clock(database, hooks))
     if metrics.are_served(settings):
-        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.pulse,
+        services.metrics = metrics.Metrics(policy, services.limits, Gauges(live, database, keys, services.write_probe,
                                                                    registry.features))
         services.addresses.metrics = services.metrics
         database.observe(services.metrics)

@@ -87,8 +87,8 @@ class AliveSchema(StrictSchema):
 def health(call: Call) -> dict[str, Any]:
     """Say whether the service works, part by part; 503 when it does not."""
     services = call.services
-    beat = services.pulse.beat()
-    results = {"database": _database(call, checks.writes(beat))}
+    written = services.write_probe.probe()
+    results = {"database": _database(call, checks.writes(written))}
     # If Postgres does not answer, the other checks do not query it, too.
     silent = services.database.dialect == "postgres" and results["database"].state is State.DOWN
     results |= _others(call, silent=silent)
@@ -102,7 +102,7 @@ def health(call: Call) -> dict[str, Any]:
         "findings": [{"check": name, "state": result.state, "detail": result.detail}
                      for name, result in results.items() if result.state is not State.OK],
         "policy_version": services.policy.current.version, "version": _VERSION,
-        "written_seconds_ago": beat.age}
+        "written_seconds_ago": written.age}
     with suppress(RowError), services.database.connected():
         if (error := trouble(call)) is not None:
             answer["policy_error"] = error

@@ -23,7 +23,7 @@ from gatepost.features import Installation
 from gatepost.health import checks
 from gatepost.health.finding import Found, State
 from gatepost.http.operations import program
-from gatepost.http.operations.pulse import Pulse
+from gatepost.http.operations.write_probe import WriteProbe
 from gatepost.http.security.keys import Keys
 from models.engine.database import Database
 from models.migrate import obstacle
@@ -102,7 +102,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     # Without the migrations, these checks would only report missing columns.
     if current:
         yield "keys", lambda: checks.keys(database, Keys.load(settings.secret_file), settings.secret_file)
-        yield "writes", lambda: checks.writes(own.beat(Pulse(database)))
+        yield "writes", lambda: checks.writes(own.probe_result(WriteProbe(database)))
         if missing is None:  # else the app cannot start, for the reason that `plugins` reported
             yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)

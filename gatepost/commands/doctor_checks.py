@@ -13,7 +13,7 @@ from gatepost.commands.conditions import unnamed
 from gatepost.commands.instance import MAKE_ADMINISTRATOR, database_of
 from gatepost.health import checks
 from gatepost.health.finding import Found, State
-from gatepost.http.operations.pulse import PATIENCE, Beat, Pulse
+from gatepost.http.operations.write_probe import PATIENCE, ProbeResult, WriteProbe
 from gatepost.http.security.keys import Keys
 from gatepost.http.writing.sharing import GUESTS
 from models.engine.database import Database
@@ -91,10 +91,10 @@ def files(database: Database) -> Found:
     return Found(State.OK if answer == "ok" else State.DEGRADED, answer)
 
 
-def beat(pulse: Pulse) -> Beat:
+def probe_result(write_probe: WriteProbe) -> ProbeResult:
     """Returns the result of a write probe. Waits for `PATIENCE` seconds while the write waits for others."""
     for _ in range(int(PATIENCE) + 1):
-        result = pulse.beat()
+        result = write_probe.probe()
         if result.waiting is None:
             return result
         sleep(1)

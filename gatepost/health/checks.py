@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gatepost.health.finding import Found, State
 from gatepost.http.operations.addresses import UnreadableAddresses
-from gatepost.http.operations.pulse import PATIENCE, Beat
+from gatepost.http.operations.write_probe import PATIENCE, ProbeResult
 from gatepost.http.security.keys import KeyFileError, Keys, fingerprints, prepared_fingerprint
 from gatepost.http.security.known_keys import WrongKeys
 from models.base import now
@@ -38,22 +38,22 @@ def worst(states: Iterable[State]) -> State:
     return max(states, key=order.index, default=State.OK)
 
 
-def writes(beat: Beat) -> Found:
-    """Checks by the result of a write probe that writes are possible."""
-    if beat.waiting is not None and beat.waiting >= PATIENCE:
-        return Found(State.DOWN, f"a write has been waiting for {beat.waiting:.0f} s: another program holds the "
+def writes(probe: ProbeResult) -> Found:
+    """Rates the result of the write probe."""
+    if probe.waiting is not None and probe.waiting >= PATIENCE:
+        return Found(State.DOWN, f"a write has been waiting for {probe.waiting:.0f} s: another program holds the "
                                  "database, or its disk or server does not answer")
-    if beat.error is not None:
-        return Found(State.DOWN, f"nothing can be written: {beat.error}")
-    if beat.waiting is not None:
-        return Found(State.DEGRADED, f"a write has been waiting for {beat.waiting:.1f} s")
-    if beat.refused is not None and beat.refused < REFUSED:
-        if beat.full:
+    if probe.error is not None:
+        return Found(State.DOWN, f"nothing can be written: {probe.error}")
+    if probe.waiting is not None:
+        return Found(State.DEGRADED, f"a write has been waiting for {probe.waiting:.1f} s")
+    if probe.refused is not None and probe.refused < REFUSED:
+        if probe.full:
             return Found(State.DOWN, f"the disk of the database is full: the write of a client has failed "
-                                     f"{beat.refused:.1f} s ago")
-        return Found(State.DEGRADED, f"a row was written {beat.age or 0:.1f} s ago, but the write of a client has "
-                                     f"failed {beat.refused:.1f} s ago: too many at once, or a row or table is locked")
-    return Found(State.OK, f"a row was written {beat.age or 0:.1f} s ago")
+                                     f"{probe.refused:.1f} s ago")
+        return Found(State.DEGRADED, f"a row was written {probe.age or 0:.1f} s ago, but the write of a client has "
+                                     f"failed {probe.refused:.1f} s ago: too many at once, or a row or table is locked")
+    return Found(State.OK, f"a row was written {probe.age or 0:.1f} s ago")
 
 
 def migrations(database: Database, directories: Mapping[str, Path]) -> Found:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from gatepost.http.operations.pulse import Pulse
+from gatepost.http.operations.write_probe import WriteProbe
 from gatepost.http.security.keys import Keys
 from models.base import now
 from models.engine.database import Database
@@ -34,8 +34,10 @@ _NUMBERS = {State.OK: 0, State.DEGRADED: 1, State.DOWN: 2}
 class Gauges:
     """A collector of prometheus-client for the metrics of one instance."""
 
-    def __init__(self, live: LiveSettings, database: Database, keys: Keys, pulse: Pulse, features: Features) -> None:
-        self._live, self._database, self._keys, self._pulse, self._features = live, database, keys, pulse, features
+    def __init__(self, live: LiveSettings, database: Database, keys: Keys, write_probe: WriteProbe,
+                 features: Features) -> None:
+        self._live, self._database, self._keys = live, database, keys
+        self._write_probe, self._features = write_probe, features
 
     def collect(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge
@@ -68,7 +70,7 @@ class Gauges:
         return Installation(self._live.current, self._database)
 
     def _states(self) -> dict[str, State]:
-        states = {"database": checks.writes(self._pulse.beat()).state}
+        states = {"database": checks.writes(self._write_probe.probe()).state}
         with suppress(RowError, OSError):
             states["keys"] = checks.keys(self._database, self._keys, self._live.current.secret_file).state
             states["clock"] = checks.clock(self._database).state

@@ -1,8 +1,9 @@
-"""The two servers: `waitress` serves in one process and holds off slow and malformed requests by itself, `granian`
-serves in several processes behind a proxy. Both share the refusal of requests that find no thread (`admission`), the
-requests that HTTP does not allow (`grammar`), the sockets that a supervisor holds (`activation`), its notices
-(`notify`), and the first request (`answering`).
+"""The two servers: `waitress` serves in one process, and `granian` in several processes behind a proxy.
 
-It imports `operations` and `protocol`; only the commands import it. It knows two paths of the application: the liveness
-probe, which `admission` answers first, and that of an import, whose body may be larger.
+`waitress` protects itself against slow and malformed requests. Both share the refusal of requests that get no thread
+(`admission`), the syntax checks (`grammar`), a supervisor's sockets (`activation`), messages to it (`notify`), and the
+check that they answer (`answering`).
+
+The folder imports `operations` and `protocol`, and only the commands import it. It knows two paths of the application:
+the liveness probe, which the spare thread answers, and imports, whose bodies may be larger.
 """

@@ -1,5 +1,6 @@
-"""Sockets that a supervisor holds (systemd's socket activation): they accept connections also while the service is
-being restarted, and the kernel keeps these connections for the next process.
+"""Sockets that a supervisor holds (systemd's socket activation).
+
+They accept connections during a restart of the service, and the kernel keeps these for the next process.
 """
 
 from __future__ import annotations
@@ -7,20 +8,20 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-GRACE = 0.7  # seconds after the last connection was accepted, in which those that are open may send one more request
+GRACE = 0.7  # seconds after the last accepted connection, in which open connections may send one more request
 
 
 class HeldSocketError(ValueError):
-    """A socket that was handed in cannot be served; the text says why, and what the socket unit has to say."""
+    """Error of a socket that cannot be served. The text has the reason, and the change that the socket unit needs."""
 
 
 def held_sockets(descriptors: Sequence[int], workers: int) -> list[socket.socket]:
-    """The sockets behind the descriptors, one for each worker (0: the one process of waitress).
+    """Returns the sockets behind the descriptors, one for each worker (0: the one process of waitress).
 
-    A socket that several workers share starves all but one of them, so each needs its own (SO_REUSEPORT).
+    If several workers share a socket, only one of them gets connections, so each needs its own (SO_REUSEPORT).
 
-    Raises HeldSocketError for what is no listening TCP socket, for addresses that differ, and for a number of sockets
-    that is not that of the workers.
+    Raises HeldSocketError for a descriptor that is not a listening TCP socket, for different addresses, and for another
+    number of sockets than workers.
     """
     sockets: list[socket.socket] = []
     try:
@@ -28,7 +29,7 @@ def held_sockets(descriptors: Sequence[int], workers: int) -> list[socket.socket
         _check(sockets, workers or 1)
     except HeldSocketError:
         for each in sockets:
-            each.detach()  # it is not ours to close
+            each.detach()  # the descriptor stays open
         raise
     for each in sockets:
         each.set_inheritable(False)

@@ -1,8 +1,7 @@
-"""Answer to a request for which no thread becomes free: 503 after `PATIENCE`.
+"""Answer to a request that gets no thread: 503 after `PATIENCE`.
 
-Each server has more threads than requests are handled at a time (the setting `threads`), one of them for what must be
-answered when all others are stuck: `/api/health/live`, and the refusals. `granian/application` and
-`waitress/dispatcher` do it.
+Each server has more threads than requests in progress (the setting `threads`). One of them is spare: if all others are
+stuck, it answers `/api/health/live` and the refusals. `granian/application` and `waitress/dispatcher` implement this.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from ..http.protocol.problems import Problem
 
 PATIENCE = 2.0  # seconds that a request waits for a thread
-LOOK = 0.25  # seconds between two looks for requests that have waited too long
+LOOK = 0.25  # seconds between two checks for requests that have waited too long
 LIVE = frozenset(("/api/health/live", "/api/v1/health/live"))
 
 

@@ -1,4 +1,4 @@
-"""Whether a server answers: it says that it serves only then."""
+"""Check that a server answers. The server reports that it is ready only after it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ASKED = b"GET /api/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close
 
 
 def answers(host: str, port: int) -> bool:
-    """True if a request is answered. That a connection is made says nothing where the kernel takes it for a worker."""
+    """True if the server answers a request. A connection alone proves nothing: the kernel may accept it."""
     try:
         with socket.create_connection((host, port), timeout=5) as connection:
             connection.sendall(_ASKED)

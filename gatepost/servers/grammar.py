@@ -1,7 +1,7 @@
-"""What a request may look like where a server reads it more leniently than RFC 9110 and 9112 do: one place for both.
+"""Syntax checks of requests, for both servers, where a server is more lenient than RFC 9110 and 9112.
 
-What is refused here is answered as plain text, before the application sees it, and the connection closes: nothing that
-was sent behind it is taken for a request.
+The refusal is plain text. The application does not see the request, and the connection closes, so that no later byte
+on it is read as a request.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]++|\[[0-9A-Fa-f:.]++\])(?::[0-9]{0,5})?")
 
 
 class Refusal(NamedTuple):
-    """`status` is 400 or 417, `reason` a sentence for the developer of the client."""
+    """Refusal of a request: `status` is 400 or 417, `reason` a sentence for the developer of the client."""
 
     status: int
     reason: str
 
 
 def refusal(*, method: str, path: str, host: str, old: bool, expect: str = "", coding: str = "") -> Refusal | None:
-    """What is wrong with a request's head; None for nothing.
+    """Returns the refusal of a request's head, or None if the head is valid.
 
-    method  as it was sent: RFC 9110 (section 9.1) tells `get` from `GET`
-    path    that of the target; `*` for all of the server (RFC 9112 section 3.2)
-    host    all `Host` headers, joined by commas; the empty text for none
-    old     whether it came by HTTP/1.0, which needs no `Host`
-    expect  of the header `Expect`; `100-continue` is all that is understood (RFC 9110 section 10.1.1)
-    coding  of the header `Transfer-Encoding`; `chunked`, once, is all that is understood (RFC 9112 section 6.1)
+    method  the method as sent: RFC 9110 (section 9.1) distinguishes `get` from `GET`
+    path    the path of the target; `*` for the whole server (RFC 9112 section 3.2)
+    host    all `Host` headers, joined by commas; empty if there is none
+    old     True for HTTP/1.0, which needs no `Host`
+    expect  the header `Expect`; the only supported value is `100-continue` (RFC 9110 section 10.1.1)
+    coding  the header `Transfer-Encoding`; the only supported value is one `chunked` (RFC 9112 section 6.1)
     """
     if not method.isupper():
         return Refusal(400, "A method is written in capitals.")

@@ -1,4 +1,4 @@
-"""What a supervisor is told of the service (sd_notify(3)): that it is ready, that it stops, that it is alive."""
+"""Messages to the supervisor (sd_notify(3)): the service is ready, it stops, it is alive."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ log = logging.getLogger("gatepost.serving")
 
 
 class Notifier:
-    """Tells the supervisor, where there is one that wants to be told.
+    """Sender of messages to the supervisor, if there is one.
 
-    address   its UNIX socket, `@` first for an abstract one; empty for none
-    watchdog  seconds without a sign of life after which it ends the service; 0 for never
+    address   UNIX socket of the supervisor, with `@` first for an abstract one; empty: no supervisor
+    watchdog  seconds without a sign of life after which it ends the service; 0: never
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:
@@ -23,15 +23,15 @@ class Notifier:
         self.interval = watchdog / 2 if address else 0.0
 
     def ready(self, where: str) -> None:
-        """Requests are answered from now on; `where` is a URL."""
+        """Reports that the service answers requests; `where` is its URL."""
         self._tell(f"READY=1\nSTATUS=Serving on {where}.")
 
     def stopping(self) -> None:
-        """No new connection is accepted from now on."""
+        """Reports that the service accepts no new connections."""
         self._tell("STOPPING=1\nSTATUS=Finishing the requests under way.")
 
     def alive(self) -> None:
-        """A sign of life, when one is due."""
+        """Sends a sign of life if one is due."""
         if self.interval and (now := monotonic()) >= self._next:
             self._next = now + self.interval
             self._tell("WATCHDOG=1")
@@ -39,9 +39,9 @@ class Notifier:
     def _tell(self, text: str) -> None:
         if not self._address:
             return
-        # Opened for each message: nothing of it is left in workers that are forked.
+        # Opened for each message, so that forked workers do not inherit it.
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
-            connection.setblocking(False)  # a supervisor that hangs must not take the service with it
+            connection.setblocking(False)  # a supervisor that hangs must not block the service
             try:
                 connection.sendto(text.encode(), self._address)
             except OSError as error:

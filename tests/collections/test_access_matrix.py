@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.http.operations import pulse
+from gatepost.http.operations import write_probe
 from gatepost.http.request.endpoint import Endpoint
 from models.base import Record, new_id, now
 from models.tables.audit import Audit, append
@@ -237,7 +237,7 @@ def world(app, given, elsewhere, as_user) -> World:
 
 def test_every_caller_is_answered_as_the_table_says(app, world, monkeypatch):
     # Below, each request finds the write lock taken: the last write of the health check counts for all of them.
-    monkeypatch.setattr(pulse, "KEPT", float("inf"))
+    monkeypatch.setattr(write_probe, "KEPT", float("inf"))
     assert app.test_client().get("/api/health").status_code == 200
     wrong = []
     for row in TABLE:

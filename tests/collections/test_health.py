@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from gatepost.health import checks
-from gatepost.http.operations import pulse
+from gatepost.http.operations import write_probe
 from models.base import later, new_id, now
 from models.engine.errors import NoRoom, Unavailable
 from models.tables import audit
@@ -34,7 +34,7 @@ def whole(database_url, tmp_path_factory):
 def served(whole, clock):
     """The app, without a recorded write."""
     services = whole.extensions["gatepost"]
-    services.pulse = pulse.Pulse(services.database)
+    services.write_probe = write_probe.WriteProbe(services.database)
     return whole
 
 
@@ -42,8 +42,8 @@ def served(whole, clock):
 def clock(monkeypatch):
     """The clock of the health check, which stands still. Write probes have no time limit."""
     stands = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(pulse, "monotonic", lambda: stands.now)
-    monkeypatch.setattr(pulse, "PATIENCE", 60)
+    monkeypatch.setattr(write_probe, "monotonic", lambda: stands.now)
+    monkeypatch.setattr(write_probe, "PATIENCE", 60)
     return stands
 
 
@@ -60,7 +60,7 @@ def operator(served):
 
 
 def asked(served, caller=None):
-    served.extensions["gatepost"].pulse.doubt()
+    served.extensions["gatepost"].write_probe.doubt()
     answer = caller.get("/api/health") if caller else served.test_client().get("/api/health")
     return answer.status_code, answer.get_json()
 
@@ -163,7 +163,7 @@ def test_a_write_that_fails_is_down_and_its_reason_is_for_operators(served, oper
         raise Unavailable("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(pulse, "beat", full)
+        patched.setattr(write_probe, "beat", full)
         status, found = asked(served, operator)
         assert (status, found["checks"]["database"]) == (503, "down")
         assert found["findings"][0]["detail"] == "nothing can be written: database or disk is full"
@@ -173,8 +173,8 @@ def test_a_write_that_fails_is_down_and_its_reason_is_for_operators(served, oper
 
 def test_a_client_whose_write_has_failed_is_told_of_for_a_while(served, operator, clock):
     assert asked(served)[0] == 200
-    pulses = served.extensions["gatepost"].pulse
-    pulses.doubt(refused=True)
+    probe = served.extensions["gatepost"].write_probe
+    probe.doubt(refused=True)
     status, found = asked(served, operator)
     assert (status, found["checks"]["database"]) == (200, "degraded")
     assert "the write of a client has failed" in found["findings"][0]["detail"]
@@ -189,7 +189,7 @@ def test_a_process_that_can_start_no_thread_says_that_it_cannot_write(served, op
 
     assert asked(served)[0] == 200
     with monkeypatch.context() as patched:
-        patched.setattr(pulse, "Thread", Refused)
+        patched.setattr(write_probe, "Thread", Refused)
         status, found = asked(served, operator)
         assert (status, found["checks"]["database"]) == (503, "down")
         assert found["findings"][0]["detail"] == "nothing can be written: can't start new thread"
@@ -212,8 +212,8 @@ def test_a_log_that_was_not_read_whole_is_told_until_it_is_moved_away(served, op
 def stuck(monkeypatch):
     """Makes writes wait until the block ends."""
     go_on = Event()
-    monkeypatch.setattr(pulse, "PATIENCE", 0.05)
-    monkeypatch.setattr(pulse, "beat", go_on.wait)
+    monkeypatch.setattr(write_probe, "PATIENCE", 0.05)
+    monkeypatch.setattr(write_probe, "beat", go_on.wait)
     try:
         yield
     finally:

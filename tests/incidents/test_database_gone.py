@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from gatepost.http.operations import pulse
+from gatepost.http.operations import write_probe
 from gatepost.http.pipeline import stages
 from gatepost.http.pipeline.application import NotReady
 from tests.apps import close, make_app, new_instance
@@ -82,8 +82,8 @@ def test_a_database_that_is_gone_is_said_and_found_again(app, client, as_role, g
     assert client.get("/api/articles").status_code == 200
     assert admin.post("/api/articles", {"title": "x", "slug": "found-again", "body": "x"}).status_code == 201
     assert client.get("/api/health").get_json()["checks"]["database"] == "degraded", "a write has failed just now"
-    real = pulse.monotonic
-    monkeypatch.setattr(pulse, "monotonic", lambda: real() + 11)
+    real = write_probe.monotonic
+    monkeypatch.setattr(write_probe, "monotonic", lambda: real() + 11)
     assert client.get("/api/health").get_json()["status"] == "ok"
 
 

@@ -1,5 +1,6 @@
-"""The audit trail beside the requests: `trail` stores what has no transaction of its own (refusals, merged by
-`refusals`, looks at the trail, and the uses of credentials: `uses`), and seals what all have stored.
+"""Audit log outside the transactions of requests.
 
-What a request says to the trail lies above (`request/audit`). It imports `operations` and `security`.
+`trail` stores events without a transaction: refusals, merged by `refusals`, reads of the audit log, and uses of
+credentials. It also seals the audit log. `request/audit` makes the events. The folder imports `operations` and
+`security`.
 """

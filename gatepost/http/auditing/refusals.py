@@ -1,18 +1,18 @@
-"""Refusals on their way to the audit trail: few rows for a flood of them, and nothing that a client can choose freely.
+"""Queue of refusals for the audit log: a flood becomes few rows, and no text that a client can choose freely.
 
-Exports go the same way: what is no write has no transaction of its own that would record it.
+Exports use the same queue, because they have no write transaction that would record them.
 
-One source is a principal, or for guests the network of an address as the limits count it. In each minute its first
-`OWN` distinct refusals are rows of their own, stored within about a second with the count so far. Everything else
-(repetitions of what is stored, and whatever is distinct beyond) becomes one row for each tenant and result, stored when
-the minute is over or the service stops. So no source makes more than about `OWN` + 1 rows a minute.
+A source is a principal, or for guests the network of an address as the limits count it. In each minute its first
+`OWN` distinct refusals are rows of their own, stored within about a second with their current count. All others,
+repeated or distinct, become one row for each tenant and result, stored at the end of the minute or when the service
+stops. So a source makes at most about `OWN` + 1 rows a minute.
 
-Guesses (failed logins, and those that were refused unchecked) are counted apart from what else a source was refused, so
-that the attacked account stays visible among other refusals; exports apart from both; and principals apart from guests,
-so that no number of networks can hide what a principal tries.
+Guesses are failed logins, and logins that were refused unchecked. They are counted separately from other refusals, so
+that the attacked account stays visible. Exports are separate from both. Principals are separate from guests, so that no
+number of networks can hide the attempts of a principal.
 
-What a minute's row would have told is lost with a process that is killed (SIGKILL, a power cut): up to a minute of
-repetitions, never the first occurrence of anything beyond a second.
+A killed process (SIGKILL, a power cut) loses up to a minute of repetitions. It loses the first occurrence of a refusal
+only in the last second.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ..operations.counters import MINUTE
 from ..operations.limits import network_of
 
 OWN = 50  # distinct refusals of one source that have rows of their own in a minute
-SOURCES = 1000  # sources of each kind told apart in a minute; the rest share the source `*`
-MOST = 10_000  # rows that wait while the database is away; what comes then is only counted, for the source `*`
+SOURCES = 1000  # distinct sources of each kind in a minute; the rest share the source `*`
+MOST = 10_000  # rows that wait while the database is unavailable; further ones are only counted, for the source `*`
 ANY = "*"
-GUESS = "refuse"  # the action of a guess that was refused unchecked: `session.refuse`
+GUESS = "refuse"  # action of a guess that was refused unchecked: `session.refuse`
 
 
 class Refusal(NamedTuple):
-    """What one refusal says, or an export (`result` is `allowed`). `facts` is JSON: what else is known, bounded.
+    """Content of one refusal, or of an export (`result` is `allowed`). `facts` is JSON of limited size.
 
-    decided  whether the facts are those by which the policy decided: they do not tell one refusal from another, and
-             several that become one row have those of the first
+    decided  True if the facts are those of the policy's decision. Such facts do not distinguish refusals: if several
+             become one row, it has the facts of the first.
     """
 
     tenant_id: str
@@ -58,12 +58,12 @@ class Refusal(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Who is limited: the principal, or the network of a guest."""
+        """Source that is limited: the principal, or the network of a guest."""
         return network_of(self.address or "-") if self.principal == "guest" else self.principal
 
     @property
     def kind(self) -> str:
-        """The kind under which sources are counted (`SOURCES`)."""
+        """Kind under which sources are counted (`SOURCES`)."""
         if self.result == "allowed":
             return "allowed"
         if self.result == "failed" or self.action == GUESS:
@@ -72,20 +72,20 @@ class Refusal(NamedTuple):
 
     @property
     def what(self) -> tuple[str | int | None, ...]:
-        """What tells one refusal of a source from another."""
-        # Not the facts themselves: a minute's keys stay in memory.
+        """Values that distinguish the refusals of one source."""
+        # A hash instead of the facts, because the keys of a minute stay in memory.
         return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
                 self.policy_version, None if self.decided else hash(self.facts))
 
 
 _FACTS = Refusal._fields.index("facts")
 Key = tuple[str | int | None, ...]
-"""A source, and what it was refused; in a minute's row tenant and result alone."""
+"""Source, and the values of its refusal; for a minute's row only tenant and result."""
 
 
 @dataclass
 class Merged:
-    """One row to come: what its refusals have in common, and how many they are."""
+    """Future row: the common values of its refusals, and their number."""
 
     refusal: Refusal
     request_id: str
@@ -101,7 +101,7 @@ class Merged:
                 one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))
 
     def row(self) -> Audit:
-        """The audit row, with an id of its own; its reason says how many it stands for."""
+        """Returns the audit event with a new id. Its reason has the number of refusals."""
         times = None if self.count == 1 else f"({self.count} times)"
         reason = " ".join(filter(None, (self.refusal.reason, times))) or None
         columns = self.refusal._replace(reason=reason)._asdict()
@@ -110,7 +110,7 @@ class Merged:
 
 
 class Taken(NamedTuple):
-    """Rows to come that a flush is about to store, by their keys."""
+    """Rows that a flush is about to store, by their keys."""
 
     own: dict[Key, Merged]
     rest: dict[Key, Merged]
@@ -120,18 +120,18 @@ class Taken(NamedTuple):
 
 
 class Refusals:
-    """What waits to be stored: of one process. Every method may be called by any thread."""
+    """Refusals of one process that wait to be stored. Any thread may call any method."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._own: dict[Key, Merged] = {}
         self._rest: dict[Key, Merged] = {}
-        # By kind and source: what has, or will have, a row of its own in this minute.
+        # By kind and source: the keys that have, or will have, a row of their own in this minute.
         self._own_keys: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
         self._ends = monotonic() + MINUTE
 
     def add(self, refusal: Refusal, request_id: str) -> None:
-        """Keep one refusal for the next time that rows are taken."""
+        """Adds one refusal, for the next `take`."""
         source, what = refusal.source, refusal.what
         with self._lock:
             own = self._own.get((source, *what))
@@ -151,7 +151,7 @@ class Refusals:
                 self._count(source, Merged(refusal, request_id))
 
     def take(self, *, early: bool = False) -> Taken:
-        """What is to be stored now; `early`: also of the minute that is not over yet."""
+        """Takes the refusals that are to be stored now; `early`: also those of the current minute."""
         with self._lock:
             own, self._own = self._own, {}
             rest: dict[Key, Merged] = {}
@@ -162,7 +162,7 @@ class Refusals:
         return Taken(own, rest)
 
     def put_back(self, taken: Taken) -> None:
-        """Keep what could not be stored for the next time."""
+        """Keeps rows that could not be stored, for the next `take`."""
         with self._lock:
             newer, self._own = self._own, taken.own
             for key, merged in newer.items():
@@ -176,7 +176,7 @@ class Refusals:
                 self._count(str(source), merged)
 
     def _count(self, source: str, merged: Merged) -> None:
-        """Merge into the source's row of this minute."""
+        """Merges into the source's row of this minute."""
         key = source, merged.refusal.tenant_id, merged.refusal.result
         if key not in self._rest and len(self._rest) >= MOST:
             source, key = ANY, (ANY, *key[1:])
@@ -189,7 +189,7 @@ class Refusals:
 
 
 def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
-    """What a minute's row says of a refusal: nothing about objects, no facts, and a guest's network for the address."""
+    """Reduces a refusal to the row of a minute: no object, no facts, and for a guest the network as the address."""
     told = refusal.reason or ""
     reason = told if told.endswith(_MORE) else f"{told}, {_MORE}" if told else _MORE
     refusal = refusal._replace(resource_id=None, reason=reason, facts=None, decided=False)
@@ -199,5 +199,5 @@ def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
 
 
 _MORE = "more of the same minute"
-# What a row says where its refusals differ. Tenant and result never do: they are part of the key.
+# Values of a row whose refusals differ. Tenant and result never differ: they are part of the key.
 _BLANK = Refusal(ANY, ANY, ANY, ANY, ANY, None, None, ANY, _MORE, None)

@@ -1,11 +1,11 @@
-"""The audit trail's chores: the queue of refusals in one process, and the sealing of what all have stored.
+"""Background tasks of the audit log: the queue of one process, and the seals of all rows.
 
-Refusals are kept in memory for a while and merged (`refusals`), so that a flood of them neither slows a writer nor
-fills the disk. The uses of service tokens and of sessions of the console (`uses`) are stored in the same transaction,
-and who has looked at the trail: one row of a principal and hour, whichever process answers.
+Refusals wait in memory and are merged (`refusals`), so that a flood of them neither slows a writer nor fills the disk.
+The same transaction stores the uses of service tokens and console sessions (`uses`), and the reads of the audit log:
+one row for each principal and hour, even with several processes.
 
-Where a COMMIT is not answered, its rows may be there or not. They keep their ids, and the next flush adds those that
-are missing before it takes anything else: each is stored once.
+If a COMMIT gets no answer, its rows may or may not be stored. They keep their ids. The next flush first adds those that
+are missing, so that each is stored once.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from gatepost.http.security.keys import Keys
     from models.engine.database import Database
 
-MOST = 1000  # credentials of which is remembered when their use was noted
-NOTED_EVERY = 60.0  # seconds between two notes that a credential is in use
+MOST = 1000  # credentials whose last noted use is remembered
+NOTED_EVERY = 60.0  # seconds between two noted uses of a credential
 
 
 class Use(NamedTuple):
-    """When a credential was used; `until`: how long it then lasts, of one that ends when it is not used."""
+    """Time at which a credential was used. `until`: its new end, if the credential ends when it is not used."""
 
     at: str
     until: str = ""
 
 
 class Uses:
-    """The uses that one process has noted and not stored yet. Every method may be called by any thread."""
+    """Uses that one process has noted and not stored yet. Any thread may call any method."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -49,7 +49,7 @@ class Uses:
         self._noted: dict[str, str] = {}
 
     def note(self, id: str, last_used_at: str | None, until: str = "") -> None:
-        """Note that a credential is in use, unless that was noted within `NOTED_EVERY`."""
+        """Notes that a credential is in use, unless that was noted within `NOTED_EVERY`."""
         moment = now()
         recently = max(last_used_at or "", self._noted.get(id, ""))
         if recently and recently > later(-NOTED_EVERY, moment):
@@ -60,13 +60,13 @@ class Uses:
             self._noted[id], self._waiting[id] = moment, Use(moment, until)
 
     def take(self) -> dict[str, Use]:
-        """Id → its use, of all uses that wait."""
+        """Takes all waiting uses: id → use."""
         with self._lock:
             taken, self._waiting = self._waiting, {}
         return taken
 
     def put_back(self, taken: dict[str, Use]) -> None:
-        """Keep what could not be stored for the next time."""
+        """Keeps uses that could not be stored, for the next `take`."""
         with self._lock:
             self._waiting = taken | self._waiting
 
@@ -74,11 +74,11 @@ class Uses:
 log = logging.getLogger("gatepost.audit")
 
 _PURPOSE = "audit seal"
-HOUR = 60 * 60  # seconds in which a principal's looks at the trail are one row
+HOUR = 60 * 60  # seconds in which the reads of the audit log by a principal are one row
 
 
 class Trail:
-    """Stores the refusals and uses of credentials of one process, and seals the rows that all processes have stored."""
+    """Writer of the refusals and uses of one process. Also seals the rows of all processes."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
         self._database, self._keys = database, keys
@@ -86,15 +86,15 @@ class Trail:
         self._refusals = Refusals()
         self._doubtful: list[Audit] = []
         self._hour = ""
-        self._looked: dict[str, Audit | None] = {}  # of this hour, by the ids of their rows; None once they are stored
+        self._looked: dict[str, Audit | None] = {}  # reads of this hour, by the ids of their rows; None: stored
         self.token_uses, self.session_uses = Uses(), Uses()
 
     def refuse(self, refusal: Refusal, request_id: str) -> None:
-        """Keep a refusal for a later flush."""
+        """Keeps a refusal for a later flush."""
         self._refusals.add(refusal, request_id)
 
     def look(self, **columns: Any) -> None:
-        """Keep that a principal has looked at something; once an hour, however often it does."""
+        """Keeps the read of a principal for a later flush. Records it once an hour."""
         at, about = now(), columns.get("resource_id")
         what = f"{columns['resource']}.{columns['action']}", *([] if about is None else [about])
         row = Audit(**columns, id=id_within(HOUR, *what, columns["tenant_id"], columns["principal"]), time=at)
@@ -104,10 +104,10 @@ class Trail:
             self._looked.setdefault(row.id, row)
 
     def flush(self, *, early: bool = False) -> None:
-        """Store what waits, in one transaction; `early`: also what would wait for the end of its minute. What another
-        thread has taken is stored before this returns, too.
+        """Stores all waiting rows in one transaction; `early`: also those of the current minute.
 
-        Raises `RowError`; then it waits for the next flush.
+        Rows that another thread has taken are also stored before this returns. Raises `RowError`; then the rows wait
+        for the next flush.
         """
         with self._flushing:
             self._flush(early=early)
@@ -144,11 +144,11 @@ class Trail:
                 self._refusals.put_back(taken)
             raise
         except RowError:
-            # One row that the database will never take must not keep all others waiting.
+            # One row that the database refuses must not block all others.
             self._one_by_one(rows + looks)
 
     def seal(self) -> int:
-        """Chain the rows that were committed since the last seal; how many."""
+        """Seals the rows that were committed since the last seal, and returns their number."""
         return seals.seal(self._database, sealer(self._keys))
 
     def _looks(self) -> list[Audit]:
@@ -158,7 +158,7 @@ class Trail:
             return list(waiting.values())
 
     def _store_doubtful(self) -> None:
-        """Add what is missing of the rows whose COMMIT was not answered. Raises `RowError`."""
+        """Adds the missing rows of a COMMIT without an answer. Raises `RowError`."""
         with self._lock:
             rows, self._doubtful = self._doubtful, []
         if not rows:
@@ -182,7 +182,7 @@ class Trail:
             except RowError as error:
                 lost, last = lost + row.count, f"{type(error).__name__}: {error}"
         if lost:
-            # One line for all: each names the whole statement.
+            # One line for all errors, because each has the whole statement.
             log.error("%d refusals could not be recorded, at last: %s", lost, last)
 
     def _doubt(self, rows: list[Audit]) -> None:
@@ -191,7 +191,7 @@ class Trail:
 
 
 def sealer(keys: Keys, *, lenient: bool = False) -> Sealer:
-    """What seals the trail with the newest key of this instance, and proves what any of its keys has sealed."""
+    """Returns the sealer of the audit log: signs with the newest key of the instance, and verifies with any of them."""
     known = dict(keys.every(_PURPOSE))
 
     def sign(content: bytes) -> str:

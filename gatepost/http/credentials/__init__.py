@@ -1,5 +1,5 @@
-"""How a caller proves to know a password: `sessions` are logins, `console_sessions` are those of the console;
-`step_up` asks for the password once more before a sensitive change, and `guessing` counts wrong ones.
+"""Password checks: `sessions` are logins, and `console_sessions` are those of the console.
 
-May import `request` and the rooms below it.
+`step_up` asks for the password again before a sensitive change. `guessing` counts wrong passwords. The folder may
+import `request` and the folders below it.
 """

@@ -1,7 +1,7 @@
-"""A login on the console: an opaque cookie that names a row of `sessions`, and is a credential at `/console` alone.
+"""Login on the console: an opaque cookie that names a row of `sessions`, and is a credential only at `/console`.
 
-The cookie is `gc_<session id>_<secret>`, kept as a hash only; it needs no successor, since no script reads it and each
-request looks the row up. It ends after an idle hour, and for good half a day after the login (settings
+The cookie is `gc_<session id>_<secret>`, stored as a hash. It is not rotated, because no script can read it and each
+request looks the row up. It ends after an idle hour, and at the latest half a day after the login (settings
 `console_idle_minutes`, `console_hours`).
 """
 
@@ -33,10 +33,10 @@ _ID = 36  # characters
 
 
 def start(call: Call, user: User) -> None:
-    """Start a session of the user, in whose name the login is recorded, and give it to the browser. One that the
-    browser had ends: a login goes on with no session that somebody else may know. In a transaction.
+    """Starts a session in a transaction, sets its cookie, and records the login in the user's name.
 
-    Raises `Problem` (`forbidden`) for a user whose role no user can have.
+    Ends the session that the browser had, because an attacker may know it. Raises `Problem` (`forbidden`) for a user
+    whose role the policy does not have for users.
     """
     call.write.acted_as = principal_of(user)
     if user.role not in call.access.policy.roles.of_users:
@@ -55,16 +55,16 @@ def start(call: Call, user: User) -> None:
 
 
 def end(call: Call) -> None:
-    """End the session of the caller, and take the cookie back. In a transaction."""
+    """Ends the session of the caller in a transaction, and clears the cookie."""
     revoke(call.tenant_id, Session.id == (call.credential_id or ""))
     _give(call, "", 0)
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """Who looks at a page: the user of the cookie's session, else a guest. `Authorization` is no credential here.
+    """Returns the caller of a page and the id of the session: the user of the cookie's session, else a guest.
 
-    Raises `Problem`: `forbidden` for a write that a page of another origin sends, or nobody says whose it is;
-    `invalid_token` for a session that is over; `invalid_header`.
+    Ignores `Authorization`. Raises `Problem`: `forbidden` for a write from a page of another or of an unknown origin;
+    `invalid_token` for a session that has ended; `invalid_header`.
     """
     if request.method not in ("GET", "HEAD"):
         cookies.refuse_foreign(services.settings, request, unsaid=False)
@@ -81,8 +81,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
 
 
 def member(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """The same, of whom a login is asked though the rules let guests see something. Raises `Problem`
-    (`unauthenticated`), too."""
+    """Does the same as `identify` for pages that need a login. Raises `Problem` (`unauthenticated`) for a guest."""
     principal, id = identify(services, request)
     if principal.kind == "guest":
         raise Problem("unauthenticated", "Log in first.")
@@ -90,14 +89,14 @@ def member(services: Services, request: Request) -> tuple[Principal, str | None]
 
 
 def visitor(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """A guest, whatever the cookie says: who logs in. Raises `Problem` (`forbidden`) as `identify` does."""
+    """Returns a guest, regardless of the cookie, for the login. Raises `Problem` (`forbidden`) as `identify` does."""
     if request.method not in ("GET", "HEAD"):
         cookies.refuse_foreign(services.settings, request, unsaid=False)
     return guest(services.guest_tenant), None
 
 
 def cleared(settings: Settings, request: Request) -> str:
-    """The header that takes the cookie back."""
+    """Returns the header that clears the cookie."""
     return cookies.cookie(settings, request, _name_of(settings, request), "", _path(settings, request), 0)
 
 
@@ -121,7 +120,7 @@ def _give(call: Call, value: str, seconds: int) -> None:
 
 
 def _name_of(settings: Settings, request: Request) -> str:
-    # With the prefix no neighbouring host can put one there, and it goes to the whole host (RFC 6265bis 4.1.3.2).
+    # With the prefix no neighbouring host can set the cookie, and it is sent to the whole host (RFC 6265bis 4.1.3.2).
     return f"__Host-{_NAME}" if cookies.is_secure(settings, request) else _NAME
 
 

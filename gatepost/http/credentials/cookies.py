@@ -1,7 +1,7 @@
-"""Cookies that are credentials (RFC 6265): read as strictly as they are set, and taken from pages of our origin alone.
+"""Cookies that are credentials (RFC 6265): read as strictly as they are set, only from pages of the same origin.
 
-Browsers send them by themselves, so whatever takes one refuses what a page of another origin sends, though
-`SameSite=Strict` should keep the cookie from it.
+Browsers send cookies automatically. So an endpoint that accepts one refuses requests from pages of another origin, even
+though `SameSite=Strict` should withhold the cookie.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def all_sent(request: Request, name: str) -> set[str]:
-    """The values of the cookie, between semicolons (RFC 6265 section 4.2.1): a quotation mark in another one hides
-    none."""
+    """Returns all values of the cookie. Splits at semicolons, also inside quotation marks (RFC 6265 section 4.2.1)."""
     pairs = [pair.partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
     return {value.strip() for key, _, value in pairs if key.strip() == name}
 
 
 def sent(request: Request, name: str) -> str | None:
-    """The value of the cookie; None where there is none.
+    """Returns the value of the cookie, or None.
 
-    Raises `Problem` (`invalid_header`) for two of them: a page of a neighbouring host may have put one there. Ours is
-    not cleared, since the other one would be taken then.
+    Raises `Problem` (`invalid_header`) for two of them: a page of a neighbouring host may have set one. Does not clear
+    our own, because then the other one would be accepted.
     """
     found = all_sent(request, name)
     if len(found) > 1:
@@ -40,10 +39,10 @@ def sent(request: Request, name: str) -> str | None:
 
 
 def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True) -> None:
-    """Raises `Problem` (`forbidden`) for what a page of another origin sends; no program but a browser says so.
+    """Raises `Problem` (`forbidden`) for a request from a page of another origin. Only browsers send the origin.
 
-    `Sec-Fetch-Site` tells it where the origin is trustworthy (Fetch Metadata), `Origin` in other places. `unsaid`:
-    whether a request that says neither is let through.
+    It is in `Sec-Fetch-Site` for a trustworthy origin (Fetch Metadata), and otherwise in `Origin`. `unsaid` is True if
+    a request with neither header is accepted.
     """
     site, origin = request.environ.get("HTTP_SEC_FETCH_SITE"), request.environ.get("HTTP_ORIGIN")
     if site is not None:
@@ -58,18 +57,18 @@ def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True)
 
 
 def cookie(settings: Settings, request: Request, name: str, value: str, path: str, seconds: int) -> str:
-    """The header that sets it for so many seconds, where no script can read it; 0 clears it."""
+    """Returns the header that sets a cookie for so many seconds, unreadable for scripts; 0 clears it."""
     return dump_cookie(name, value, max_age=seconds, path=path, secure=is_secure(settings, request), httponly=True,
                        samesite="Strict")
 
 
 def is_secure(settings: Settings, request: Request) -> bool:
-    """Whether clients reach the service by HTTPS."""
+    """True if clients reach the service by HTTPS."""
     return request.is_secure or settings.public_url.startswith("https://")
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Scheme, host and port (RFC 6454); None for what is no URL with a host, such as `null`."""
+    """Returns scheme, host and port (RFC 6454); None for a text that is not a URL with a host, such as `null`."""
     try:
         parts = urlsplit(url)
         return (parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)) if parts.hostname else None

@@ -1,4 +1,4 @@
-"""Guesses of a password: counted by network and by account, whichever endpoint asks for it."""
+"""Limit on guesses of a password: counted by network and by account, together for all endpoints."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from models.tables.user import User
 
 from ..request.call import Call
 
-REMEMBERED = 30.0 * DAY  # seconds for which the network of a right login is known as the account's
+REMEMBERED = 30.0 * DAY  # seconds for which the network of a successful login counts as the account's
 
 
 def guessing(call: Call, email: str) -> AbstractContextManager[None]:
-    """Count a guess of the password behind this address, unless the block ends without a `Problem`.
+    """Counts a guess of the password of this e-mail address if the block raises `Problem`.
 
-    All spellings that find one account are counted together (`User.by_email`).
-    Raises `Problem` (`rate_limited`) where there were too many.
+    All spellings that find the same account are counted together (`User.by_email`). Raises `Problem` (`rate_limited`)
+    for too many guesses.
     """
     def known() -> set[str]:
         with call.services.database.connected():
             user = User.by_email(email)
-            # The trail is asked also where there is no account: the answer takes as long.
+            # The audit log is also read if there is no account, so that the answer takes as long.
             tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
             return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
 

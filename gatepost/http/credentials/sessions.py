@@ -1,8 +1,8 @@
-"""Sessions as clients see them: an access token that lives for minutes, a refresh token that renews it.
+"""Sessions of clients: an access token that lasts minutes, and a refresh token that renews it.
 
-A refresh token is `gr_<session id>_<secret><seal>`, kept as a hash only. Its successor is an HMAC of it, so that a
-client that exchanges it again within `GRACE` (a lost answer, eight tabs) gets the same one. The seal is an HMAC, too:
-it tells a token that was issued and used before from one that was made up.
+A refresh token is `gr_<session id>_<secret><seal>`, stored as a hash. Its successor is an HMAC of it, so that a client
+that exchanges it again within `GRACE` (a lost answer, eight tabs) gets the same one. The seal is an HMAC as well: it
+distinguishes a used token from a forged one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ID, _SECRET, _SEAL = 36, 43, 22  # characters of an id, of 256 and of 128 bits
 
 
 def open_session(call: Call, user: User) -> dict[str, Any]:
-    """Start a session of the user, in whose name the login is recorded; the answer of a login. In a transaction.
+    """Starts a session in a transaction, records the login in the user's name, and returns its answer.
 
-    Raises `Problem` (`forbidden`) for a user whose role no user can have.
+    Raises `Problem` (`forbidden`) for a user whose role the policy does not have for users.
     """
     _require_role(call, user)
     settings, id = call.services.settings, new_id()
@@ -46,22 +46,22 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
 
 
 def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
-    """A new access token and the successor of the refresh token.
+    """Returns a new access token and the successor of the refresh token.
 
-    newest  of a token that was used a moment ago, the last successor: for tabs, which have one cookie between them
+    newest  for a token that was used a moment ago, returns the last successor: for tabs, which share one cookie
 
-    Raises `Problem`: `invalid_token`, and then, for a token that was used before, all sessions of its family end;
-    `rate_limited`; `forbidden` for a user whose role no user can have.
+    Raises `Problem`: `invalid_token`, which ends all sessions of the family if the token was used before;
+    `rate_limited`; `forbidden` for a user whose role the policy does not have for users.
     """
     services, id, answer = call.services, token[len(PREFIX):][:_ID], None
     found = _named(token)
     if found is not None:
         session, user = found
         accepted = hashed(token) in _acceptable(session)
-        # Only this token takes the user's units: with an old one a thief could use them up.
+        # Only the valid token takes the user's units; otherwise a thief could use them up with an old one.
         if accepted:
             services.limits.spend_of_session(principal_of(user))
-        # Nor does a made-up token make other writers wait.
+        # A forged token does not make other writers wait either.
         if accepted or _genuine(services.keys, id, token):
             answer = services.database.transact(lambda: _exchange(call, id, token, newest))
     if answer is None:
@@ -70,25 +70,25 @@ def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
 
 
 def renewable(token: str) -> tuple[Session, User] | None:
-    """The session that this refresh token could be exchanged for now, and its user."""
+    """Returns the session that this refresh token can renew now, and its user."""
     found = _named(token)
     return found if found is not None and hashed(token) in _acceptable(found[0]) else None
 
 
 def invalid(headers: dict[str, str] | None = None) -> Problem:
-    """The one answer for a refresh token that was made up, was used, or whose session is over."""
+    """Returns the refusal of a refresh token that is forged or used, or whose session has ended."""
     return Problem("invalid_token", "The refresh token is not valid, or the session has ended. Log in again.",
                    headers=headers or {})
 
 
 def _named(token: str) -> tuple[Session, User] | None:
-    """The session that a refresh token names, whatever else is in it."""
+    """Returns the session that a refresh token names, without checking the rest of the token."""
     id = token[len(PREFIX):][:_ID]
     return _live(id) if token.startswith(PREFIX) and is_id(id) else None
 
 
 def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
-    """The session and its user, while both are in force."""
+    """Returns the session and its user, if both are active."""
     session = Session.by_id(id, lock=lock)
     if session is None or session.kind != API or session.revoked_at is not None or session.expires_at <= now():
         return None
@@ -97,12 +97,12 @@ def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
 
 
 def _acceptable(session: Session) -> list[str]:
-    """The hashes of the tokens that may be exchanged, each before that of its successor; the valid one comes last."""
+    """Returns the hashes of the tokens that may be exchanged, each before its successor; the valid one is the last."""
     return [*(used for used, _ in _uses(session)), session.token_hash]
 
 
 def _uses(session: Session) -> list[tuple[str, str]]:
-    """(hash, time) of each token that was used within `GRACE`."""
+    """Returns (hash, time) of each token that was used within `GRACE`."""
     begin, uses = later(-GRACE), [use.partition(" ") for use in session.recent or ()]
     return [(used, at) for used, _, at in uses if at > begin]
 
@@ -140,14 +140,14 @@ def _exchange(call: Call, id: str, token: str, newest: bool) -> dict[str, Any] |
 
 
 def _require_role(call: Call, user: User) -> None:
-    """403 for a user whose role no user can have; the session stays, for when they are given another one."""
+    """Raises 403 for a user whose role the policy does not have. The session stays, for when they get another role."""
     if user.role not in call.access.policy.roles.of_users:
         call.write.acted_as = principal_of(user)
         raise lost_role(user.role)
 
 
 def _answer(call: Call, user: User, session: Session, refresh: str) -> dict[str, Any]:
-    """What login and refresh answer (RFC 6749 section 5.1)."""
+    """Returns the answer to a login or refresh (RFC 6749 section 5.1)."""
     tokens = call.services.access_tokens
     call.write.acted_as = principal = principal_of(user)
     permissions = Access(call.access.policy, principal, call.access.environment).patterns()
@@ -165,7 +165,7 @@ def _successor(keys: Keys, id: str, token: str) -> str:
 
 
 def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
-    """The successor that was given out; perhaps before the keys were rotated."""
+    """Returns the successor that was issued, perhaps before a rotation of the keys."""
     for (_, key), (_, sealing) in zip(keys.every("refresh successor"), keys.every("refresh token"), strict=True):
         secret = encode(digest(key, token.encode(), "sha256"))
         found = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
@@ -175,7 +175,7 @@ def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
 
 
 def _genuine(keys: Keys, id: str, token: str) -> bool:
-    """Whether we gave this token out once."""
+    """True if Gatepost issued this token."""
     secret, seal = token[len(PREFIX) + _ID + 1:-_SEAL], token[-_SEAL:]
     return len(secret) == _SECRET and any(
         [compare_digest(_seal(key, id, secret).encode(), seal.encode()) for _, key in keys.every("refresh token")])

@@ -1,9 +1,9 @@
-"""Sensitive changes: what a stolen token must not suffice for asks for the caller's own password as well.
+"""Sensitive changes, which also need the caller's password: a stolen token must not suffice.
 
-These are another e-mail address of one's own and a new service token. The password is in the body's field
-`current_password`, and is not asked for while the session was opened by it less than `FRESH` ago. To check it takes
-milliseconds, so that is done outside of the transaction (`confirm`, `confirm_email`); the transaction makes sure that
-the password is still that one (`require`, `allowed`). An operator's command has no credential and is asked for nothing.
+These are a change of the caller's e-mail address, and a new service token. The password is in the field
+`current_password` of the body. It is not needed for `FRESH` after the login of the session. Checking it takes
+milliseconds, so that happens outside the transaction (`confirm`, `confirm_email`). The transaction checks that the
+password is still the same (`require`, `allowed`). An operator's command has no credential, and needs no password.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Values = Mapping[str, Any]
 
 
 class CurrentPassword(Text):
-    """The caller's own password, which a sensitive change needs; an empty cell of an imported file is none.
+    """Password of the caller, which a sensitive change needs. An empty cell of an imported file is no password.
 
-    `on_create`: whether making a row is such a change, too.
+    `on_create` is True if creating a row is also such a change.
     """
 
     def __init__(self, *, about: str, on_create: bool = True) -> None:
@@ -42,17 +42,17 @@ class CurrentPassword(Text):
 
 
 def confirm(call: Call) -> None:
-    """Check the password that the body brings, if one is needed, before any writer has to wait.
+    """Checks the password in the body, if one is needed, while no other writer waits.
 
-    Raises `Problem`: `forbidden` where it is missing or wrong, `rate_limited` after too many wrong ones.
+    Raises `Problem`: `forbidden` if it is missing or wrong, `rate_limited` after too many wrong ones.
     """
     _confirm(call, call.body, lambda user: True)
 
 
 def confirm_email(call: Call, id: str, body: Values) -> None:
-    """`confirm`, if `body` gives the user `id` another address and that user is the caller.
+    """Runs `confirm` if `body` changes the address of the user `id` and that user is the caller.
 
-    Raises `Problem` also where the caller's password comes with another user.
+    Raises `Problem` as well if the caller's password is sent with another user.
     """
     if id != call.principal.id:
         refuse_elsewhere(body)
@@ -61,7 +61,7 @@ def confirm_email(call: Call, id: str, body: Values) -> None:
 
 
 def refuse_elsewhere(body: Values) -> None:
-    """Raises `Problem` where the caller's password comes with what is not the caller's own account."""
+    """Raises `Problem` if the caller's password is sent with another account."""
     if body.get(FIELD) is not None:
         fault = Fault("invalid_field", "Only a change of your own account takes current_password.",
                       pointer=f"/{FIELD}")
@@ -69,16 +69,16 @@ def refuse_elsewhere(body: Values) -> None:
 
 
 def require(call: Call) -> None:
-    """In the transaction: make sure that what `confirm` found is still so. Raises `Problem` (`forbidden`)."""
+    """Checks in the transaction that the result of `confirm` still holds. Raises `Problem` (`forbidden`)."""
     user = _oneself(call, lock=True)
     if user is not None:
         _require(call, user)
 
 
 def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
-    """In the transaction: the changes of the user's columns, once it is sure that the caller may make them.
+    """Returns the changes of the user's columns, after checking in the transaction that the caller may make them.
 
-    An address that was stored before addresses were normalized stays as it is while another user has its mailbox.
+    An address that was stored before addresses were normalized stays unchanged while another user has its mailbox.
     Raises `Problem` (`forbidden`).
     """
     if user.id == call.principal.id and _changes_email(user, changes):
@@ -92,7 +92,7 @@ def _oneself(call: Call, *, lock: bool = False) -> User | None:
 
 
 def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> None:
-    with call.services.database.connected():  # not while the password is hashed
+    with call.services.database.connected():  # holds no connection while the password is hashed
         user = _oneself(call)
         if user is None or not sensitive(user) or not _needed(call):
             return
@@ -104,7 +104,7 @@ def _changes_email(user: User, body: Values) -> bool:
 
 
 def _needed(call: Call) -> bool:
-    """Whether the credential alone does not suffice: a service token never does, a session only while it is young."""
+    """True if the caller must send a password: with a service token always, with a session unless it is recent."""
     if call.credential_id is None:
         return False
     session = Session.by_id(call.credential_id) if call.principal.kind == "user" else None
@@ -128,6 +128,6 @@ def _require(call: Call, user: User) -> None:
 
 
 def missing() -> Problem:
-    """The refusal of a sensitive change that lacks the password."""
+    """Returns the refusal of a sensitive change without the password."""
     return Problem.of([Fault("forbidden", "This needs your current password, or a login within the last ten minutes: "
                                           "send it as current_password.", pointer=f"/{FIELD}")], "forbidden")

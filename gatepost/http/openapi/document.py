@@ -71,12 +71,12 @@ def parameter_lists(described: dict[str, Any]) -> Iterator[tuple[str, list[Any]]
 
 
 def schema_name(schema: type[Schema] | Schema) -> str:
-    """What the component of a schema is called."""
+    """Returns the name of the component of a schema."""
     return component_name(schema if isinstance(schema, type) else type(schema))
 
 
 class Types:
-    """What apispec does not know of our fields: asked after its own functions, with what they have made of a field."""
+    """Functions that describe our fields to apispec. They run after its own, and receive the result of these."""
 
     def __init__(self, spec: APISpec, converter: OpenAPIConverter, collections: Mapping[str, Peer]) -> None:
         self._components = spec.components
@@ -109,8 +109,10 @@ class Types:
         return {}
 
     def _unless_given(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """What holds where a body leaves a field out is told in words: generators of clients take a field with a
-        `default` for one that is always there."""
+        """Moves the default of a field to its description.
+
+        Client generators assume that a field with a `default` is always present.
+        """
         if "default" in field.metadata or "default" not in made:
             return {}
         value = made.pop("default")
@@ -157,10 +159,10 @@ _MAKING = Lock()  # one thread makes a document, and the others wait for it: eac
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What the document says of the instance that serves it.
+    """Facts about the instance that serves the document.
 
-    open_to_guests  the permissions that a guest may have on some object; None: not known
-    page_size       rows on a page whose size no client names; `largest_page`: the most that some role may ask for
+    open_to_guests  the permissions that a guest may have on some object; None: unknown
+    page_size       rows on a page by default; `largest_page`: the largest size that any role may request
     """
 
     open_to_guests: frozenset[str] | None = None
@@ -274,8 +276,10 @@ def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list
 
 
 def _tell_sizes(parameters: list[Any], page_size: int, largest_page: int) -> None:
-    """How large pages are. The schema names no default: a client that sent it along would contradict the other names
-    of the same."""
+    """Adds the sizes of pages to the parameters.
+
+    The schema has no default: a client that sent it would contradict the other names of the parameter.
+    """
     for parameter in parameters:
         if parameter.get("name") in SIZES:
             if parameter["name"] == "limit":
@@ -291,7 +295,7 @@ def _leave_empty(parameters: Iterable[Any]) -> None:
 
 
 def _leave_references_alone(described: Any) -> None:
-    """In OpenAPI 3.0 nothing may stand beside a reference."""
+    """Removes all keys beside a reference, as OpenAPI 3.0 requires."""
     if isinstance(described, dict) and isinstance(reference := described.get("$ref"), str):
         described.clear()
         described["$ref"] = reference

@@ -84,7 +84,7 @@ def sent(endpoint: Endpoint) -> list[str]:
 
 
 def is_list(endpoint: Endpoint) -> bool:
-    """Whether it answers pages in both envelopes."""
+    """True if the endpoint answers pages in both envelopes."""
     return endpoint.query is not None and endpoint.query.fields.keys() >= set(NUMBERS)
 
 

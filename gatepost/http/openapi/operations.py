@@ -60,7 +60,7 @@ NOT_MODIFIED, ACCEPTED, LEFT_OUT = "NotModified", "Accepted", "LeftOut"  # answe
 
 
 def operation_id(group: str, endpoint: Endpoint) -> str:
-    """What clients call the operation: stable, for their functions are named after it."""
+    """Returns the id of the operation. It is stable, because clients name functions after it."""
     return endpoint.operation or f"{group}_{endpoint.name}"
 
 
@@ -75,7 +75,7 @@ def path_parameters(group: str, endpoint: Endpoint) -> list[Any]:
 
 
 def describe(group: str, endpoint: Endpoint) -> dict[str, Any]:
-    """What flask-smorest keeps on a view function to document it (its `_apidoc`)."""
+    """Returns the documentation that flask-smorest keeps on a view function (its `_apidoc`)."""
     permission = (f"Needs the permission `{endpoint.permission}`." if endpoint.permission
                   else f"Needs no permission: {endpoint.public}")
     return {"arguments": {"parameters": list(_parameters(endpoint)), "responses": {}},
@@ -130,7 +130,7 @@ def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:
 
 
 def _examples(value: Any) -> dict[str, Any]:
-    """By name: the form of the two in which the page of the documentation finds one."""
+    """Returns named examples, the form of the two that the documentation page reads."""
     return {"example": {"value": value}}
 
 

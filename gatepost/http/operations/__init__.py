@@ -1,7 +1,9 @@
-"""What runs around requests: how much a caller may do (`limits`, `counters`, `slots`) and own (`ownership`), what is
-logged and measured, what is announced as deprecated, the jobs of the background thread, with what they delete
-(`housekeeping`), whether a write is possible (`pulse`), and the cores that threads run on (`affinity`).
+"""Services around requests: limits, logs, metrics, deprecation, background tasks.
 
-Each module holds values and counters that are handed what they need; the stages of `pipeline` ask them. It imports
-`protocol`.
+`limits`, `counters` and `slots` limit what a caller may do, `ownership` how many rows a user may own. `background` runs
+tasks in a thread; `housekeeping` deletes expired rows. `write_probe` serves the health check, and `affinity` chooses
+the cores of threads.
+
+The modules hold values and counters, and receive all that they need as arguments; the stages of `pipeline` call them.
+The folder imports `protocol`.
 """

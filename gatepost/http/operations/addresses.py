@@ -1,7 +1,7 @@
-"""Requests from an address that cannot be read: logged, counted, and reported by health.
+"""Requests from an unreadable address: logged, counted, and reported by the health check.
 
-A server always knows the address of a connection. So such a request has come through a trusted proxy that writes
-something else into X-Forwarded-For, or lets a client write it.
+A server always knows the address of a connection. So such a request comes through a trusted proxy that writes another
+text into X-Forwarded-For, or lets a client write it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gatepost")
 
-RECENT = 600.0  # seconds for which health reports such a request
+RECENT = 600.0  # seconds for which the health check reports such a request
 
 
 class UnreadableAddresses:
-    """The requests from an unreadable address that one app has seen. Every method may be called by any thread.
+    """Counts the requests of one app from an unreadable address. Any thread may call any method.
 
-    metrics  where they are counted, too
+    metrics  counts them as well
     """
 
     def __init__(self) -> None:
@@ -35,20 +35,22 @@ class UnreadableAddresses:
         self._number, self._last = 0, 0.0
 
     def look(self, request: Request) -> None:
-        """Count a request whose address cannot be read; an `Arrival`."""
+        """Counts a request whose address cannot be read (an `Arrival`)."""
         if request.remote_addr is not None or not (address := request.environ.get("REMOTE_ADDR")):
             return
         with self._lock:
             self._number, self._last = self._number + 1, monotonic()
         if self.metrics is not None:
             self.metrics.unreadable_addresses.inc()
-        # The handler of the log writes a few of one minute, and how many it left out.
+        # The log writes only a few a minute, and then the number of omitted lines.
         log.warning("the address of a client cannot be read: %a", address[:LONGEST])
 
     @property
     def recent(self) -> tuple[int, float] | None:
-        """The number of these requests since the start, and the seconds since the last one; None if that is more than
-        `RECENT` ago."""
+        """Returns the number of these requests since the start, and the seconds since the last one.
+
+        None if that is more than `RECENT` seconds ago.
+        """
         with self._lock:
             age = monotonic() - self._last
             return (self._number, age) if self._number and age < RECENT else None

@@ -1,9 +1,9 @@
-"""Which cores the threads of a server run on.
+"""Cores of the threads of a server.
 
-Only one thread of an interpreter runs Python at a time. To hand the interpreter's lock to a thread that sleeps on
-another core takes longer than most requests; on the same core it is a change of context. So all threads of a process
-that answer requests keep to one core, and a thread that releases the lock for long, to hash a password, may use every
-core meanwhile.
+Only one thread of an interpreter runs Python at a time. Handing the interpreter's lock to a thread that sleeps on
+another core takes longer than most requests; on the same core it is a context switch. So all threads of a process that
+answer requests keep to one core. A thread that releases the lock for long, to hash a password, may use every core
+while it does so.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from contextlib import suppress
 from threading import local
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-# What this process was given: a container's cores may be fewer than the machine's. Only Linux tells.
+# Cores of this process; a container may have fewer than the machine. Known only on Linux.
 _CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def keep(number: int) -> None:
-    """Keep the current thread, and those that it starts, to one core; processes of different numbers share them out."""
+    """Binds the current thread, and threads that it starts, to one core, chosen by the number of the process."""
     if _CORES:
         _choose({_CORES[number % len(_CORES)]})
 
 
 def roam(process: int = 0) -> None:
-    """Let the current thread use every core again; or a process that it has just started."""
+    """Lets the current thread use every core again, or a process that it has just started."""
     if _CORES:
         _choose(_CORES, process)
 
 
 def _choose(cores: Iterable[int], process: int = 0) -> None:
-    # A sandbox may refuse this, and a container may have lost a core meanwhile: then it is only slower.
+    # A sandbox may refuse this, and a container may have lost a core. Then requests are only slower.
     with suppress(OSError):
         os.sched_setaffinity(process, cores)
 
 
 class OneCore:
-    """WSGI middleware that keeps each thread which runs it to one core, for servers that start threads of their own."""
+    """WSGI middleware that binds each thread to one core, for servers that start their own threads."""
 
     def __init__(self, application: WSGIApplication, number: int) -> None:
         self._application, self._number = application, number

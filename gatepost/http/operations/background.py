@@ -1,7 +1,7 @@
-"""Background tasks of the service: one daemon thread in each process that serves does them in turn.
+"""Background tasks of the service: one daemon thread in each serving process runs them in turn.
 
-They are lost with their process and begin again with the next; what must not be lost is a job (`gatepost/jobs`). A task
-that fails is logged once and tried again at its next time; it never stops the others.
+A task ends with its process. Work that must not be lost is a job (`gatepost/jobs`). A failing task is logged once, and
+runs again at its next time. It never stops the others.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from system.worker import Worker
 
 log = logging.getLogger("gatepost.background")
 
-TICK = 1.0  # seconds between two looks at what is due
+TICK = 1.0  # seconds between two checks for due tasks
 
 
 @dataclass
 class BackgroundTask:
-    """`run` is called every so many seconds, also `at_once`, and `last` once when the process stops."""
+    """Task that calls `run` at each interval (`at_once`: also at the start), and `last` when the process stops."""
 
     name: str
     every: float
@@ -53,25 +53,25 @@ class BackgroundTask:
 
 
 class Background:
-    """The background tasks of one process."""
+    """Background tasks of one process."""
 
     def __init__(self, *tasks: BackgroundTask) -> None:
         self._tasks = tasks
         self._worker = Worker("tasks", self._run_due, TICK)
 
     def add(self, *tasks: BackgroundTask) -> None:
-        """Add tasks that come first, before it is started."""
+        """Adds tasks before all others. For use before the start."""
         self._tasks = (*tasks, *self._tasks)
 
     def start(self) -> None:
-        """Do the tasks in a thread of this process. A second call does nothing."""
+        """Starts the thread of this process. A second call does nothing."""
         if not self._worker.running:
             for task in self._tasks:
                 task.due = monotonic() + (0.0 if task.at_once else min(task.every, 60.0))
             self._worker.start()
 
     def stop(self) -> None:
-        """End the thread and do what must not be left undone. A second call does nothing."""
+        """Stops the thread and runs each task's `last`. A second call does nothing."""
         if self._worker.running:
             self._worker.stop()
             for task in self._tasks:

@@ -1,7 +1,7 @@
-"""Counters that start afresh some time after they were first used: of this process, or of all of them in Redis.
+"""Counters with a time window: of this process, or of all processes in Redis.
 
-Time is that of a monotonic clock here and of Redis' own there: a wall clock that is set back prolongs no refusal.
-When Redis is gone each process counts for itself, says so, and looks every second whether Redis is back.
+A process uses a monotonic clock, and Redis its own. So a wall clock that is set back prolongs no refusal. While Redis
+is unreachable, each process counts for itself, reports that, and tries Redis every second.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from settings import SettingError
 log = logging.getLogger("gatepost.limits")
 
 MINUTE, DAY = 60, 24 * 60 * 60  # seconds for which a counter counts
-RECONNECT_AFTER = 1.0  # seconds between two looks at a Redis that was gone
+RECONNECT_AFTER = 1.0  # seconds between two attempts to reach Redis
 PATIENCE = 0.25  # seconds that a request waits for Redis
 
 Count = tuple[int, float]
-"""How many units were counted, and the seconds until counting starts afresh."""
+"""Number of counted units, and seconds until the window ends."""
 
-_NONE = 0, float("-inf")  # units, and when counting starts afresh
+_NONE = 0, float("-inf")  # units, and the end of the window
 
 
 class OwnCounters:
-    """Counts in the memory of this process.
+    """Counters in the memory of this process.
 
-    Not the memory storage of `limits`: under load that one starts a thread every ten milliseconds, which looks at
-    every counter there is.
+    The memory storage of `limits` is not used: under load it starts a thread every ten milliseconds, which reads every
+    counter.
     """
 
     def __init__(self) -> None:
@@ -58,14 +58,14 @@ class OwnCounters:
 
 
 class Unreachable(Exception):
-    """Redis does not answer."""
+    """Error of a Redis that does not answer."""
 
 
 class SharedCounters:
-    """Counts in Redis. Nothing is connected until the first count."""
+    """Counters in Redis. Connects at the first count."""
 
     def __init__(self, url: str) -> None:
-        """Raises `SettingError` where the client library of Redis is missing."""
+        """Raises `SettingError` if the client library of Redis is missing."""
         # Imported here, because most services have no Redis. `limits` is the library, not the module beside this one.
         from limits.errors import ConfigurationError, StorageError
         from limits.storage import Storage, storage_from_string
@@ -94,13 +94,13 @@ class SharedCounters:
             units = -min(-units, self._storage.get(key))
         used = self._storage.incr(key, seconds, units) if units else self._storage.get(key)
         if used < 0:
-            self._storage.clear(key)  # it ended in between
-        # The storage adds the time of this moment to what Redis says is left.
+            self._storage.clear(key)  # the window has ended in between
+        # The storage adds the current time to the seconds that Redis returns.
         return max(0, used), self._storage.get_expiry(key) - time()
 
 
 class Counters:
-    """Shared counters where there is a Redis that answers, own ones otherwise."""
+    """Counters in Redis while it answers, otherwise in this process."""
 
     def __init__(self, redis_url: str) -> None:
         self._shared = SharedCounters(redis_url) if redis_url else None
@@ -112,7 +112,7 @@ class Counters:
         """Count `units` for so many seconds from the first one on; negative ones give back, down to 0."""
         if self._shared is not None and monotonic() >= self._next_try:
             if self.degraded:
-                # Before it is asked: while it is silent, one request a second waits for it, and no other.
+                # Set before the attempt: while Redis does not answer, only one request a second waits for it.
                 self._next_try = monotonic() + RECONNECT_AFTER
             try:
                 counted = self._shared.add(key, units, seconds)

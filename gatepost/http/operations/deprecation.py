@@ -1,9 +1,9 @@
-"""What clients should leave: announced (RFC 9745), dated (RFC 8594), counted, and one day gone.
+"""Deprecation of endpoints, parameters and fields: announced (RFC 9745), dated (RFC 8594), counted, then removed.
 
-One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint, and for a query parameter or a field
-of a body `metadata=Deprecation(…).metadata()` in its schema.
+One declaration is enough: `Endpoint(deprecated=Deprecation(…))` for an endpoint. For a query parameter or a field of a
+body it is `metadata=Deprecation(…).metadata()` in the schema.
 
-Uses are counted in memory and stored by a chore, so that a read stays a read.
+Uses are counted in memory, and a background task stores them. So a read does not write.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUERY, BODY = "?", "#/"  # before the name of a part, in what is counted
 
 @dataclass(frozen=True)
 class Deprecation:
-    """Clients should have used `successor` (a path) since the day `since`, and must from the day `sunset` on."""
+    """Deprecation since the day `since`: clients should use `successor` (a path), and must from the day `sunset` on."""
 
     since: date
     sunset: date
@@ -35,15 +35,15 @@ class Deprecation:
 
     @property
     def over(self) -> bool:
-        """Whether its last day has passed."""
+        """True if its last day has passed."""
         return datetime.now(UTC) >= _start(self.sunset)
 
     def metadata(self) -> dict[str, Any]:
-        """What a marshmallow field keeps of it: `deprecated` goes to the OpenAPI description."""
+        """Returns the metadata of a marshmallow field; `deprecated` goes to the OpenAPI description."""
         return {"deprecated": True, "deprecation": self}
 
     def headers(self, base: str = "") -> dict[str, str]:
-        """`Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3).
+        """Returns `Deprecation` (RFC 9745 section 2), `Sunset` (RFC 8594 section 3), `Link` (RFC 5829 section 3.3).
 
         `base` is the URL of the service, without a final slash.
         """
@@ -52,7 +52,7 @@ class Deprecation:
 
 
 class DeprecatedUses:
-    """Who used what, not stored yet: of one process."""
+    """Uses of deprecated parts, by client. Counted by one process and not stored yet."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -60,14 +60,14 @@ class DeprecatedUses:
         self._waiting: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, tenant_id: str, endpoint: str, client: str) -> None:
-        """Count one use."""
+        """Counts one use."""
         with self._lock:
             self._waiting[tenant_id, endpoint, client] += 1
 
     def store(self) -> None:
-        """Add what was counted to the table. What a database cannot take now, it gets the next time.
+        """Adds the counts to the table. If the database refuses them now, it gets them the next time.
 
-        Each use is counted at most once: what a COMMIT that is not answered may have stored is not added again.
+        Each use is counted at most once: counts are not added again after a COMMIT without an answer.
         """
         with self._lock:
             taken, self._waiting = self._waiting, Counter()
@@ -78,7 +78,7 @@ class DeprecatedUses:
         def work() -> None:
             nonlocal done
             done = False
-            # In one order everywhere, so that two processes cannot wait for each other in a circle.
+            # All processes use the same order, so that they cannot deadlock.
             for use, times in sorted(taken.items()):
                 note_use(*use, times)
             done = True
@@ -93,8 +93,7 @@ class DeprecatedUses:
 
 
 def announced(query: Schema | None, body: Schema | None) -> tuple[tuple[str, str, Deprecation], ...]:
-    """The parts of a query and a body that clients should leave: `QUERY` or `BODY`, and the name under which the part
-    is loaded."""
+    """Returns the deprecated parts of a query and a body: `QUERY` or `BODY`, the loaded name, and the deprecation."""
     return tuple((mark, field.attribute or name, field.metadata["deprecation"])
                  for mark, schema in ((QUERY, query), (BODY, body)) if schema is not None
                  for name, field in schema.load_fields.items() if "deprecation" in field.metadata)

@@ -1,4 +1,4 @@
-"""Garbage collection, while much is made that stays: it would go through all of it several times, and find nothing."""
+"""Pause of garbage collection while many lasting objects are created: it would scan them repeatedly in vain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause it. What is made meanwhile is looked through once, later."""
+    """Pauses garbage collection. The new objects are scanned once, later."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What a chore deletes: what has expired, and what has been kept for as long as it may be."""
+"""Deletion of expired rows, and of rows at the end of their retention."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from settings import Settings
 
 _BATCH, _BATCHES = 200, 100  # rows in one transaction, transactions in a row
-_CHUNKS = 20  # of files of jobs in one transaction: each is long
+_CHUNKS = 20  # chunks of job files in one transaction; each is long
 
 
 def delete_expired(database: Database) -> None:
-    """Delete expired sessions, idempotency keys, files of jobs and counts of requests; what is left is done the next
-    time. Raises `RowError`."""
-    # Requests that write come first: a minute later is early enough.
+    """Deletes expired sessions, idempotency keys, files of jobs and counts of requests.
+
+    Leaves the rest for the next run if there are too many. Raises `RowError`.
+    """
+    # Requests that write have priority; deletion can wait for a minute.
     with suppress(Busy):
         for purge in (Session.purge, IdempotencyKey.purge):
             _in_batches(database, purge, now())
@@ -36,8 +38,11 @@ def delete_expired(database: Database) -> None:
 
 
 def end_retention(settings: Settings, database: Database) -> int:
-    """Delete audit rows, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
-    `job_days`, policies that were replaced before the oldest audit rows, and old counts of lines; how many."""
+    """Deletes rows at the end of their retention, and returns their number.
+
+    These are audit events, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
+    `job_days`, policy versions that were replaced before the oldest audit event, and old counts of rule uses.
+    """
     gone = _in_batches(database, policy_use.purge, later(-policy_use.KEPT))
     gone += _in_batches(database, backup.purge, later(-backup.KEPT))
     if settings.contact_days:
@@ -51,7 +56,7 @@ def end_retention(settings: Settings, database: Database) -> int:
 
 
 def _in_batches(database: Database, purge: Callable[[str, int], int], before: str, size: int = _BATCH) -> int:
-    """Delete in short transactions, between which other writers get their turn; how many."""
+    """Deletes in short transactions, so that other writers get their turn. Returns the number of rows."""
     gone = 0
     for _ in range(_BATCHES):
         some = database.transact(lambda: purge(before, size))

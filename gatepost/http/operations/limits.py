@@ -1,10 +1,10 @@
-"""Rate limits: cost units a minute, by address before anybody is identified, then by principal.
+"""Rate limits: cost units a minute, by address before the caller is identified, then by principal.
 
-Guessing is counted more tightly, before anything is hashed: wrong passwords by network, whatever account they aim at,
-and loosely by account: one network alone cannot lock an account, and networks of recent logins are exempt. Requests
+Guesses have tighter limits, checked before any hash. Wrong passwords are counted by network, across all accounts, and
+more loosely by account: one network alone cannot lock an account, and networks of recent logins are exempt. Requests
 of endpoints marked `tight` are counted by network. A window lasts a minute.
 
-Bytes of a body cost units, too, and contact messages and new accounts are counted by the day.
+Bytes of a body cost units as well. Contact messages and new accounts are counted by the day.
 
 Every answer names the limit that its caller will reach first, in `RateLimit-Policy` and `RateLimit`
 (draft-ietf-httpapi-ratelimit-headers-10); a refusal adds `Retry-After`.
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 JSON_PIECE = 16 * 2**10  # bytes of a body of JSON that cost a unit, beyond the first so many
 IMPORT_PIECE = 64 * 2**10  # bytes of an import that cost a unit
-UNREADABLE = "unusable"  # instead of an address that cannot be read: all of them are one caller
-DAILY = 50  # contact messages, and accounts opened, of one address in a day
-MOST_KEPT = 16 * 2**20  # bytes of answers that one process keeps for a principal in a day, for repeated requests
-SESSION = 10  # units of the user's that a login and a refresh take: each leaves rows behind
+UNREADABLE = "unusable"  # in place of an unreadable address: all of them count as one caller
+DAILY = 50  # contact messages, and new accounts, of one address in a day
+MOST_KEPT = 16 * 2**20  # bytes of answers that one process stores for a principal in a day, for repeated requests
+SESSION = 10  # units that a login or refresh takes from the user: each stores rows
 ACCOUNT_FACTOR = 10  # times as many wrong passwords for one account, from all networks together, as from one network
 _LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
 class Quota(NamedTuple):
-    """So many units in so many seconds; `name` is what the headers call it."""
+    """Limit of units in a number of seconds; `name` is its name in the headers."""
 
     name: str
     units: int
@@ -52,11 +52,11 @@ class Quota(NamedTuple):
 
 
 class TooManyGuesses(Problem):
-    """`rate_limited`: a secret was guessed too often, and this guess was not looked at."""
+    """Refusal (`rate_limited`) after too many guesses of a secret. This guess was not checked."""
 
 
 class Quotas(NamedTuple):
-    """What the settings allow; swapped whole when they change. What was counted of a minute stays."""
+    """Limits of the settings; replaced as a whole when they change. Counts of the current minute stay."""
 
     enabled: bool
     address: Quota
@@ -67,7 +67,7 @@ class Quotas(NamedTuple):
 
 
 class Limits:
-    """The quotas and counters of one app."""
+    """Quotas and counters of one app."""
 
     def __init__(self, settings: Settings) -> None:
         self.follow(settings)
@@ -75,7 +75,7 @@ class Limits:
         self._kept = OwnCounters()
 
     def follow(self, settings: Settings) -> None:
-        """Count by these settings from now on."""
+        """Applies new settings."""
         self._quotas = Quotas(
             enabled=settings.rate_limits,
             address=Quota("address", settings.address_units),
@@ -86,42 +86,40 @@ class Limits:
 
     @property
     def state(self) -> str:
-        """`ok`, or `degraded` while processes that should share their counters count each for itself."""
+        """State for the health check: `ok`, or `degraded` while the counters should be shared but are not."""
         return "degraded" if self._counters.degraded else "ok"
 
     def spend_of_address(self, address: str, cost: int) -> None:
-        """Take units from an address. Raises `Problem` (`rate_limited`)."""
+        """Takes units from an address. Raises `Problem` (`rate_limited`)."""
         self._spend(self._quotas.address, network_of(address), cost)
 
     def spend_of_principal(self, principal: Principal, cost: int) -> None:
-        """Take units from a user, or from all service tokens of one together. Raises `Problem` (`rate_limited`)."""
+        """Takes units from a user, or from all service tokens of a user together. Raises `Problem` (`rate_limited`)."""
         self._spend(self._quota(principal), _account(principal), cost)
 
     def give_back(self, principal: Principal | None, address: str, cost: int) -> None:
-        """Give back all units but one of what a call took from its address, and from its principal if it is no guest.
-        """
+        """Returns all units of a call except one to its address, and to its principal unless that is a guest."""
         spent = [(self._quotas.address, network_of(address))]
         if principal is not None and principal.kind != "guest":
             spent.append((self._quota(principal), _account(principal)))
         request.environ.pop(_LEFT, None)
         for quota, key in spent:
-            with suppress(Problem):  # other calls may have taken more than there is
+            with suppress(Problem):  # other calls may have exceeded the quota
                 self._spend(quota, key, 1 - min(cost, quota.units))
 
     def spend_of_session(self, principal: Principal) -> None:
-        """Take what a login or a refresh costs: at most half of a minute's units, so that a fresh session can still
-        make requests.
+        """Takes the cost of a login or refresh. Raises `Problem` (`rate_limited`).
 
-        Raises `Problem` (`rate_limited`).
+        The cost is at most half of a minute's units, so that a new session can make requests.
         """
         self.spend_of_principal(principal, min(SESSION, self._quota(principal).units // 2))
 
     def spend_by_size(self, principal: Principal, address: str, size: int, taken: int = 0, *, cost: int) -> int:
-        """Take a unit for each `IMPORT_PIECE` of a body of `size` bytes or more, except those that were `taken` before;
-        how many that makes.
+        """Takes a unit for each `IMPORT_PIECE` of a body of at least `size` bytes. Returns the units taken so far.
 
-        Never more than a fresh quota leaves after the call's own `cost`: every body that the settings allow can be sent
-        once a minute. Raises `Problem` (`rate_limited`) and takes none: the caller may still do what costs less.
+        Counts those that were `taken` before. Takes at most what a full quota leaves after the call's own `cost`, so
+        that every body that the settings allow can be sent once a minute. If it raises `Problem` (`rate_limited`), it
+        takes no unit, and the caller may still send cheaper requests.
         """
         quota = self._quotas.address if principal.kind == "guest" else self._quota(principal)
         key = payer(principal, address)
@@ -136,13 +134,13 @@ class Limits:
         return taken + due
 
     def attempt(self, name: str, address: str) -> None:
-        """Count one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
+        """Counts one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
         self._spend(Quota(name, self._quotas.guesses.units), network_of(address), 1)
 
     def spend_of_day(self, name: str, address: str) -> Callable[[], None]:
-        """Count one thing, of which an address has at most `DAILY` a day; returns what gives it back.
+        """Counts one of the `DAILY` uses that an address has a day. Returns a function that undoes the count.
 
-        Raises `Problem` (`rate_limited`), and then it is not counted.
+        If it raises `Problem` (`rate_limited`), it counts nothing.
         """
         counted = ((Quota(f"{name}_day", DAILY, DAY), network_of(address)),)
         try:
@@ -153,20 +151,20 @@ class Limits:
         return partial(self._give_back, counted)
 
     def may_keep(self, principal: Principal, size: int) -> bool:
-        """Whether an answer of so many bytes may be kept for its caller, besides what was kept within the last day."""
-        # In the memory of this process: it is asked within a transaction, which must not wait for another server.
+        """True if an answer of `size` bytes may be stored for its caller, given the answers of the last day."""
+        # Counted in this process: the caller holds a transaction, which must not wait for another server.
         return not self._quotas.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
     @contextmanager
     def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
-        """Count one guess of an account's secret; given back unless it turns out wrong (a `Problem`).
+        """Counts one guess of an account's secret. Undoes the count unless the body raises `Problem`.
 
-        `origins` tells the addresses of recent right logins; it is asked only when there were too many guesses of this
-        account, and from the networks of those addresses one may try all the same.
-        Raises `TooManyGuesses` without running the body when there were too many.
+        `origins` returns the addresses of recent successful logins. It is called after too many guesses of this
+        account: networks of these addresses may still try. Raises `TooManyGuesses`, without running the body, after too
+        many guesses.
         """
         network = network_of(address)
-        # By network first: a client that guesses many accounts makes no counter for each of them.
+        # By network first, so that a client that guesses many accounts does not create a counter for each.
         hashed = blake2b(account.encode(), digest_size=16).hexdigest()
         quotas = self._quotas
         counted = (quotas.guesses, network), (quotas.guesses_of_account, hashed)
@@ -196,13 +194,13 @@ class Limits:
     def _spend(self, quota: Quota, key: str, cost: int, excused: Callable[[], bool] | None = None) -> None:
         if not self._quotas.enabled:
             return
-        # A cost above the quota takes the whole quota: large bodies are rare then, not impossible.
+        # A cost above the quota takes the whole quota, so that large bodies stay possible.
         used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
         left, wait = quota.units - used, max(1, ceil(ends))
         if left < 0 and excused is not None and excused():
             return
         environ = request.environ
-        # Another limit may be nearer; one that refuses comes last.
+        # Another limit may be closer; the one that refuses comes last.
         if left < environ.get(_LEFT, inf):
             environ[_LEFT] = left
             carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
@@ -213,12 +211,15 @@ class Limits:
 
 
 def payer(principal: Principal, address: str) -> str:
-    """The counter's key for a caller: the principal's, or the network of a guest."""
+    """Returns the counter's key of a caller: the principal, or the network of a guest."""
     return network_of(address) if principal.kind == "guest" else _account(principal)
 
 
 def network_of(address: str) -> str:
-    """What is counted of an address: one IPv6 customer has at least 2⁶⁴ of them (RFC 6177), so their network."""
+    """Returns the key by which an address is counted: itself, or the network of an IPv6 address.
+
+    One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177).
+    """
     known = normalized(address)
     return UNREADABLE if known is None else _network(known) if ":" in known else known
 

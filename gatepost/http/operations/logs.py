@@ -1,13 +1,13 @@
 """Logs as JSON, one object a line: `time`, `level`, `logger`, `message`, and of a request `request_id`, `trace_id`.
 
-A request's own line, when the setting `log_requests` asks for it, has its path without the query string, and neither
-bodies nor headers: no secret gets there.
+The line of a request (setting `log_requests`) has its path without the query string, and neither bodies nor headers, so
+that it contains no secret.
 
-Nothing waits for a log that nobody reads: lines are left out until there is room again, and then it says how many.
+The service does not wait for a slow reader of the log. It omits lines until there is room, and then logs their number.
 
-The log is bounded. A long text is cut in its middle, which says how much is missing. A message that comes again and
-again is written `OFTEN` times a minute; then a line says how many were left out. Lines of requests are not counted:
-the setting asks for all of them.
+The log is bounded. A long text is cut in its middle, with the number of missing characters. A repeated message is
+written `OFTEN` times a minute; then a line has the number of omitted ones. Lines of requests are never omitted for
+repetition, because the setting asks for all of them.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ requests = logging.getLogger("gatepost.request")
 
 LONGEST = 8192  # characters of one text in a line
 OFTEN, MINUTE = 20, 60.0  # lines of one message in so many seconds
-BEGINNING = 200  # characters of a message that tell which lines were left out
+BEGINNING = 200  # characters of a message in the line about omitted lines
 PATIENCE = 0.25  # seconds that a part of a line waits for a slow reader
-MESSAGES = 1000  # that are counted each for itself in a minute; the others are counted by logger and level
+MESSAGES = 1000  # distinct messages that are counted in a minute; the others are counted by logger and level
 
 
 class Permitted(Protocol):
-    """The part of an endpoint that logs and metrics use."""
+    """Interface of an endpoint for logs and metrics."""
 
     @property
     def permission(self) -> str | None: ...
 
 
 class Answered(Protocol):
-    """The part of a call that logs and metrics use.
+    """Interface of a call for logs and metrics.
 
-    `stages` leave it in Flask's `g.call`; `errors` leave the code of an error in `g.problem`.
+    `stages` sets Flask's `g.call`; `errors` sets the code of an error in `g.problem`.
     """
 
     timings: dict[str, float] | None
@@ -62,7 +62,7 @@ class Answered(Protocol):
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one line of JSON; whatever a client sent is escaped, so that it cannot begin a line."""
+    """Formats a record as one line of JSON. Escapes the input of clients, so that it cannot begin a line."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -76,12 +76,12 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         line = json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
-        # All else that a terminal would obey is escaped: what is not ASCII, and the controls of ASCII but for this.
+        # JSON has already escaped all other characters that a terminal would obey: non-ASCII and control characters.
         return line.replace("\x7f", "\\u007f")
 
 
 def _cut(value: Any) -> Any:
-    """A text in at most `LONGEST` characters and a mark; its end says as much as its beginning."""
+    """Shortens a text to `LONGEST` characters and a mark. Keeps its end, which is as informative as its beginning."""
     if not isinstance(value, str) or len(value) <= LONGEST:
         return value
     half = LONGEST // 2
@@ -90,7 +90,7 @@ def _cut(value: Any) -> Any:
 
 @dataclass
 class _Message:
-    # Not the record: it holds the frames of its exception, and so what a request had in memory.
+    # Stores no record, because its exception holds frames with the memory of a request.
     logger: str
     level: int
     beginning: str
@@ -98,9 +98,9 @@ class _Message:
 
 
 class Repetitions(logging.Filter):
-    """Lets `OFTEN` lines of a message through each minute: same logger, level, template, and place of the exception.
+    """Filter that passes `OFTEN` lines of a message each minute: same logger, level, template, place of the exception.
 
-    It has no lock: a line more or less does not matter, and a process may be forked while another thread logs.
+    It has no lock: one line more or less does not matter, and a process may be forked while another thread logs.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class Repetitions(logging.Filter):
         return message.lines <= OFTEN
 
     def tell(self) -> None:
-        """Log how many lines were left out of each message, once the minute is over."""
+        """Logs the number of omitted lines of each message, at the end of the minute."""
         if (moment := monotonic()) < self._ends:
             return
         messages, self._messages, self._ends = self._messages, {}, moment + MINUTE
@@ -143,16 +143,16 @@ def _key(record: logging.LogRecord) -> Hashable:
 def _beginning(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()[:BEGINNING]
-    except (TypeError, ValueError, LookupError):  # arguments that do not fit: the handler says so
+    except (TypeError, ValueError, LookupError):  # arguments that do not fit: the handler reports them
         return str(record.msg)[:BEGINNING]
 
 
 class StandardError(logging.Handler):
-    """Writes lines to standard error as far as there is room in it, and counts those that it leaves out."""
+    """Handler that writes lines to standard error while there is room, and counts the omitted ones."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._unwritten = ""  # the rest of a line that is written in part
+        self._unwritten = ""  # the rest of a partly written line
         self._left_out = 0
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -167,11 +167,11 @@ class StandardError(logging.Handler):
                 self._left_out = 0
             self._unwritten += self.format(record) + "\n"
             self._write(PATIENCE)
-        except Exception:  # as every handler of logging: the code that logs must not fail
+        except Exception:  # like every handler of logging: the code that logs must not fail
             self.handleError(record)
 
     def _write(self, seconds: float) -> bool:
-        """Write what is unwritten, as long as each part of it finds room within some seconds; True if all of it did."""
+        """Writes the rest, while there is room for each part within `seconds`. Returns True if all of it is written."""
         while self._unwritten:
             if not _has_room(sys.stderr, seconds):
                 return False
@@ -195,8 +195,8 @@ repetitions = Repetitions()
 
 
 def configure(level: str) -> None:
-    """Send the logs of this process to standard error; `level` is the least severity."""
-    # What logging writes with where there is no handler; a program that embeds the app and adds one is obeyed.
+    """Sends the logs of this process to standard error; `level` is the least severity."""
+    # Python's handler of last resort. A program that embeds the app may add its own handler instead.
     handler = logging.lastResort = StandardError()
     handler.setFormatter(JsonFormatter())
     handler.addFilter(repetitions)
@@ -205,12 +205,12 @@ def configure(level: str) -> None:
 
 
 def set_level(level: str) -> None:
-    """Log from this severity on."""
+    """Sets the least severity that is logged."""
     logging.root.setLevel(level.upper())
 
 
 def request_lines(live: LiveSettings) -> Callable[[Request, Response], Response]:
-    """Log one line for every request if the setting `log_requests` says so; none for 100 Continue (`expectation`)."""
+    """Returns a function that logs a line for each request if `log_requests` is set, but none for 100 Continue."""
     def log_answer(request: Request, response: Response) -> Response:
         if live.current.log_requests and response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call: Answered | None = g.get("call")

@@ -1,8 +1,9 @@
-"""What Prometheus may ask: requests, the time of stages, decisions, waits for the database, and the state of policy and
-limits. What is of the instance and not of a process is asked elsewhere (`health/gauges`).
+"""Metrics of a process for Prometheus: requests, stages, decisions, waits for the database, policy, limits.
 
-Labels come from declarations (route templates, methods, stages, results), never from what a client sends, so their
-number is bounded. Several processes write to files in one folder, and whichever is asked adds them up.
+`health/gauges` has the metrics of the instance.
+
+Labels come from declarations (route templates, methods, stages, results), never from the input of a client, so their
+number is bounded. Several processes write to files in one folder, and the process that answers adds them up.
 """
 
 from __future__ import annotations
@@ -28,40 +29,40 @@ if TYPE_CHECKING:
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 REFUSAL_CODES = frozenset(("forbidden", "insufficient_scope", "unauthenticated"))
-SAMPLE = 64  # one request in so many tells how long its stages took
+SAMPLE = 64  # one request in so many measures its stages
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 WAITS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 STAGES = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
 def are_served(settings: Settings) -> bool:
-    """True if somebody can ask for the numbers: there is a token for `/metrics`, and `public` is not left out."""
+    """True if `/metrics` is served: it has a token, and the feature `public` is not left out."""
     return bool(settings.metrics_token) and "public" not in settings.without
 
 
 def share_between_processes(folder: Path) -> None:
-    """Let the processes forked from this one add up their numbers in `folder`, which is emptied. Call it first."""
+    """Lets forked processes add up their metrics in `folder`, which is emptied. Call it before all else."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for file in folder.glob("*.db"):
         file.unlink()
-    # prometheus-client takes the folder from there and from nowhere else.
+    # prometheus-client reads the folder only from there.
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
 class Instance(Protocol):
-    """A collector of prometheus-client."""
+    """Collector of prometheus-client."""
 
     def collect(self) -> Iterator[Metric]: ...
 
 
 class Metrics:
-    """The numbers of one app, whose policy and limits these are; `instance` tells those of the instance.
+    """Metrics of one app with its policy and limits; `instance` collects those of the instance.
 
-    It is an `Observer` of the database. Others count in `unreadable_addresses` and `unknown_facts`.
+    It is an `Observer` of the database. Other modules count in `unreadable_addresses` and `unknown_facts`.
     """
 
     def __init__(self, policy: Watcher, limits: Limits, instance: Instance) -> None:
-        # Imported where it is needed: a start without metrics is quicker, and several processes share first.
+        # Imported here: a start without metrics is faster, and `share_between_processes` must run first.
         from prometheus_client import CollectorRegistry, Counter, Histogram
 
         self._state, self._instance = _State(policy, limits), instance
@@ -93,11 +94,11 @@ class Metrics:
         self._numbers = count()
 
     def samples(self) -> bool:
-        """Whether the stages of the next request are to be measured."""
+        """True if the stages of the next request are to be measured."""
         return next(self._numbers) % SAMPLE == 0
 
     def count(self, request: Request, response: Response) -> Response:
-        """Take one answer into account; one that asks for the body counts with the answer to all of the request."""
+        """Counts an answer. The answer to a head alone (100) counts with that to the whole request."""
         if response.status_code == 100:
             return response
         route = "none" if request.url_rule is None else request.url_rule.rule
@@ -137,7 +138,7 @@ class Metrics:
         return found
 
     def text(self) -> tuple[bytes, str]:
-        """Everything in Prometheus' text format, and its media type."""
+        """Returns all metrics in Prometheus' text format, and the media type."""
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -150,7 +151,7 @@ class Metrics:
 
 
 class _State:
-    """What is true of this process at this moment, asked when Prometheus asks."""
+    """State of this process, read when Prometheus collects."""
 
     def __init__(self, policy: Watcher, limits: Limits) -> None:
         self._policy, self._limits = policy, limits

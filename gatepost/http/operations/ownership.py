@@ -1,9 +1,9 @@
-"""How many rows of one collection a user may own: a person's share of the disk.
+"""Row quota: the number of rows of one collection that a user may own.
 
-Counted in memory, so that a create asks the database nothing: how many rows an owner has is looked up at most once a
-minute, and once more before anything is refused. That an owner has too many is remembered for `FULL` seconds, and for
-the rest of an import: to count a hundred thousand entries of an index keeps other writers waiting. Several processes
-together may go beyond by what they make within a minute. Callers with `<resource>.manage` are not counted.
+Rows are counted in memory, so that a create needs no query. The number is read from the database at most once a minute,
+and again before a refusal. A full quota is remembered for `FULL` seconds, and for the rest of an import, because
+counting a hundred thousand entries of an index keeps other writers waiting. Several processes together may exceed the
+quota by the rows of one minute. Callers with `<resource>.manage` have no quota.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from models.base import Record
 
 KNOWN = 10_000  # counts that are remembered
-FULL = 1.0  # seconds for which is remembered that an owner has too many rows
+FULL = 1.0  # seconds for which a full quota is remembered
 
 
 @dataclass
@@ -34,7 +34,7 @@ class _Count:
 
 
 class Counted(Protocol):
-    """What is needed of a collection: `most_owned` rows of its table may be a user's who may not `manage` them."""
+    """Interface of a collection. `most_owned` is the quota of its table for users who may not `manage` rows."""
 
     name: ClassVar[str]
     model: ClassVar[type[Record]]
@@ -45,8 +45,7 @@ class Counted(Protocol):
 
 
 class Importing(Protocol):
-    """What is needed of an import: `full` are the owners who have too many rows, and `store_waiting` stores rows that
-    were counted and still wait."""
+    """Interface of an import. `full` are the owners whose quota is full; `store_waiting` stores counted rows."""
 
     full: set[str]
 
@@ -54,7 +53,7 @@ class Importing(Protocol):
 
 
 class Ownership:
-    """The counts of one app. `most`: rows that a user may own where a collection says nothing else; 0: any number."""
+    """Counts of one app. `most`: default quota of a collection; 0: no quota."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -62,12 +61,12 @@ class Ownership:
 
     def take(self, collection: Counted, row: Any, allows: Callable[[str, Mapping[str, Any]], bool],
              intake: Importing | None = None) -> None:
-        """Count a row for its owner before it is stored; in its transaction.
+        """Counts a row for its owner, in the transaction that stores it.
 
-        allows  whether the caller has a permission on a row
+        allows  True if the caller has a permission on a row
         intake  the import that the row is part of
 
-        Raises `Problem` (`conflict`) when the row is one too many.
+        Raises `Problem` (`conflict`) if the row exceeds the quota.
         """
         owner = row.__data__.get("owner_id")
         most = self.most if collection.most_owned is None else collection.most_owned
@@ -91,17 +90,16 @@ class Ownership:
             if rows < most:
                 return
             if intake is not None:
-                # Only this import knows: what it has stored so far may be undone.
+                # Noted for this import only: its stored rows may be undone.
                 intake.full.add(owner)
             else:
-                # From now on: counting may have taken longer than that.
+                # From now on, because counting may have taken longer than `FULL`.
                 count.full_until = monotonic() + FULL
         raise _too_many(most)
 
     def refusal(self, collection: Counted, row: Any,
                 allows: Callable[[str, Mapping[str, Any]], bool]) -> tuple[int, Problem | None]:
-        """The most rows that the owner of a new row may own (0: any number), and why this is one too many, if it is.
-        Nothing is counted for it."""
+        """Returns the quota of a new row's owner (0: none), and the refusal if the row exceeds it. Counts nothing."""
         owner = row.__data__.get("owner_id")
         most = self.most if collection.most_owned is None else collection.most_owned
         if owner is None or not most or allows(collection.manage, row.__data__):
@@ -109,11 +107,11 @@ class Ownership:
         return most, _too_many(most) if owned(collection.model, row.tenant_id, owner, most) >= most else None
 
     def forget_all(self) -> None:
-        """Forget every count: rows were replaced that were not counted."""
+        """Drops every count, after rows were replaced without counting."""
         self._counts.clear()
 
     def forget(self, collection: Counted, owner: str | None) -> None:
-        """Forget the owner's count: a row is being deleted."""
+        """Drops the owner's count, because a row is being deleted."""
         if owner is not None:
             self._counts.pop((collection.name, owner), None)
 

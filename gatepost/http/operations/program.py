@@ -1,4 +1,4 @@
-"""Tells which program this is: its version, and the commit or build of its files."""
+"""Identity of the program: its version, and the commit or build of its files."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ _HOME = Path(__file__).resolve().parents[3]
 
 @cache
 def version() -> str:
-    """The version of the installed distribution, such as `0.1.0`."""
+    """Returns the version of the installed distribution, such as `0.1.0`."""
     return distribution("gatepost").version
 
 
 @cache
 def build() -> str:
-    """`commit 1a2b3c4d5e6f` in a checkout, `build 1a2b3c4d5e6f` for what is installed from a wheel; two nodes with the
-    same build run the same files. `build unknown` where neither can be told."""
+    """Returns `commit 1a2b3c4d5e6f` in a checkout, `build 1a2b3c4d5e6f` for an installed wheel, else `build unknown`.
+
+    Two nodes with the same build run the same files.
+    """
     try:
         if (commit := _commit(_HOME / ".git")) is not None:
             return f"commit {commit[:DIGITS]}"
-        # It names each installed file with its hash.
+        # The RECORD names each installed file with its hash.
         record = distribution("gatepost").read_text("RECORD")
     except (OSError, PackageNotFoundError):
         record = None
@@ -32,18 +34,18 @@ def build() -> str:
 
 
 def described() -> str:
-    """Version and build, for people: `0.1.0 (commit 1a2b3c4d5e6f)`."""
+    """Returns version and build as text: `0.1.0 (commit 1a2b3c4d5e6f)`."""
     return f"{version()} ({build()})"
 
 
 def _files(record: str) -> str:
-    """The lines of a RECORD about the files of the wheel: not about scripts and caches, which an installer makes."""
+    """Returns the lines of a RECORD about files of the wheel, without scripts and caches of the installer."""
     return "\n".join(sorted(line for line in record.splitlines()
                             if line.split(",", 1)[0].endswith((".py", ".csv", ".conf", ".html", ".po", ".js", ".css"))))
 
 
 def _commit(git: Path) -> str | None:
-    """The commit that is checked out, as git stores it; None outside of a checkout. Raises OSError."""
+    """Returns the checked-out commit; None outside a checkout. Raises OSError."""
     if git.is_file():  # a worktree, or a submodule
         git = (git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
     if not (git / "HEAD").is_file():

@@ -1,4 +1,4 @@
-"""Bounds on what holds a thread for as long as its client likes: exports, large bodies, writes that wait."""
+"""Concurrency limits for requests that may hold a thread for long: exports, large bodies, waiting writes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from settings import Settings
 
-EACH = 2  # at a time, for one key
-RETRY_AFTER = "5"  # seconds after which a client that found no slot may try again
+EACH = 2  # requests at a time for one key
+RETRY_AFTER = "5"  # seconds after which a refused client may retry
 
 
 def threads_of(settings: Settings) -> int:
-    """Requests that one process handles at a time.
+    """Returns the number of requests that one process handles at a time.
 
-    On Postgres more threads would only wait for a connection; SQLite opens as many as are used at once.
+    On Postgres further threads would only wait for a connection; SQLite opens as many connections as are used.
     """
     on_sqlite = settings.database_url.startswith("sqlite:")
     return settings.threads if on_sqlite else min(settings.threads, settings.pool_size)
 
 
 def most_waiting(threads: int) -> int:
-    """How many of these threads may last long, or wait: the others are for requests that do neither."""
+    """Returns how many of these threads may serve long or waiting requests; the others are for short requests."""
     return max(1, threads // 2)
 
 
 class Slots:
-    """So many at a time for each key, and for all keys together (`most`); counted for one process."""
+    """Concurrency limit of one process: `EACH` requests for each key, and `most` for all keys together."""
 
     def __init__(self, most: int, each: int = EACH) -> None:
         self.most, self._each = most, each
@@ -36,7 +36,7 @@ class Slots:
         self._counting = Lock()
 
     def acquire(self, key: str) -> bool:
-        """Count one more; False when there are enough."""
+        """Takes a slot. Returns False if none is free."""
         with self._counting:
             if self._taken[key] >= self._each or self._taken.total() >= self.most:
                 return False
@@ -44,7 +44,7 @@ class Slots:
             return True
 
     def release(self, key: str) -> None:
-        """Count one less."""
+        """Frees a slot."""
         with self._counting:
             self._taken[key] -= 1
             if not self._taken[key]:

@@ -1,7 +1,6 @@
-"""What happens to a request, from its arrival to its answer, and where it may be refused.
+"""Path of a request from its arrival to its answer, with the refusals on the way.
 
-`stages` is the list of stages in order; every other module holds the details of one of them, or wraps the whole
-application: `uri`, `browsers`, `compression`. `application` is Flask without what is not used, and `errors` makes the
-answer of whatever is raised. May import `request` and the rooms below it; not `reading`, which lies
-beside it.
+`stages` lists the stages in order. Every other module holds the details of one stage, or wraps the whole application:
+`uri`, `browsers`, `compression`. `application` is Flask without the parts that Gatepost does not use. `errors` turns
+exceptions into answers. The folder may import `request` and the folders below it, but not `reading`.
 """

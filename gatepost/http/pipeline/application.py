@@ -1,4 +1,4 @@
-"""The Flask application, without what nothing here uses: coroutines, sessions of Flask, and URLs that name a host."""
+"""Flask application without the parts that Gatepost does not use: coroutines, Flask's sessions, URLs with a host."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from policies.syntax.addresses import normalized
 _NONE = NullSession()
 
 Arrival = Callable[[Request], None]
-"""What is done with each request before its view is called; what it raises is answered instead."""
+"""Function that runs on each request before its view. An exception becomes the answer."""
 Departure = Callable[[Request, Response], Response]
-"""What is done with each answer, an error's, too, before it is sent."""
+"""Function that runs on each answer before it is sent, including errors."""
 
 
 class NotReady(Exception):
-    """The instance cannot be served yet; the sentence says which command mends that."""
+    """Error of an instance that cannot be served yet. The message names the command that fixes it."""
 
 
 class _NoCookies(SessionInterface):
@@ -36,20 +36,19 @@ class _NoCookies(SessionInterface):
 
 class _Request(Request):
     def __init__(self, environ: dict[str, Any], populate_request: bool = True, shallow: bool = False) -> None:
-        """Takes the client's address from `environ` in the spelling that all of Gatepost compares; None where there is
-        none, or it cannot be read."""
+        """Reads the client's address from `environ` in normalized form; None if it is absent or unreadable."""
         super().__init__(environ, populate_request, shallow)
         self.remote_addr = normalized(self.remote_addr)
 
     @cached_property
     def content_length(self) -> int | None:
-        """The announced length of the body, in bytes; None where there is none, or it is sent in chunks."""
-        # It is asked for several times. Werkzeug's own searches the headers, and takes a call each time after that.
+        """Announced length of the body in bytes; None without a body, and for a chunked body."""
+        # Read several times. Werkzeug's own property searches the headers each time.
         return get_content_length(self.environ)
 
 
 class _Rule(Rule):
-    """`taken` has the words that a variable, by its name, is never: other paths have them in its place."""
+    """Rule with reserved words: `taken` maps a variable to the words that it never matches. Other paths have them."""
 
     def __init__(self, string: str, *, taken: Mapping[str, Iterable[str]] | None = None, **options: Any) -> None:
         super().__init__(string, **options)
@@ -65,8 +64,10 @@ class _Rule(Rule):
         return made
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        """Compiles the function that builds a URL of this rule when it is first called: no answer of ours needs one,
-        and two of them for each rule took a third of a start."""
+        """Compiles the function that builds URLs of this rule at its first call.
+
+        No answer of Gatepost needs one, and compiling two for each rule took a third of a start.
+        """
         make = super()._compile_builder
 
         @cache
@@ -78,24 +79,26 @@ class _Rule(Rule):
 
 class _Adapter(MapAdapter):
     def make_redirect_url(self, path_info: str, query_args: Any = None, domain_part: str | None = None) -> str:
-        """The path and query to which a rule of a plugin redirects, such as one that ends in a slash. Werkzeug's own
-        names a host, which there is none of here, and forgets the query."""
+        """Returns the path and query to which a plugin's rule redirects, such as a rule that ends in a slash.
+
+        Werkzeug's method adds a host, which is unknown here, and drops the query.
+        """
         query = query_args or request.query_string.decode("latin-1")
         return super().make_redirect_url(path_info, query, domain_part).removeprefix("http://")
 
 
 class Application(Flask):
-    """Flask looks for each of these several times on every request; here they are answered in advance.
+    """Application that answers in advance what Flask looks up several times on each request.
 
-    arrivals    what is done with each request, in this order
-    departures  what is done with each answer, in this order, after what Flask does
+    arrivals    functions that run on each request, in this order
+    departures  functions that run on each answer, in this order, after Flask's own
     """
 
     request_class = _Request
     url_rule_class: type[Rule] = _Rule
     session_interface = _NoCookies()
     mount = ""
-    """The path of `public_url`, which the proxy takes off: WSGI's SCRIPT_NAME of every request."""
+    """Path of `public_url`, which the proxy removes. It becomes WSGI's SCRIPT_NAME of each request."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -108,8 +111,7 @@ class Application(Flask):
         return func
 
     def full_dispatch_request(self) -> Response:
-        """As Flask does it, but that the request is looked up once instead of by each part, and that nobody is called
-        where nobody waits."""
+        """Does what Flask's method does, with fewer steps: looks the request up once, and calls no empty hooks."""
         if (self.before_request_funcs or self.after_request_funcs or self.url_value_preprocessors
                 or request_started.receivers or request_finished.receivers):
             return super().full_dispatch_request()
@@ -121,7 +123,7 @@ class Application(Flask):
             if request.routing_exception is not None:
                 self.raise_routing_exception(request)
             assert request.url_rule is not None and request.view_args is not None
-            # To OPTIONS no view answers, but Flask itself.
+            # Flask itself answers OPTIONS.
             answer: Any = self.dispatch_request() if request.method == "OPTIONS" else \
                 self.view_functions[request.url_rule.endpoint](**request.view_args)
         except Exception as error:
@@ -148,13 +150,12 @@ class Application(Flask):
 
     def add_url_rule(self, rule: str, endpoint: str | None = None, view_func: Callable[..., Any] | None = None,
                      provide_automatic_options: bool | None = None, **options: Any) -> None:
-        """`view_func.taken` is what its rule has as `taken`: flask-smorest makes a rule of all options, of another
-        class."""
+        """Passes `view_func.taken` to the rule. flask-smorest would pass it as an option to a rule of another class."""
         super().add_url_rule(rule, endpoint, view_func, provide_automatic_options,
                              taken=getattr(view_func, "taken", None), **options)
 
     def request_context(self, environ: dict[str, Any]) -> RequestContext:
-        # Into the environment, of which other requests are made: the console asks the API with it.
+        # Set in the environment, because the console makes requests to the API from it.
         if self.mount:
             environ["SCRIPT_NAME"] = self.mount
         return RequestContext(self, environ)
@@ -162,6 +163,6 @@ class Application(Flask):
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         if request is None:
             return None
-        # No route depends on the host, and no answer names it by a route; `Map.bind` would encode it all the same.
+        # Neither routes nor answers depend on the host; `Map.bind` would encode it anyway.
         return _Adapter(self.url_map, server_name="", script_name=request.root_path, subdomain="", url_scheme="http",
                         path_info=request.path, default_method=request.method)

@@ -1,7 +1,7 @@
-"""What browsers are told: how carefully to treat answers, and whose pages may ask for them (CORS, Fetch standard).
+"""Security headers and CORS headers for browsers (Fetch standard).
 
-Credentials are bearer tokens; the one cookie (`credentials/refresh_cookie`) is for pages of the service's own origin.
-So CORS never allows credentials; without the setting `cors_origins` no other origin's page may read anything.
+Credentials are bearer tokens, and the cookies (`credentials/cookies`) are for pages of the service's own origin. So
+CORS never allows credentials. Without the setting `cors_origins`, no page of another origin can read an answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .application import Departure
 if TYPE_CHECKING:
     from settings import LiveSettings
 
-# What no page may: be framed, send a form, say where its links lead from. None of these falls back to `default-src`.
+# Forbidden to every page: frames, forms, a base URL. None of these directives falls back to `default-src`.
 _NEVER = {"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
 
 
@@ -25,7 +25,7 @@ def _policy(directives: Mapping[str, str]) -> str:
     return "; ".join(f"{name} {value}" for name, value in {"default-src": "'none'", **directives}.items())
 
 
-# On every answer; those that are pages have `page_headers` besides.
+# Headers of every answer; pages have `page_headers` as well.
 PROTECTION = (("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
               ("Content-Security-Policy", _policy(_NEVER)))
 REQUEST_HEADERS = ("Accept-Language, API-Version, Authorization, Content-Type, Idempotency-Key, If-Match, "
@@ -37,9 +37,9 @@ MAX_AGE = 600  # seconds that a browser remembers a permission
 
 
 def page_headers(**sources: str) -> dict[str, str]:
-    """The headers of a page that a browser shows: `style_src="'self'"` lets it have that; it has nothing else.
+    """Returns the headers of a page for browsers. `style_src="'self'"` allows that source; all others are denied.
 
-    The page uses no device, and a page of another origin that opened it, or was opened by it, keeps no hold of it.
+    The page cannot use devices. A page of another origin that opened it, or was opened by it, cannot access it.
     """
     allowed = {name.replace("_", "-"): source for name, source in sources.items()}
     never = {name: source for name, source in _NEVER.items() if name not in allowed}
@@ -49,11 +49,11 @@ def page_headers(**sources: str) -> dict[str, str]:
 
 
 def telling(live: LiveSettings) -> Departure:
-    """Tell what depends on the request, and on the settings `hsts_seconds`, `cors_origins` and `cors_headers`."""
+    """Returns a function that adds the headers of the settings `hsts_seconds`, `cors_origins` and `cors_headers`."""
 
     def tell(request: Request, response: Response) -> Response:
         settings = live.current
-        # Over plain HTTP it must not be sent (RFC 6797 section 7.2).
+        # Must not be sent over plain HTTP (RFC 6797 section 7.2).
         if settings.hsts_seconds and request.is_secure:
             response.headers["Strict-Transport-Security"] = f"max-age={settings.hsts_seconds}"
         if settings.cors_origins:

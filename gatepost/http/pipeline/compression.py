@@ -1,7 +1,7 @@
-"""Large answers as gzip, for clients that ask for it (RFC 9110 section 12.5.3).
+"""Compression of large answers with gzip, for clients that accept it (RFC 9110 section 12.5.3).
 
-An ETag names the same row or page in either coding: ranges are not served, so the codings cannot be mixed. Answers
-that are secrets are never compressed, since their length would tell something about them (CRIME, BREACH).
+An ETag names the same row or page in either coding: there are no range requests that could mix the codings. Secret
+answers are never compressed, because their length would reveal something about them (CRIME, BREACH).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from flask import Request, Response, g
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
-LEAST = 1024  # bytes; below, the headers weigh more than what is saved
+LEAST = 1024  # bytes; for smaller answers the headers cost more than compression saves
 LEVEL = 1  # most of the gain for the least time
 KINDS = frozenset(("application/json", "application/problem+json", "application/x-ndjson", "text/csv", "text/html",
                    "text/css", "text/javascript", "text/plain"))
 
 
 def compress(request: Request, response: Response) -> Response:
-    """Compress answers of at least `LEAST` bytes, and streams."""
+    """Compresses answers of at least `LEAST` bytes, and streams."""
     accepted = request.environ.get("HTTP_ACCEPT_ENCODING")
     if accepted is None or not _takes_gzip(accepted):
         return response
@@ -34,7 +34,7 @@ def compress(request: Request, response: Response) -> Response:
     if response.status_code == 304 or headers.get("Content-Type", "").partition(";")[0] not in KINDS:
         return response
     headers["Content-Encoding"] = "gzip"
-    # Reads say so anyhow (`responses.VARIES`); errors and writes only when they are compressed.
+    # Reads always have this (`responses.VARIES`); errors and writes only if they are compressed.
     response.vary.add("Accept-Encoding")
     if length is None:
         response.response = _compressed(cast("Iterable[bytes]", response.response))

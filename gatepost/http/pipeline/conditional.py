@@ -1,7 +1,7 @@
 """Conditional requests (RFC 9110 section 13): `If-Match` guards a write, `If-None-Match` saves a read.
 
-`If-Match` compares the version of an entity tag alone, so that the tag of a partial view guards a write, too. A caller
-who may not see the version learns it from no answer: only the keyed hash that stands in tags for them is compared.
+`If-Match` compares only the version in an entity tag, so that the tag of a partial view guards a write as well. For a
+caller who may not see the version, tags have a keyed hash in its place.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _SIZE = 16  # bytes
 
 
 def hidden_version(keys: Keys, id: str, version: str) -> str:
-    """The version as the newest key writes it: `h` and 32 hex digits."""
+    """Returns the keyed hash of the version with the newest key: `h` and 32 hex digits."""
     return _written(keys.derive(_PURPOSE), id, version)
 
 
 def hidden_versions(keys: Keys, id: str, version: str) -> frozenset[str]:
-    """The version as every key writes it that still verifies."""
+    """Returns the keyed hashes of the version with all keys that still verify."""
     return frozenset(_written(key, id, version) for key in keys.secrets(_PURPOSE))
 
 
@@ -43,8 +43,7 @@ def check_syntax(call: Call) -> None:
 
 
 def check(call: Call) -> None:
-    """Raises `version_conflict` when the loaded row is not what a precondition says, `precondition_required` when
-    one must be sent and was not."""
+    """Raises `version_conflict` if a precondition is false for the row, `precondition_required` if one is missing."""
     if not call.endpoint.conditional:
         return
     wanted, unwanted = call.request.environ.get("HTTP_IF_MATCH"), call.request.environ.get("HTTP_IF_NONE_MATCH")
@@ -52,15 +51,15 @@ def check(call: Call) -> None:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
     if wanted is not None and not names_version(wanted, _versions(call), weak=False):
         raise _conflict(call)
-    # A write answers 412 where a read would answer 304 (RFC 9110 section 13.1.2).
+    # A write answers 412 when a read would answer 304 (RFC 9110 section 13.1.2).
     if unwanted is not None and names_version(unwanted, _versions(call), weak=True):
         raise _conflict(call)
 
 
 def is_known(call: Call, tag: str) -> bool:
-    """Whether the client has the representation that `tag` names already, so that 304 answers its read.
+    """True if the client already has the representation that `tag` names, so that 304 answers its read.
 
-    Raises `version_conflict` when it asked for another one by `If-Match`.
+    Raises `version_conflict` if its `If-Match` names another version.
     """
     sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
     if (wanted is not None and call.row is not None and VERSION.fullmatch(tag)
@@ -71,7 +70,7 @@ def is_known(call: Call, tag: str) -> bool:
 
 
 def written_version(call: Call, permission: str | None) -> str:
-    """The version of the call's row as a tag writes it for the caller, if `permission` is what shows it."""
+    """Returns the version of the call's row for a tag: hashed if the caller lacks `permission`, which shows it."""
     version = version_of(call.services.epoch.value, call.facts["version"])
     if _is_shown(call, permission):
         return version
@@ -79,7 +78,7 @@ def written_version(call: Call, permission: str | None) -> str:
 
 
 def _versions(call: Call) -> Collection[str]:
-    """How a tag that the caller sends may write the version of the loaded row."""
+    """Returns the forms in which a tag of the caller may name the version of the loaded row."""
     version = version_of(call.services.epoch.value, call.facts["version"])
     if _is_shown(call, call.endpoint.version_guard):
         return (version,)

@@ -1,4 +1,4 @@
-"""Errors become answers: whatever was raised, as the problem document that the client may see (RFC 9457)."""
+"""Answers to errors: turns every exception into a problem document (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BY_STATUS = {401: "unauthenticated", 403: "forbidden", 404: "not_found", 405: "
 
 
 def problem_response(problem: Problem) -> Response:
-    """The problem document (RFC 9457 section 3) with its headers, in the language that suits the caller."""
+    """Returns the problem document (RFC 9457 section 3) with its headers, in the caller's language."""
     found = services()
     translation = found.translations.wanted(request)
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
@@ -51,7 +51,7 @@ def problem_response(problem: Problem) -> Response:
         "title": title,
         "status": status,
         "detail": translation.say(problem.detail) or title + ".",
-        # It echoes the path, which may hold what UTF-8 cannot: never fail while reporting a failure.
+        # The document has the path, which may not be valid UTF-8. The report of an error must not fail.
         "instance": path_of(request, request.path).encode("utf-8", "replace").decode(),
         "code": problem.code,
         "request_id": trace.request_id(request.environ),
@@ -71,17 +71,17 @@ def problem_response(problem: Problem) -> Response:
 
 
 def _challenge(code: str) -> str:
-    """RFC 6750 section 3: no error code when no credentials were sent."""
+    """Returns the challenge. It has no error code if the request had no credentials (RFC 6750 section 3)."""
     if code in ("invalid_token", "token_expired"):
         return 'Bearer error="invalid_token"'
     return "Bearer"
 
 
 def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
-    """Whatever was raised, as the problem that the client may see; `sent` are the names of what is to be stored.
+    """Returns the problem for an exception; `sent` are the names of the fields in the body.
 
-    Errors of the database become their documented codes; anything unforeseen is an
-    `internal_error` that tells the client nothing but the request id.
+    Errors of the database have documented codes. An unexpected exception is an `internal_error`, which reveals only the
+    request id.
     """
     match error:
         case Problem():
@@ -113,23 +113,23 @@ def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
             log.warning("statement timed out: %s", error)
             return Problem("timeout", "The database did not answer in time.")
         case Overloaded():
-            # Not logged: the requests that wait in vain are, and of these there may be thousands.
+            # Not logged: there may be thousands of these. Requests that wait in vain are logged.
             return Problem("overloaded", "Too many requests wait for the database already.",
                            headers={"Retry-After": str(error.retry_after)})
-        case Damaged():  # logged where it was noted
+        case Damaged():  # already logged
             return Problem("unavailable", "The database cannot be read right now.", headers={"Retry-After": "60"})
         case NoRoom():
             log.error("%s", error)
             return Problem("unavailable", "Nothing can be stored right now: the disk is full.",
                            headers={"Retry-After": "60"})
-        case LostLog():  # logged where it was noticed
+        case LostLog():  # already logged
             return Problem("unavailable", "Nothing can be stored right now.", headers={"Retry-After": "60"})
         case Unavailable():
             log.error("database unavailable: %s", error)
             return Problem("unavailable", "The database cannot be reached right now.")
         case HTTPException():
             return _from_werkzeug(error)
-    # A damaged database makes errors of any kind: check for that before reporting a bug.
+    # A damaged database causes errors of any kind: check for that before reporting a bug.
     if (damage := services().database.suspect()) is not None:
         return translate(damage)
     log.exception("unhandled error", exc_info=error)
@@ -137,8 +137,10 @@ def translate(error: Exception, sent: Collection[str] = ()) -> Problem:
 
 
 def _blamed(columns: Collection[str], sent: Collection[str]) -> Collection[str]:
-    """Of columns that must be unique together those that the client has set: the service itself sets the others, such
-    as the owner."""
+    """Selects the columns to blame for a conflict: those of a unique index that the client has set.
+
+    The service itself sets the others, such as the owner.
+    """
     return ([name for name in columns if name in sent] or [name for name in columns if name != "owner_id"] or columns)
 
 
@@ -147,13 +149,13 @@ def _conflict(code: str, error: InvalidState) -> Problem:
 
 
 def _from_werkzeug(error: HTTPException) -> Problem:
-    # flask-smorest's handler loses the exception's own headers: Allow, Retry-After.
+    # flask-smorest's handler drops the exception's own headers: Allow, Retry-After.
     headers = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After", "Location")}
     return of_status(error.code or 500, headers)
 
 
 def of_status(status: int, headers: dict[str, str] | None = None, detail: str = "") -> Problem:
-    """The problem that comes nearest to the status of an error which code outside of Gatepost has chosen."""
+    """Returns the closest problem for the status of an error from code outside Gatepost."""
     code = _BY_STATUS.get(status)
     if code is None:
         code = "invalid_parameter" if status < 500 else "internal_error"
@@ -161,16 +163,16 @@ def of_status(status: int, headers: dict[str, str] | None = None, detail: str = 
 
 
 def refuse_for_the_server(request: Request) -> None:
-    """Raise what the server in front has refused."""
+    """Raises the problem with which the server has refused the request."""
     if REFUSED_BY_SERVER in request.environ:
         raise request.environ[REFUSED_BY_SERVER]
 
 
 def install(app: Flask) -> None:
-    """Answer every error of the application as a problem document."""
+    """Answers every error of the application with a problem document."""
     def handle(error: Exception) -> Response:
         if isinstance(error, Unavailable | TimedOut):
-            services().pulse.doubt(refused=None if request.method in ("GET", "HEAD") else error)
+            services().write_probe.doubt(refused=None if request.method in ("GET", "HEAD") else error)
         problem = translate(error, g.call.body if "call" in g else ())
         view = app.view_functions.get(request.endpoint or "")
         draw = getattr(getattr(view, "endpoint", None), "refused", None)

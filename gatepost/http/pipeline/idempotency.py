@@ -1,15 +1,15 @@
 """`Idempotency-Key`: a request that is sent twice has its effect once, and both get the same answer.
 
-The claim of a key is the first row of the effect's own transaction, so a twin that runs at the same time waits on the
-database and then replays. Only what succeeded is kept: an answer without an effect may be tried again.
+The claim of a key is the first row of the effect's own transaction. A twin at the same time waits for the database and
+then replays the answer. Only successful answers are stored; a request without an effect may be retried.
 
-Before a replay, `identify` and `admit` have asked once more who this is and whether the rules would ever allow it. What
-the answer shows is asked here: its row must still be visible, and guarded fields that the caller may no longer see are
-left out. The rules about the object, its state and the preconditions are not asked again: they held when it was done.
+Before a replay, `identify` and `admit` check the caller again. This module checks the content of the answer: its row
+must still be visible, and it omits guarded fields that the caller may no longer see. Rules about the object, its state
+and the preconditions are not checked again: they held at the time of the effect.
 
-A large answer is kept without its body, and so is any once much was kept for its caller within a day. Its replay has
-the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240 section 4.2).
-What is kept does not depend on `Prefer`: which form an answer has is decided after it was kept, and after a replay.
+A large answer is stored without its body; so is every answer of a caller for whom much was stored within a day. Its
+replay has the same status, `Location` and `ETag`, an empty body, and `Preference-Applied: return=minimal` (RFC 7240
+section 4.2). The stored answer does not depend on `Prefer`, which is applied after storing and after a replay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..request.call import Call, Peer
 from ..request.endpoint import REPEATED_BY_KEY
 
 KEPT = 24 * 60 * 60  # seconds
-LARGE = 16 * 2**10  # bytes of an answer beyond which its body is not kept
+LARGE = 16 * 2**10  # bytes of an answer above which its body is not stored
 _HEADER, _ENVIRON_KEY = "Idempotency-Key", "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255})')
 _CLAIMED = ("principal", "credential", "method", "path", "key", "fingerprint", "expires_at")
@@ -40,11 +40,11 @@ _REPLAYED_HEADERS = ("Content-Type", "Content-Language", "ETag", "Location", "Pr
 
 
 class Claimed(Exception):
-    """Another request holds this key: undo what was begun, and replay its answer."""
+    """Signal that another request holds this key: undo the transaction, and replay the other's answer."""
 
 
 def check_syntax(call: Call) -> None:
-    """Raises `Problem` for a key that cannot be: `idempotency_unsupported`, `invalid_header`."""
+    """Raises `Problem` for an invalid key: `idempotency_unsupported`, `invalid_header`."""
     sent = _sent(call)
     if sent is None:
         return
@@ -57,10 +57,10 @@ def check_syntax(call: Call) -> None:
 
 
 def replay(call: Call) -> None:
-    """Answer with what the same request was answered before, if it was.
+    """Replays the stored answer of the same request, if there is one.
 
-    Raises `Problem`: `idempotency_mismatch` for a key that was used for another body or query, `not_found` when the
-    caller can no longer see the row that the answer shows.
+    Raises `Problem`: `idempotency_mismatch` if the key was used with another body or query, `not_found` if the caller
+    can no longer see the row in the answer.
     """
     sent = _sent(call)
     match = _KEY.fullmatch(sent) if sent is not None else None
@@ -73,10 +73,10 @@ def replay(call: Call) -> None:
 
 
 def claim(call: Call) -> None:
-    """Take the key, first thing in the transaction. Raises `Claimed` when a twin was quicker."""
+    """Claims the key, at the start of the transaction. Raises `Claimed` if a twin was faster."""
     if call.claim is None:
         return
-    # A fresh row each time: a transaction may be tried twice.
+    # A new row each time, because a transaction may run twice.
     call.claim = IdempotencyKey(**{name: getattr(call.claim, name) for name in _CLAIMED})
     try:
         idempotency.claim(call.tenant_id, call.claim)
@@ -87,7 +87,7 @@ def claim(call: Call) -> None:
 
 
 def remember(call: Call, response: Response) -> None:
-    """Keep the answer beside its effect, last thing in the transaction."""
+    """Stores the answer with its effect, at the end of the transaction."""
     if call.claim is None:
         return
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
@@ -99,29 +99,31 @@ def remember(call: Call, response: Response) -> None:
 
 
 def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
-    """Answer with what the twin was answered. Raises `Problem`, as `replay` does, and when it is not there yet."""
+    """Replays the answer of the twin. Raises `Problem` as `replay` does, and if the answer does not exist yet."""
     _answer_again(call, wanted)
     if call.write.response is None:
         raise _in_progress()
 
 
 def _sent(call: Call) -> str | None:
-    """The header, on the methods that are not idempotent by themselves (RFC 9110 section 9.2.2): those by which the
-    endpoint is asked, for a form that deletes is a POST."""
+    """Returns the header, if the method is not idempotent by itself (RFC 9110 section 9.2.2).
+
+    The method of the endpoint counts, which is POST for a form that deletes.
+    """
     return call.request.environ.get(_ENVIRON_KEY) if call.endpoint.method in REPEATED_BY_KEY else None
 
 
 def _credential(call: Call) -> str:
-    """Tells sessions, service tokens and scopes of one user apart: none is told what another one was answered."""
+    """Returns a digest of session, service token and scopes: none of them replays the answer of another."""
     scopes = call.principal.scopes
     return sha256(orjson.dumps(
         [call.principal.kind, call.credential_id, None if scopes is None else sorted(scopes)])).hexdigest()
 
 
 def _fingerprints(call: Call) -> Iterator[str]:
-    """What tells the query and body of this request from others, by each key of the instance, the newest first.
+    """Fingerprints of the query and body of this request, one for each key of the instance, the newest first.
 
-    By a key, because a body may hold a password: no plain hash of it should be kept.
+    A body may hold a password, so its hash needs a key.
     """
     content = call.digest or sha256(call.request.get_data()).hexdigest()
     for _, key in call.services.keys.every("idempotency fingerprint"):
@@ -138,12 +140,12 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
         if kept.status is None or kept.headers is None:
             raise _in_progress()
         lost = _lost(call, kept)
-        # The first commit may have ended unanswered and without its standby: its repetition must not vouch for it.
+        # The first commit may not have reached its standby: a replay must not confirm it.
         call.services.database.confirm()
     headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
     body = None if kept.body is None else bytes(kept.body)
     if lost:
-        # The tag tells the version, which may be among what is lost.
+        # The tag has the version, which may be a hidden field.
         headers.pop("ETag", None)
         body = body and orjson.dumps({name: value for name, value in orjson.loads(body).items() if name not in lost})
     if body is None:
@@ -155,10 +157,10 @@ def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
 
 
 def _note_row(call: Call, claimed: IdempotencyKey) -> None:
-    """Note the row that the answer shows, if the caller may view it.
+    """Notes the row in the answer, if the caller may view it.
 
-    A caller who may make a row and not view it was shown nothing that a read would hide, and is answered alike again;
-    so is one who sent the form that deletes a row.
+    A caller who may create a row but not view it gets the same answer again, because it shows nothing that a read would
+    hide. The same holds for a form that deletes a row.
     """
     peer = _peer(call)
     if peer is None or call.endpoint.answer is None or not call.access.allows(peer.view, call.facts):
@@ -171,7 +173,7 @@ def _note_row(call: Call, claimed: IdempotencyKey) -> None:
 
 
 def _peer(call: Call) -> Peer | None:
-    """The collection of the row of this call; of several over one table, that of the endpoint's own permission."""
+    """Returns the collection of the row; if several share a table, that of the endpoint's permission."""
     if not isinstance(call.row, Record):
         return None
     resource = (call.endpoint.permission or "").partition(".")[0]
@@ -180,7 +182,7 @@ def _peer(call: Call) -> Peer | None:
 
 
 def _lost(call: Call, kept: IdempotencyKey) -> frozenset[str]:
-    """The guarded fields of a kept answer that this caller can no longer see. Raises `not_found`, as a read would."""
+    """Returns the guarded fields of a stored answer that the caller can no longer see. Raises `not_found` as a read."""
     if kept.row_id is None:
         return frozenset()
     peer = call.services.collections.get(kept.collection or "")

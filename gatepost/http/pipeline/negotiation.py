@@ -1,6 +1,6 @@
-"""What a client asks to be answered with: a media type (RFC 9110 section 12.5.1), and a version of the API.
+"""Negotiation of the media type (RFC 9110 section 12.5.1) and of the version of the API.
 
-Data is JSON here, and next to nothing else.
+Almost all data is JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JSON, HTML = "application/json", "text/html"
 
 
 def check(call: Call) -> None:
-    """Raises `not_acceptable` when `Accept` excludes all that the endpoint answers; errors need no consent."""
+    """Raises `not_acceptable` if `Accept` excludes all media types of the endpoint. It does not apply to errors."""
     endpoint = call.endpoint
     sent = call.request.environ.get("HTTP_ACCEPT")
     types = endpoint.produces or (JSON,)
@@ -31,7 +31,7 @@ def check(call: Call) -> None:
 
 
 def best(call: Call, *types: str) -> str:
-    """The one of these media types that the client likes best, the first of them where it does not care.
+    """Returns the media type that the client prefers; the first one if it has no preference.
 
     Raises `Problem` (`not_acceptable`).
     """
@@ -45,7 +45,7 @@ def best(call: Call, *types: str) -> str:
 
 
 def check_version(call: Call) -> None:
-    """Raises `unsupported_version` where the header `API-Version` names any version but the current one."""
+    """Raises `unsupported_version` if the header `API-Version` names another version than the current one."""
     sent = call.request.environ.get("HTTP_API_VERSION")
     if sent is not None and sent.strip() != CURRENT:
         fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
@@ -54,11 +54,11 @@ def check_version(call: Call) -> None:
 
 
 def refuse_unknown_versions(app: Flask) -> None:
-    """Refuse a path such as `/api/v9/articles` by name, instead of as any unknown path."""
+    """Refuses a path such as `/api/v9/articles` with its own error, not as an unknown path."""
 
     @app.errorhandler(404)
     def refuse(error: NotFound) -> Response:
-        # Only the version that is spoken is taken out of a path, so no route has any other.
+        # Only the current version is removed from a path, so no route has another one.
         named = named_version(request)
         if named == CURRENT:
             return problem_response(translate(error))
@@ -68,8 +68,8 @@ def refuse_unknown_versions(app: Flask) -> None:
 
 @lru_cache(maxsize=256)
 def _takes(accept: str, types: tuple[str, ...]) -> bool:
-    # A header that says nothing intelligible excludes nothing. Parameters narrow none of what is answered here: a
-    # scraper asks for text/plain;version=0.0.4.
+    # An unintelligible header excludes nothing. Parameters of media types are ignored: a scraper sends
+    # text/plain;version=0.0.4.
     wishes = MIMEAccept((_bare(kind), quality) for kind, quality in parse_accept_header(accept, MIMEAccept))
     return not any("/" in kind for kind in wishes.values()) or any(wishes.quality(one) > 0 for one in map(_bare, types))
 

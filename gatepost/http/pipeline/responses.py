@@ -1,4 +1,4 @@
-"""The last stage: what a handler returned, as bytes and headers."""
+"""Last stage: turns the result of the handler into bytes and headers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 NONE: Mapping[str, str] = MappingProxyType({})
-VARIES = "Authorization, Accept-Encoding"  # what every read does; whether it is compressed depends on its length
+VARIES = "Authorization, Accept-Encoding"  # of every read, also of an answer that is too short to be compressed
 _OF_A_BODY = frozenset(("content-type", "content-length", "content-language", "content-encoding"))
 
 
 class JsonResponse(Response):
-    """Bytes and headers that are whole as they are: nothing is left to work out when they are sent."""
+    """Response with complete bytes and headers, which need no further work to be sent."""
 
     default_mimetype = None
 
@@ -39,7 +39,7 @@ class JsonResponse(Response):
 
 
 def respond(call: Call) -> Response:
-    """JSON-ready data becomes `application/json`, None becomes 204, a Response stays what it is."""
+    """Returns the response: `application/json` for data, 204 for None, a Response unchanged."""
     reads, result = call.request.method in ("GET", "HEAD"), call.write.result
     response = _finished(call, result, reads) if isinstance(result, Response) else _json(call, reads)
     if call.services.settings.server_timing and call.timings is not None:
@@ -49,11 +49,10 @@ def respond(call: Call) -> Response:
 
 
 def as_preferred(call: Call) -> Response:
-    """The answer of the call, in the form that `Prefer: return=` asks for where its endpoint takes that (RFC 7240
-    section 4.2): `minimal` is one without a body, `representation` the object, as without the header.
+    """Returns the answer of the call in the form of `Prefer: return=`, if the endpoint takes it (RFC 7240 section 4.2).
 
-    An `Idempotency-Key` has kept the answer whole by now: a repetition may prefer the other form. No `Vary`: answers of
-    writes are kept by no cache.
+    `minimal` has no body; `representation` is the object, which is the default. The whole answer is already stored for
+    the `Idempotency-Key`, so a repetition may prefer the other form. No `Vary`: no cache stores answers of writes.
     """
     response = call.write.response
     assert response is not None
@@ -63,13 +62,13 @@ def as_preferred(call: Call) -> Response:
     if wish == "minimal":
         return _without_body(response)
     if wish == "representation":
-        # Where an answer was too large to be kept, it says that it is the other form.
+        # An answer that was too large to be stored says that it is the minimal form.
         response.headers.setdefault("Preference-Applied", "return=representation")
     return response
 
 
 def _without_body(response: Response) -> Response:
-    """204 in the place of 200; other statuses, such as 201 with its `Location`, say something of their own."""
+    """Removes the body. 204 replaces 200; other statuses, such as 201 with its `Location`, stay."""
     response.close()
     made = Headers([(name, value) for name, value in response.headers if name.lower() not in _OF_A_BODY])
     made["Preference-Applied"] = "return=minimal"
@@ -93,15 +92,17 @@ def _json(call: Call, reads: bool) -> Response:
 
 
 def _as_they_are(headers: Mapping[str, str]) -> Headers:
-    """The headers of a response, which are whole as they are. Werkzeug would look whether each has several values or a
-    line break, which takes as long as a query does; servers refuse line breaks themselves."""
+    """Returns the headers of a response without Werkzeug's checks.
+
+    Werkzeug checks each for several values and line breaks, which takes as long as a query. Servers refuse line breaks.
+    """
     made = Headers()
     made._list = list(headers.items())
     return made
 
 
 def _finished(call: Call, response: Response, reads: bool) -> Response:
-    """What a handler made itself, with the headers that every answer of an endpoint has."""
+    """Adds the headers that every answer of an endpoint has to a handler's own Response."""
     response.headers.update(_headers(call, reads, response.headers))
     if not reads or response.status_code != 200:
         return response
@@ -117,12 +118,12 @@ def _finished(call: Call, response: Response, reads: bool) -> Response:
 
 
 def _headers(call: Call, reads: bool, given: Mapping[str, str] | Headers = NONE) -> dict[str, str]:
-    """What the answer carries besides the headers that a handler's own Response has been `given`."""
+    """Returns the headers of the answer, apart from those that a handler's own Response already has (`given`)."""
     headers = dict(call.headers)
     if "Cache-Control" not in given:
         headers.setdefault("Cache-Control", "private, no-cache" if reads else "no-store")
     if reads:
-        # The answer depends on the caller: shared caches keep nothing, and a client revalidates with its ETag.
+        # The answer depends on the caller: shared caches store nothing, and a client revalidates with its ETag.
         vary = headers.get("Vary") or given.get("Vary")
         headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
     return headers

@@ -1,14 +1,14 @@
-"""One request, top to bottom: read this file to know where a request can be refused, and why.
+"""Stages of a request, top to bottom. This file shows where and why a request can be refused.
 
-Each stage is a function below, in the order in which it runs; it fills the `Call` or raises:
+Each stage is a function below, in the order in which it runs. It fills the `Call` or raises:
 
-    `ARRIVAL`     limit_by_address, identify, choose_version, limit_by_principal, admit, retire: who asks
-    `VALIDATION`  validate, prepare, replay, fetch: what for; no row is changed yet
-    `EFFECT`      claim, load, judge, check_precondition, act, judge_after, record, answer: for a write inside one
+    `ARRIVAL`     limit_by_address, identify, choose_version, limit_by_principal, admit, retire: finds the caller
+    `VALIDATION`  validate, prepare, replay, fetch: reads the request; changes no row
+    `EFFECT`      claim, load, judge, check_precondition, act, judge_after, record, answer: a write runs them in one
                   transaction
 
-Where the server asks with the head alone whether a body is worth reading (`expectation`), that runs `HEAD_ONLY`, and
-the whole request `AFTER_HEAD` in the place of `ARRIVAL`.
+A server may send the head alone, to learn whether to read the body (`expectation`). The head runs `HEAD_ONLY`; then
+the whole request runs `AFTER_HEAD` in place of `ARRIVAL`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ Stage = Callable[[Call], None]
 
 
 def limit_by_address(call: Call) -> None:
-    """429 when this address has used up its units. Before credentials: guessing them costs units too."""
+    """Raises 429 if this address has used up its units. Runs before `identify`: guessing credentials costs units."""
     limiting.spend_by_address(call)
 
 
 def identify(call: Call) -> None:
-    """401 for credentials that are not valid, even where none are needed; of a logout, 400 and 403 for its cookie."""
+    """Finds the caller. Raises 401 for invalid credentials, even if none are needed.
+
+    A logout raises 400 and 403 for its cookie.
+    """
     if call.endpoint.anonymous:
         call.principal = identity.guest(call.services.guest_tenant)
     elif call.endpoint.offline:
@@ -59,31 +62,33 @@ def identify(call: Call) -> None:
 
 
 def choose_version(call: Call) -> None:
-    """400 when the client asks for an API version that is not spoken here."""
+    """Raises 400 if the client requests an API version that does not exist."""
     negotiation.check_version(call)
 
 
 def limit_by_principal(call: Call) -> None:
-    """429 when this principal has used up its units."""
+    """Raises 429 if this principal has used up its units."""
     limiting.spend_by_principal(call)
 
 
 def admit(call: Call) -> None:
-    """401 or 403 when there is no object at all on which the policy would allow this."""
+    """Raises 401 or 403 if there is no object on which the policy would allow the permission."""
     permission = call.endpoint.permission
     if permission is not None and not call.access.may_ever(permission):
         raise call.access.refusal(permission)
 
 
 def retire(call: Call) -> None:
-    """410 when the endpoint's last day has passed; until then it says when that is, and counts each use."""
+    """Raises 410 after the last day of a deprecated endpoint. Before that, announces the day and counts the use."""
     if call.endpoint.deprecated is not None:
         _announce(call, call.endpoint.deprecated)
 
 
 def validate(call: Call) -> None:
-    """400, 406, 413 or 415 when path, query, headers or body are not what the endpoint declares; 410 when a part of
-    them is no longer there; 429 when a body whose length was not announced is more than is left."""
+    """Loads path, query, headers and body. Raises 400, 406, 413 or 415 if they do not match the endpoint.
+
+    Raises 410 for a part that is no longer served, and 429 if a body without an announced length exceeds the limit.
+    """
     endpoint = call.endpoint
     if endpoint.read_form is not None:
         limiting.allow_body(call)
@@ -106,35 +111,43 @@ def validate(call: Call) -> None:
 
 
 def prepare(call: Call) -> None:
-    """Does what takes long and changes no row, before any writer has to wait. A password: 401 when it is wrong, 400
-    when a new one is too weak, 429 for too many guesses; 403 when a sensitive change lacks it. The file of an
-    import is read here: 400, 413, 415, 429, 503.
+    """Does slow work that changes no row, while no other writer waits.
+
+    Raises for passwords: 401 if one is wrong, 400 if a new one is too weak, 429 for too many guesses, 403 if a
+    sensitive change lacks it. An import reads its file here: 400, 413, 415, 429, 503.
     """
     if call.endpoint.prepare is not None:
         call.endpoint.prepare(call)
 
 
 def replay(call: Call) -> None:
-    """Answers at once what the same `Idempotency-Key` was answered before. 422 for another body; 404 when the caller
-    may no longer view the row that it shows."""
+    """Replays the stored answer of the same `Idempotency-Key`.
+
+    Raises 422 for another body, and 404 if the caller may no longer view the row in the answer.
+    """
     idempotency.replay(call)
 
 
 def fetch(call: Call) -> None:
-    """Does what a plugin's `prepare` does, outside of any transaction: it may ask other services. A row that the path
-    names is judged before, and again in the transaction: 404, 403, 412."""
+    """Runs a plugin's `prepare`, outside any transaction, so that it may call other services.
+
+    The policy decides on a row in the path before that, and again in the transaction: 404, 403, 412.
+    """
     if call.endpoint.fetch is not None and call.write.response is None:
         call.endpoint.fetch(call)
 
 
 def claim(call: Call) -> None:
-    """Takes the `Idempotency-Key` for this call; 409 when its first request takes too long."""
+    """Claims the `Idempotency-Key` for this call. Raises 409 if its first request takes too long."""
     idempotency.claim(call)
 
 
 def load(call: Call) -> None:
-    """404 when the row is absent, or the caller may not view it; the two are one answer. 400 when the body of a POST
-    refers to such a row, or sets a field that the caller cannot set, such as `owner_id`."""
+    """Loads the row. Raises 404 if it does not exist, and equally if the caller may not view it.
+
+    Raises 400 if the body of a POST refers to such a row, or sets a field that the caller cannot set, such as
+    `owner_id`.
+    """
     if call.endpoint.load is not None:
         call.row = call.endpoint.load(call)
         if call.row is None:
@@ -143,7 +156,7 @@ def load(call: Call) -> None:
 
 
 def judge(call: Call) -> None:
-    """403 when the policy does not allow this to be done to this row."""
+    """Raises 403 if the policy does not allow the action on this row."""
     if call.row is not None:
         _judge(call)
     elif call.endpoint.permission is not None and not call.endpoint.narrows:
@@ -154,26 +167,27 @@ def judge(call: Call) -> None:
 
 
 def check_precondition(call: Call) -> None:
-    """412 when the row is not at the version that `If-Match` names."""
+    """Raises 412 if the row does not have the version that `If-Match` names."""
     conditional.check(call)
 
 
 def act(call: Call) -> None:
-    """Does it. 409 when the state of the row does not allow it, or another row has its unique value. 400 when a PUT or
-    PATCH refers to an absent row or changes a read-only field, when a line of an import fails, and for a cursor that
-    cannot be used. 401 and 403 for a refresh token; 406 and 503 for an export."""
+    """Runs the handler. Raises 409 if the state of the row does not allow the action, or if a unique value is taken.
+
+    Raises 400 if a PUT or PATCH refers to an absent row or changes a read-only field, if a line of an import fails, and
+    for an unusable cursor. A refresh token may raise 401 and 403, an export 406 and 503.
+    """
     call.write.result = call.endpoint.handler(call)
 
 
 def judge_after(call: Call) -> None:
-    """403 when the policy does not allow the change of the row as it is now: no caller moves a row out of reach."""
+    """Raises 403 if the policy does not allow the action on the changed row: no caller moves a row out of reach."""
     if call.endpoint.judge_after:
         _judge(call)
 
 
 def record(call: Call) -> None:
-    """The audit row of a write, and the jobs of those who subscribe to it: in the same transaction, so that none of the
-    three exists without the others."""
+    """Adds the audit event of a write, and the jobs of its subscribers, in the same transaction as the write."""
     if call.endpoint.writes:
         audit.record(call)
     if call.write.changes:
@@ -181,18 +195,18 @@ def record(call: Call) -> None:
 
 
 def answer(call: Call) -> None:
-    """Turns the result into bytes and headers, and keeps them with the effect where a key asks for that."""
+    """Turns the result into bytes and headers, and stores them with the effect if the request has a key."""
     call.write.response = responses.respond(call)
     idempotency.remember(call, call.write.response)
 
 
 def go_on(call: Call) -> None:
-    """Answers 100 to a server that asks about the head of a request: it may read the body."""
+    """Answers 100 to a server that has sent only the head: it may read the body."""
     call.write.response = Response(status=100)
 
 
 def resume(call: Call) -> None:
-    """Copies the headers of the head's answer, such as `RateLimit`, to this one; its units were taken there."""
+    """Copies headers of the answer to the head, such as `RateLimit`. The head has already taken the units."""
     limiting.note_units(call)
     carry(call.request.environ, call.request.environ[expectation.ENVIRON_KEY])
 
@@ -205,7 +219,7 @@ EFFECT: tuple[Stage, ...] = (claim, load, judge, check_precondition, act, judge_
 
 
 def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Response:
-    """Answer one request of one endpoint. Whatever refuses it is raised; `errors` translates it."""
+    """Answers one request of one endpoint. Raises refusals, which `errors` translates."""
     sent: Request = request._get_current_object()  # type: ignore[attr-defined]
     call = Call(services, endpoint, sent if endpoint.translate is None else endpoint.translate(sent), path)
     g._get_current_object().call = call
@@ -234,7 +248,7 @@ def _run(call: Call) -> None:
             _through(VALIDATION, call)
             _through(EFFECT, call)
             return
-    # Outside `connected()`: while a body is read, or a writer waits for its turn, the call holds no connection.
+    # Outside `connected()`: the call holds no connection while a body is read, or while a writer waits for its turn.
     _through(VALIDATION, call)
     if call.write.response is None:
         _write(call)
@@ -251,26 +265,26 @@ def _write(call: Call) -> None:
     database = call.services.database
 
     def effect() -> None:
-        # A transaction may run twice: nothing of the first try may remain.
+        # A transaction may run twice, so nothing of the first run may remain.
         call.write = Write()
         _through(EFFECT, call)
 
     try:
         with nullcontext() if call.endpoint.around is None else call.endpoint.around(call):
             if call.write.response is None:
-                # Writes at the same time may share a transaction, but not one as long as an import's.
+                # Simultaneous writes may share a transaction, except a long one such as that of an import.
                 database.transact(effect, grouped=not call.endpoint.narrows)
     except (idempotency.Claimed, Busy):
         if call.claim is None:
             raise
-        # What kept a `Busy` writer waiting may be its twin: the twin's answer is replayed, or 409 says to try again.
+        # A `Busy` writer may have waited for its twin: replays the twin's answer, or raises 409 for a retry.
         idempotency.replay_twin(call, call.claim)
     if call.write.enqueued:
         call.services.jobs.wake()
 
 
 def _read_path(call: Call, id: str) -> None:
-    """Writes the id of the path as we write ids. 400 for a text that is none, except where it may be a slug."""
+    """Normalizes the id in the path. Raises 400 if it is not an id, unless it may be a slug."""
     if (read := read_id(id)) is not None:
         call.path = {**call.path, "id": read}
     elif not call.endpoint.by_slug:
@@ -289,8 +303,10 @@ def _judge(call: Call) -> None:
 
 
 def _announce(call: Call, deprecation: Deprecation, part: str = "") -> None:
-    """Announce the end on the answer and count the use of the endpoint, or of a part of it (`?name`, `#/name`).
-    Raises `Problem` (`gone`) once the end has come."""
+    """Adds the deprecation headers, and counts the use of the endpoint or of a part of it (`?name`, `#/name`).
+
+    Raises `Problem` (`gone`) after the last day.
+    """
     headers = deprecation.headers(url_of(call.services.settings, call.request))
     if deprecation.over:
         successor = path_of(call.request, deprecation.successor)

@@ -1,7 +1,7 @@
-"""What a URL may look like at all, before it is routed: its length and its encoding.
+"""Checks of the length and encoding of a URL, before routing.
 
-Werkzeug replaces what is not UTF-8 by U+FFFD, and keeps a stray `%` as it is; then a filter would silently mean
-another value than the client's (RFC 3986, section 2.1).
+Werkzeug replaces invalid UTF-8 by U+FFFD, and keeps a stray `%`. A filter would then silently have another value than
+the client's (RFC 3986, section 2.1).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from flask import Request
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 
-LONGEST = 16_384  # bytes of path and query: the longest cursor and a hundred ids fit twice
+LONGEST = 16_384  # bytes of path and query: twice the longest cursor with a hundred ids
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def refuse_unusable(request: Request) -> None:
-    """Refuse a URL that is too long (414), and a query that is not percent-encoded UTF-8 (400)."""
+    """Refuses a URL that is too long (414), and a query that is not percent-encoded UTF-8 (400)."""
     environ = request.environ
     query: str = environ.get("QUERY_STRING", "")
     if len(environ.get("PATH_INFO", "")) + len(query) > LONGEST:

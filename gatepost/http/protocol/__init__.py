@@ -1,6 +1,5 @@
-"""HTTP and its words, as the RFCs have them: errors (`problems`), texts in the client's language, strict JSON, JSON
-pointers, entity tags, API versions, traces, headers of every answer, and whether a body is worth reading.
+"""HTTP as the RFCs define it: problems, translations, strict JSON, entity tags, API versions, traces, headers.
 
-Here belongs what can be said of a header, a path or a body alone, without a caller, a row or an app. It imports
-nothing else of `blueprints`.
+Code belongs here if it needs only a header, a path or a body, and no caller, row or app. The folder imports no other
+folder of `http`.
 """

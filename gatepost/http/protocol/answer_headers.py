@@ -1,5 +1,4 @@
-"""Headers that every answer carries, whether a handler, Flask or a server made it: its request id, constant ones, and
-those that a stage adds with `carry`."""
+"""Headers of every answer, from a handler, Flask or a server: request id, constants, and those of `carry`."""
 
 from __future__ import annotations
 
@@ -13,8 +12,7 @@ _CARRIED = "gatepost.carried"
 
 
 class AnswerHeaders:
-    """WSGI middleware: puts `headers` on an answer unless it has one of that name already; what was given to `carry`,
-    always."""
+    """WSGI middleware that adds the headers of `carry`, and those of `headers` that the answer does not have yet."""
 
     def __init__(self, application: WSGIApplication, headers: Iterable[tuple[str, str]]) -> None:
         self._application = application
@@ -34,11 +32,11 @@ class AnswerHeaders:
 
 
 def carry(environ: WSGIEnvironment, headers: Mapping[str, str]) -> None:
-    """Put these headers on whatever answers this request, an error too."""
+    """Adds these headers to the answer of this request, even to an error."""
     environ.setdefault(_CARRIED, {}).update(headers)
 
 
 def carried(environ: WSGIEnvironment) -> dict[str, str]:
-    """What was given to `carry` for this request, and its `X-Request-ID`."""
+    """Returns the headers that were passed to `carry` for this request, and its `X-Request-ID`."""
     headers: dict[str, str] = environ.get(_CARRIED, {})
     return headers

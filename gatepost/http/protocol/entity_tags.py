@@ -20,30 +20,30 @@ VERSION = re.compile(r'(W/)?"((?:[0-9a-f]{8}\.)?\d{1,19}|h[0-9a-f]{32})(?:-[0-9a
 
 
 def entity_tag(version: int | str, fingerprint: str | None = None) -> str:
-    """The strong ETag of a row's representation."""
+    """Returns the strong ETag of a row's representation."""
     return f'"{version}"' if fingerprint is None else f'"{version}-{fingerprint}"'
 
 
 def body_hash(body: bytes) -> str:
-    """Sixteen hex digits that change whenever a representation does."""
+    """Returns a hash of a representation: sixteen hex digits."""
     return sha256(body).hexdigest()[:16]
 
 
 def version_of(epoch: str, version: int) -> str:
-    """The version as a tag writes it: the same number is another version in another epoch."""
+    """Returns the version for a tag. The same number is another version in another epoch."""
     return f"{epoch}.{version}" if epoch else str(version)
 
 
 @lru_cache(maxsize=1024)
 def view_hash(names: tuple[str, ...]) -> str:
-    """The fingerprint of a view of a row: with the version, the names of what is shown decide what it says."""
+    """Returns the fingerprint of a view of a row. The version and the names of the fields determine the view."""
     return body_hash(",".join(names).encode())
 
 
 def names_version(tags: str, versions: Collection[str], *, weak: bool) -> bool:
-    """Whether a list of entity tags holds one of these versions; `*` is any (RFC 9110 section 8.8.3.2).
+    """True if a list of entity tags has one of these versions; `*` matches any (RFC 9110 section 8.8.3.2).
 
-    weak  a weak tag of the version counts, too
+    weak  also accepts a weak tag of the version
     """
     return tags.strip(" \t") == "*" or not {
         written for prefix, written in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)

@@ -1,8 +1,8 @@
-"""Whether a body is worth reading: the server asks before it reads one (RFC 9110, section 10.1.1).
+"""Question of the server whether to read a body, asked before it reads one (RFC 9110, section 10.1.1).
 
-It sends the head of the request through the application with `ASK` in the environment. The answer is 100, or the final
-one. When the body has come, the request goes through the application again, with what `resumed` says in its
-environment: then its units are spent already, and its id stays the same.
+The server sends the head of the request through the application with `ASK` in the environment. The answer is 100, or
+the final one. After reading the body, it sends the request through the application again, with the result of `resumed`
+in the environment. The request keeps its id, and spends no more units.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ ASK = {ENVIRON_KEY: ASKED}
 
 
 def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
-    """What to add to the environment of the whole request, once its head (`asked`) was found good."""
+    """Returns the additions to the environment of the whole request, after its head (`asked`) was accepted."""
     headers = carried(asked)
     return {ENVIRON_KEY: headers} | ({"HTTP_X_REQUEST_ID": headers["X-Request-ID"]} if headers else {})

@@ -1,7 +1,7 @@
-"""The strict JSON reader that every endpoint uses.
+"""Strict JSON reader of all endpoints.
 
-The standard library's `json` is lenient where it hurts: it takes duplicate keys, NaN, lone surrogates,
-numbers of any length. Here each of them is a 400 before any schema sees the body (RFC 8259, I-JSON RFC 7493).
+The standard library's `json` accepts duplicate keys, NaN, lone surrogates, and numbers of any length. Here each of them
+is a 400, before a schema reads the body (RFC 8259, I-JSON RFC 7493).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MAX_DIGITS = 64  # characters of a number
 INT64 = range(-(2**63), 2**63)
 JSON = ("application/json",)
 _CONTAINERS = (dict, list)
-ANY = "*/*"  # beside the others: the endpoint judges the media type by itself
+ANY = "*/*"  # in addition to the others: the endpoint checks the media type itself
 MERGE_PATCH = ("application/merge-patch+json", "application/json")
 
 
 def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bool = True) -> dict[str, Any]:
-    """The JSON object in the request's body; `{}` for an absent body that is not required.
+    """Returns the JSON object in the request's body; `{}` for an absent body that is not required.
 
     A byte order mark before it is ignored (RFC 8259 section 8.1): some editors and libraries write one.
     Raises `Problem`: `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_body`,
@@ -45,9 +45,9 @@ def read_json(request: Request, *, accepts: tuple[str, ...] = JSON, required: bo
 
 
 def refuse_coded(request: Request) -> None:
-    """Raises `Problem` (`unsupported_media_type`) for a body with a `Content-Encoding`: nothing is decompressed here.
+    """Raises `Problem` (`unsupported_media_type`) for a body with a `Content-Encoding`: bodies are not decompressed.
 
-    `identity` says that there is none (RFC 9110 section 12.5.3).
+    `identity` means no encoding (RFC 9110 section 12.5.3).
     """
     sent = request.environ.get("HTTP_CONTENT_ENCODING")
     if sent is not None and any(coding.strip(" \t").lower() not in ("", "identity") for coding in sent.split(",")):
@@ -58,7 +58,7 @@ def refuse_coded(request: Request) -> None:
 
 
 def parse_object(raw: bytes, *, line: int = 1) -> dict[str, Any]:
-    """One JSON object from bytes that begin in this line of what was sent, or a `Problem`."""
+    """Returns one JSON object from bytes that begin in this line of the body. Raises `Problem`."""
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
     except RecursionError:
@@ -116,7 +116,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
 
 
 class _Unstorable(Exception):
-    """A text that no database could keep. `path` has its place, the innermost name first."""
+    """Error of a text that no database can store. `path` has its place, the innermost name first."""
 
     def __init__(self, reason: Message) -> None:
         self.reason = reason
@@ -124,8 +124,8 @@ class _Unstorable(Exception):
 
 
 def _check(value: dict[str, Any] | list[Any], depth: int) -> None:
-    """Checks what is inside a value at this depth."""
-    # The place of a text is put together on the way back, for a wrong one alone: it is most of the work.
+    """Checks the content of a value at this depth."""
+    # The place is built on the way back, only for an invalid text, because it is most of the work.
     if depth >= MAX_DEPTH:
         raise _too_deep()
     pairs: Iterable[tuple[Any, Any]] = enumerate(value)
@@ -150,7 +150,7 @@ def _check(value: dict[str, Any] | list[Any], depth: int) -> None:
 
 
 def unstorable(text: str) -> Message | None:
-    """Why no database could keep this text, or None: NUL and lone surrogates."""
+    """Returns the reason why no database can store this text (NUL or a lone surrogate), or None."""
     if "\0" in text:
         return Message("The character NUL is not allowed.")
     if not text.isascii():

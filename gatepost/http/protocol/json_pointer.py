@@ -1,8 +1,8 @@
-"""JSON pointers (RFC 6901): where in a body something is."""
+"""JSON pointers (RFC 6901): places in a body."""
 
 from __future__ import annotations
 
 
 def below(pointer: str, name: str) -> str:
-    """The pointer to the member `name` of what `pointer` names."""
+    """Returns the pointer to the member `name` of the value at `pointer`."""
     return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"

@@ -1,4 +1,4 @@
-"""In which language a caller would rather read: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
+"""Languages that a caller prefers: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _LANGUAGE = r"[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}"
 _PRIVATE = r"[Xx](?:-[A-Za-z0-9]{1,8})+"
 _MORE = (r"(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*"
          rf"(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?")
-TAG = rf"{_LANGUAGE}{_MORE}|{_PRIVATE}"  # what can be stored: no language has a longer word yet, as in `English`
+TAG = rf"{_LANGUAGE}{_MORE}|{_PRIVATE}"  # tags that can be stored; no language has a longer word, such as `English`
 _TAG = re.compile(rf"(?:{_LANGUAGE}|[A-Za-z]{{4,8}}){_MORE}|{_PRIVATE}")
 _LONGEST = 1000  # characters of Accept-Language: no reader knows more languages, and each takes time
 
 
 def is_well_formed(tag: str) -> bool:
-    """Whether this looks like a language tag, whatever it may mean (RFC 5646 section 2.2.9)."""
+    """True if the text has the form of a language tag (RFC 5646 section 2.2.9)."""
     return _TAG.fullmatch(tag) is not None
 
 
 def formatted(tag: str) -> str:
-    """The tag in the case that RFC 5646 section 2.1.1 recommends: `zh-Hant-TW`. Case makes no difference."""
+    """Returns the tag in the case that RFC 5646 section 2.1.1 recommends: `zh-Hant-TW`. Tags ignore case."""
     parts = tag.lower().split("-")
     for at, part in enumerate(parts):
-        if len(part) == 1:  # what follows it stays in lower case
+        if len(part) == 1:  # the parts after it stay in lower case
             break
         if at and len(part) in (2, 4):
             parts[at] = part.upper() if len(part) == 2 else part.capitalize()
@@ -41,7 +41,7 @@ def formatted(tag: str) -> str:
 
 
 def wishes(request: Request) -> list[Wish]:
-    """What the caller would rather read, best first. Whatever cannot be understood is no wish, and never an error."""
+    """Returns the languages that the caller prefers, the best first. Ignores invalid ones."""
     try:
         named = request.args.getlist(PARAMETER)
     except UnicodeError:  # some servers let a query through that is not UTF-8
@@ -52,12 +52,12 @@ def wishes(request: Request) -> list[Wish]:
 
 
 def best(wishes: Iterable[Wish], available: Collection[str], default: str) -> str:
-    """The one of `available` (tags; not empty) that suits `wishes` best, by lookup (RFC 4647 section 3.4).
+    """Returns the best of the `available` tags for the `wishes`, by lookup (RFC 4647 section 3.4).
 
-    Each wish is shortened until something fits, `de-AT` to `de`, before the next is tried; where none fits it is
-    `default`, or if that is not there either, any.
+    Each wish is shortened until a tag matches, `de-AT` to `de`, before the next one. Without a match the result is
+    `default`, or any tag if that is not available. `available` must not be empty.
     """
-    # Werkzeug's own best_match prefers an exact second wish to a shortened first.
+    # Werkzeug's own best_match prefers an exact second wish to a shortened first one.
     tags = sorted(available, key=lambda tag: (-len(tag), tag))
     for wish, quality in (*wishes, (default, 1.0)):
         wanted = wish.lower().replace("_", "-") + "-"

@@ -1,4 +1,4 @@
-"""`Prefer` (RFC 7240): what a client would like, and a server may leave undone."""
+"""`Prefer` (RFC 7240): optional wishes of a client."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _PREFERENCE = re.compile(rf"({_TOKEN})[ \t]*(?:=[ \t]*({_TOKEN}|{_QUOTED})?)?[ \
 
 
 def preferences(header: str | None) -> Mapping[str, str]:
-    """The preferences by name, in small letters, with their values, empty where they have none; of a name the first
-    one counts (RFC 7240 section 2). What is no preference is passed over."""
+    """Returns lower-case name → value, which may be empty. Ignores invalid parts.
+
+    Of several preferences with the same name the first counts (RFC 7240 section 2).
+    """
     found: dict[str, str] = {}
     for part in parse_http_list(header or ""):
         if (match := _PREFERENCE.fullmatch(part.strip())) is not None:

@@ -1,7 +1,7 @@
-"""Every error that Gatepost answers: one catalogue, one exception, one shape.
+"""Errors in answers: one catalogue, one exception, one format.
 
-The shape is RFC 9457 (`application/problem+json`). `code` is the stable, snake_case name that
-clients branch on; `CATALOGUE` is the complete list, and the documentation is made from it.
+The format is RFC 9457 (`application/problem+json`). Clients branch on `code`, a stable name in snake_case. `CATALOGUE`
+is the complete list, from which the documentation is made.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "timeout": (503, Message("The request took too long")),
 }
 
-MOST_FAULTS = 100  # of one request that are listed: the answer must not be many times as long as what was sent
+MOST_FAULTS = 100  # of one request in the answer, which must not be many times as long as the request
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with a request: an entry of `errors`.
+    """Fault of a request: an entry of `errors`.
 
-    Exactly one of `pointer` (RFC 6901, into the body), `parameter` and `header` says where.
+    Exactly one of `pointer` (RFC 6901, into the body), `parameter` and `header` has its place.
     `meta` holds machine-readable values such as `min`, `max`, `from`, `to`, `line`.
     """
 
@@ -84,7 +84,7 @@ class Fault:
     meta: Mapping[str, Any] | None = None
 
     def to_dict(self, translation: Translation) -> dict[str, Any]:
-        """What is answered of it, in the language of the answer."""
+        """Returns the fault as JSON-ready data, in the language of the answer."""
         known = {name: value for name, value in vars(self).items() if value is not None}
         return known | {"detail": translation.say(self.detail)}
 
@@ -121,27 +121,27 @@ class Problem(Exception):
 
 
 def not_found() -> Problem:
-    """The one answer for a row that is absent and for a row that the caller may not view."""
+    """Returns the answer for a row that does not exist, and equally for a row that the caller may not view."""
     return Problem("not_found", "There is no such object, or you may not see it.")
 
 
 def not_acceptable(types: Iterable[str]) -> Problem:
-    """406 for a client that takes none of these media types."""
+    """Returns 406 for a client that accepts none of these media types."""
     return Problem("not_acceptable", Message("Media types that are answered here: {types}.", types=", ".join(types)))
 
 
 def unsupported_media_type(types: Iterable[str], header: str) -> Problem:
-    """415 for a body of none of these media types; `header` is the one that tells a client what is taken."""
+    """Returns 415 for a body of another media type; `header` is the header that lists these types for the client."""
     known = ", ".join(types)
     return Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=known),
                    headers={header: known})
 
 
 def dangling(pointer: str) -> Fault:
-    """The one fault of a reference to an absent row, and of one to a row that the caller may not view."""
+    """Returns the fault of a reference to a row that does not exist, or equally that the caller may not view."""
     return Fault("invalid_reference", "There is no such object, or you may not see it.", pointer=pointer)
 
 
 def read_only(name: str) -> Fault:
-    """The fault of a field that this caller cannot set."""
+    """Returns the fault of a field that this caller cannot set."""
     return Fault("read_only_field", "This field cannot be set.", pointer=f"/{name}")

@@ -1,7 +1,7 @@
-"""Request ids, trace ids, and how long a request takes: by what log lines and answers of one request are found.
+"""Request ids, trace ids and durations, which connect log lines and answers of one request.
 
-`X-Request-ID` of the client is taken when it is well-formed, else a new one is made. `traceparent` (W3C Trace Context,
-section 3.2) is read, so that log lines join a trace.
+A well-formed `X-Request-ID` of the client is used, otherwise a new one. `traceparent` (W3C Trace Context, section 3.2)
+is read, so that log lines belong to a trace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ID, _STARTED = "gatepost.request_id", "gatepost.started"
 
 
 def begin(environ: WSGIEnvironment) -> str:
-    """Note that a request arrives now; its id, the client's own when valid, else one made for it."""
+    """Notes the arrival of a request, and returns its id: the client's if it is valid, otherwise a new one."""
     environ[_STARTED] = perf_counter()
     sent = environ.get("HTTP_X_REQUEST_ID")
     id: str = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
@@ -29,20 +29,20 @@ def begin(environ: WSGIEnvironment) -> str:
 
 
 def request_id(environ: WSGIEnvironment) -> str:
-    """The id of this request."""
+    """Returns the id of this request."""
     id: str | None = environ.get(_ID)
-    if id is None:  # what a command does is no client's request
+    if id is None:  # a command has no request
         id = environ[_ID] = new_id()
     return id
 
 
 def elapsed(environ: WSGIEnvironment) -> float:
-    """Seconds since this request arrived."""
+    """Returns the seconds since this request arrived."""
     started: float = environ[_STARTED]
     return perf_counter() - started
 
 
 def trace_id() -> str | None:
-    """The trace that the client's `traceparent` names, 32 hex digits, or None."""
+    """Returns the trace id of the client's `traceparent`, 32 hex digits, or None."""
     match = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
     return match[1] if match else None

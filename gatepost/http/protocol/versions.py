@@ -1,4 +1,4 @@
-"""API versions: `/api/v1/…` is `/api/…`, and `API-Version` says which one a client expects."""
+"""API versions: `/api/v1/…` is `/api/…`, and `API-Version` has the version that a client expects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENVIRON_KEY = "gatepost.version"
 
 
 class VersionPrefix:
-    """WSGI middleware that takes `/v1` out of the path, and remembers that it was there."""
+    """WSGI middleware that removes `/v1` from the path and notes it."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self.application = application
@@ -28,12 +28,12 @@ class VersionPrefix:
 
 
 def named_version(request: Request) -> str:
-    """The version that the path names; the current one where it names none."""
+    """Returns the version in the path; the current one if there is none."""
     version: str = request.environ.get(_ENVIRON_KEY, CURRENT)
     return version
 
 
 def sent_path(request: Request) -> str:
-    """The path below that of the service, as the client wrote it, with its version."""
+    """Returns the path below that of the service, as the client wrote it, with its version."""
     version = request.environ.get(_ENVIRON_KEY)
     return request.path if version is None else f"/api/v{version}{request.path.removeprefix('/api')}"

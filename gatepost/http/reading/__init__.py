@@ -1,6 +1,6 @@
-"""How rows get out: found through `<resource>.view`, listed, shown as JSON, expanded and exported.
+"""Reads of rows: select through `<resource>.view`, list, show as JSON, expand, export.
 
-`readable` is the declaration; `query` and `filters` say what a client may ask; `listing` makes SQL of it and answers a
-page, and `exporting` a file. Nothing here changes a row. May import `request` and the rooms below it; not
-`pipeline`, which lies beside it.
+`readable` is the declaration. `query` and `filters` define the query parameters. `listing` turns them into SQL and
+answers a page; `exporting` answers a file. Nothing here changes a row. The folder may import `request` and the folders
+below it, but not `pipeline`.
 """

@@ -1,7 +1,7 @@
-"""References that are answered as objects beside their ids: `expand=category,items.product`.
+"""Expansion of references to objects beside their ids: `expand=category,items.product`.
 
-An object is authorised like any other; one that the caller may not view is null. Each expansion of
-a page is one query, however many rows there are.
+Objects are authorized like any other; one that the caller may not view is null. Each expansion of a page is one query,
+for any number of rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """`field` holds the id of an object of `collection`, which is answered beside it as `name`.
+    """Expansion of `field`, an id of `collection`, to the object `name` beside it.
 
-    within  the list of the row in whose entries all that is: `items`; None for the row itself
+    within  list of the row whose entries have the field: `items`; None for the row itself
     """
 
     name: str
@@ -33,7 +33,7 @@ class Expansion:
     within: str | None = None
 
     def apply(self, call: Call, rows: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> None:
-        """Put the objects into the answers; each row (its columns) belongs to the answer in the same place."""
+        """Adds the objects to the answers. Each row (its columns) belongs to the answer at the same index."""
         if self.within is None:
             holders = list(zip(rows, answers, strict=True))
         else:
@@ -47,7 +47,7 @@ class Expansion:
 
 
 def expansions(schema: Schema) -> dict[str, Expansion]:
-    """Every expansion that a schema's references allow, by the name that a client writes."""
+    """Returns the expansions of a schema's references, by the name that a client writes."""
     found: dict[str, Expansion] = {}
     for name, field in schema.fields.items():
         match field:

@@ -1,6 +1,6 @@
-"""`GET /api/{collection}/export`: every row of a list, streamed page by page in constant memory.
+"""Export of all rows of a list: `GET /api/{collection}/export`, streamed page by page in constant memory.
 
-No transaction is held while the client reads; keyset pages neither skip nor repeat a row that is there throughout.
+No transaction is open while the client reads. Keyset pages neither skip nor repeat a row that exists throughout.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..schemas import file_formats
 from . import long_answers
 from .listing import Listing
 
-_AT_ONCE = 250  # rows read at a time: they may be long, and all of them are in memory
+_AT_ONCE = 250  # rows read at a time; they may be long, and all are in memory
 _OTHERS = ("fields", "sort", PARAMETER)  # parameters that do not select rows
 _EXTENSIONS = {file_formats.NDJSON: "ndjson", file_formats.CSV: "csv"}
 
 
 def endpoint(listing: Listing) -> Endpoint:
-    """The export of a collection; filters, `sort` and `fields` are those of its list."""
+    """Returns the export endpoint of a collection; filters, `sort` and `fields` are those of its list."""
     collection = listing.collection
 
     def export(call: Call) -> Response:
@@ -34,7 +34,7 @@ def endpoint(listing: Listing) -> Endpoint:
         headers = {"Content-Disposition": disposition(collection.name, media_type), "Vary": "Accept"}
         response = long_answers.answer(call, lambda: content(listing, call, media_type, noted.count),
                                        mimetype=media_type, headers=headers)
-        # Also where the client goes away meanwhile: what was handed out until then.
+        # Also if the client disconnects: then with the rows sent so far.
         response.call_on_close(noted.note)
         return response
 
@@ -47,13 +47,13 @@ def endpoint(listing: Listing) -> Endpoint:
 
 def content(listing: Listing, call: Call, media_type: str,
             progress: Callable[[int], object]) -> Iterator[bytes]:
-    """The file: every row that `call.query` selects and the caller may view and export, as chunks of bytes.
+    """Returns the file as chunks of bytes: all rows of `call.query` that the caller may view and export.
 
-    `progress` is told, now and then, how many rows are about to be handed out.
+    `progress` is called with the number of rows that are about to be sent.
     """
     collection = listing.collection
     chunks = listing.everything(call, collection.permission("export"), _AT_ONCE)
-    # What is wrong with the query must come as a problem document: read some rows before the answer begins.
+    # An error in the query must become a problem document: read some rows before the answer begins.
     first = next(chunks, [])
     names = dict.fromkeys([*call.query.get("fields", collection.representation.names), *call.query.get("expand", ())])
     return file_formats.write(media_type, list(names), _rows(call, first, chunks, progress))
@@ -64,23 +64,23 @@ def _rows(call: Call, chunk: list[dict[str, Any]], chunks: Iterator[list[dict[st
     while chunk:
         progress(len(chunk))
         yield from chunk
-        # The request's connection is given back when the handler returns: each chunk takes one for itself.
+        # The handler's connection is returned when it ends, so each chunk takes its own.
         with call.services.database.connected():
             chunk = next(chunks, [])
 
 
 def disposition(name: str, media_type: str) -> str:
-    """The `Content-Disposition` of a file of these rows."""
+    """Returns the `Content-Disposition` of a file of these rows."""
     return f'attachment; filename="{name}.{_EXTENSIONS[media_type]}"'
 
 
 def filters(call: Call) -> dict[str, str]:
-    """What selects the rows, as the client wrote it."""
+    """Returns the query parameters that select the rows, as the client sent them."""
     return {name: text for name, text in call.query.sent if name not in _OTHERS}
 
 
 def wanted(request: Request) -> str:
-    """The media type that suits the client best; NDJSON when it does not say. Raises `Problem`."""
+    """Returns the media type that the client prefers; NDJSON by default. Raises `Problem`."""
     if not request.accept_mimetypes:
         return file_formats.NDJSON
     found = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))

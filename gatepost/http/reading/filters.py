@@ -44,12 +44,12 @@ OF_TEXT = ("contains", "startswith")
 
 
 Form = tuple[str, str, Any]
-"""Column, operator, and what else of a filter decides its SQL: the length of a list, or the value of `isnull`."""
+"""Column, operator, and the value that affects the SQL: the length of a list, or the value of `isnull`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a request: `column` `operator` `value`."""
+    """Filter of a request: `column` `operator` `value`."""
 
     column: str
     operator: str
@@ -57,19 +57,19 @@ class Filter:
 
     @property
     def form(self) -> Form:
-        """All of it that decides the SQL."""
+        """Parts of the filter that determine its SQL."""
         return self.column, self.operator, self.value if self.operator == "isnull" else (
             len(self.value) if self.operator == "in" else None)
 
     def values(self, name: str) -> dict[str, Any]:
-        """The values of the Binds of `condition`."""
+        """Returns the values of the Binds of `condition`."""
         match self.operator:
             case "isnull":
                 return {}
             case "in":
                 return {f"{name}.{index}": one for index, one in enumerate(self.value)}
             case "startswith":
-                # U+10FFFF is the last character there is.
+                # U+10FFFF is the last character of Unicode.
                 return {name: self.value, f"{name}.until": self.value + "\U0010ffff"}
             case "contains":
                 return {name: f"%{_escaped(self.value)}%"}
@@ -77,15 +77,15 @@ class Filter:
 
 
 def parameter(name: str, operator: str) -> str:
-    """The name of a filter in a query string."""
+    """Returns the name of a filter in a query string."""
     return name if operator == "eq" else f"{name}__{operator}"
 
 
 def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]:
-    """The parameter of a filter, typed like the field that it is about."""
+    """Returns the parameter of a filter, with the type of its field."""
     if name in collection.expansions:
         return IdText(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
-    # A column that is not answered can be filtered by all the same.
+    # A column that is not in answers can still have a filter.
     declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
     said = {"description": meaning(name, operator, declared)}
     about: dict[str, Any] = {} if operator == "in" else said
@@ -124,7 +124,7 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
 
 
 def fits(column: pw.Field | None, operator: str) -> bool:
-    """True if a column can be filtered by an operator. None is a reference, which is filtered by its name.
+    """True if an operator applies to a column. None means a reference, whose filter has its name.
 
     A list is filtered by an entry, a text also by a part of it.
     """
@@ -138,9 +138,9 @@ def fits(column: pw.Field | None, operator: str) -> bool:
 
 
 def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
-    """A filter by the name of a reference as one by its column.
+    """Turns a filter by the name of a reference into a filter by its column.
 
-    An object that the caller may not view is treated as absent: no row refers to it.
+    An object that the caller may not view is treated as absent, so that no row matches.
     """
     reference = collection.expansions.get(found.column)
     if reference is None:
@@ -154,9 +154,9 @@ def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
 
 
 def condition(table: type[Record], form: Form, name: str, dialect: str) -> pw.Expression:
-    """A filter as an expression, with Binds called after `name`, which `Filter.values` fills.
+    """Returns a filter as an expression. `Filter.values` fills its Binds, whose names begin with `name`.
 
-    Missing values satisfy no filter but `isnull=true`, as in SQL.
+    As in SQL, a missing value matches only `isnull=true`.
     """
     column, operator, detail = table._meta.fields[form[0]], form[1], form[2]
     match operator:
@@ -170,7 +170,7 @@ def condition(table: type[Record], form: Form, name: str, dialect: str) -> pw.Ex
             # A range, because an index serves it.
             return (column >= Bind(name)) & (column < Bind(f"{name}.until"))
         case "contains":
-            # LIKE on SQLite, ILIKE on Postgres: alike for ASCII; beyond it a capital is another letter on SQLite.
+            # LIKE on SQLite, ILIKE on Postgres. Both ignore the case of ASCII letters; SQLite compares others exactly.
             return pw.Expression(column, pw.OP.ILIKE, pw.NodeList((Bind(name), pw.SQL("ESCAPE '\\'"))))
         case "has":
             return cast("pw.Expression", holds(column, dialect, Bind(name)))
@@ -193,19 +193,19 @@ _TEXT = {"eq": "is exactly this", "ne": "is any other than this", "lt": "sorts b
          "lte": "is this, or sorts before it", "gt": "sorts after this", "gte": "is this, or sorts after it",
          "in": "is one of these, which are separated by commas; one with a comma stands in double quotes",
          "contains": "contains this text", "startswith": "starts with this text"}
-# A column called after what happened then: `published_at`.
+# A column with the name of an event: `published_at`.
 _HAPPENED = "_at"
 
 
 def words(name: str) -> str:
-    """A column's name as it is read: `category_id` is `category`, `owner_name` is `owner name`."""
+    """Returns a column's name as words: `category_id` is `category`, `owner_name` is `owner name`."""
     return name.removesuffix("_id").replace("_", " ")
 
 
 def meaning(name: str, operator: str, declared: Any) -> str:
-    """The sentence about the filter of a column; `declared` is its field of a schema, or the column itself.
+    """Returns the sentence about the filter of a column; `declared` is its field of a schema, or the column itself.
 
-    Raises `LookupError` for an operator that there is not.
+    Raises `LookupError` for an unknown operator.
     """
     said, happened = words(name), words(name.removesuffix(_HAPPENED))
     if operator == "isnull":

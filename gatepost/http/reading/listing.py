@@ -1,8 +1,8 @@
-"""One page of a collection, in the envelope that the client asks for; and all of its rows, for an export.
+"""Page of a collection in the envelope of the client's choice, and all of its rows for an export.
 
-The policy's plan, the client's filters and the table become one statement. A `Shape` (SQL text) is kept for every
-combination of plan, filters, order and columns that was asked for; a repeated query builds no SQL. What the caller may
-not see is not found, not counted and not hinted at.
+The policy's plan, the client's filters and the table become one statement. A `Shape` (SQL text) is cached for each
+combination of plan, filters, order and columns, so that a repeated query builds no SQL. A hidden row is neither found
+nor counted, and nothing reveals it.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from policies.evaluation.compiled import Picker, picking
 from policies.evaluation.sql import Where
 
 EXACT_UP_TO = 10_000
-PUBLIC_FOR = 10  # seconds that a shared cache may answer guests with a page
+PUBLIC_FOR = 10  # seconds for which a shared cache may store a page for guests
 _FILTER = tuple(f"filter {index}" for index in range(200))
 
 
 class Listing:
-    """The list endpoint of one collection."""
+    """List endpoint of one collection."""
 
     def __init__(self, collection: Readable, query: type[ListQuery] = ListQuery) -> None:
         self.collection = collection
@@ -53,7 +53,7 @@ class Listing:
         self._selection = Selection(collection, self.query)
 
     def answer(self, call: Call) -> dict[str, Any]:
-        """The page that the query asks for, in the envelope that it asks for."""
+        """Returns the page and envelope that the query selects."""
         asked = self._asked(call)
         narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
         if narrowing is None:
@@ -63,12 +63,11 @@ class Listing:
         return self._page(call, asked, narrowing, self.collection.name)
 
     def within(self, call: Call, narrowing: Narrowing, name: str) -> dict[str, Any]:
-        """The page of the rows that `narrowing` leaves, whatever the policy says of them; `name` is that of this list
-        in its cursors."""
+        """Returns a page of the rows in `narrowing`, without the policy. Cursors of this list contain `name`."""
         return self._page(call, self._asked(call), narrowing, name)
 
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
-        """All rows that the query selects and that `permission` is granted on besides viewing, `size` at a time."""
+        """Yields all rows of the query that the caller may view and has `permission` for, `size` at a time."""
         asked, projection, shape, values = self._whole(call, permission, size)
         position = None
         while True:
@@ -80,7 +79,7 @@ class Listing:
             position = page.last
 
     def check(self, call: Call, permission: str) -> None:
-        """Raises `Problem` for what `everything` cannot be asked for; the caller holds a connection."""
+        """Raises `Problem` for a query that `everything` does not support. Needs an open connection."""
         self._whole(call, permission, 1)
 
     def _whole(self, call: Call, permission: str,
@@ -96,7 +95,7 @@ class Listing:
         return asked, projection, shape, values
 
     def envelope(self) -> Schema:
-        """The schema of both envelopes, for the documentation."""
+        """Returns the schema of both envelopes, for the documentation."""
         return page_schema(self.collection.answer)
 
     def _asked(self, call: Call) -> ListRequest:
@@ -145,7 +144,7 @@ class Listing:
                 "page_size": asked.size, **total(call, shape, values), "has_next": page.has_next}
 
     def _is_public(self, call: Call, asked: ListRequest) -> bool:
-        """True if every guest gets this answer, at any hour and from anywhere: shared caches may keep it."""
+        """True if every guest gets this answer, independent of time and address: shared caches may store it."""
         collection = self.collection
         if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(asked.names):
             return False
@@ -177,11 +176,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """The columns that are read for a set of fields, and a function from a row to its values by name.
+    """Columns that are read for a set of fields, and a function from a row to its values by name.
 
-    plain     the values are the answer but for what is withheld: no field is expanded, computed or from another table
-    shown_by  the permissions by whose plans rows and, where it is plain, fields are shown
-    withheld  guarded fields that are shown in some rows only, each set with the test of a row that shows it
+    plain     True if the values are the answer, apart from `withheld`: none is expanded, computed or from another table
+    shown_by  permissions whose plans show rows and, if it is plain, fields
+    withheld  guarded fields that only some rows show, each set with the test for a row that shows it
     """
 
     columns: tuple[pw.Field, ...]
@@ -192,7 +191,7 @@ class Projection:
 
 
 class Selection:
-    """The rows and columns that a list of one collection reads."""
+    """Rows and columns that a list of one collection reads."""
 
     def __init__(self, collection: Readable, query: ListQuery) -> None:
         self._collection, self._model, self._query = collection, collection.model, query
@@ -200,7 +199,7 @@ class Selection:
 
     def shape(self, call: Call, asked: ListRequest, projection: Projection, narrowing: Narrowing,
               snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
-        """The SQL of a request, and the values that fill it. `also`: a further narrowing that rows must be in."""
+        """Returns the SQL of a request, and the values that fill it. `also` is a further condition on rows."""
         collection, database = self._collection, call.services.database
         filters = [resolve(call, collection, found) for found in asked.filters]
         further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
@@ -220,7 +219,7 @@ class Selection:
                       is_rare, snapshot is not None), values
 
     def projection(self, call: Call, asked: ListRequest) -> Projection:
-        """The columns that a request reads, as far as the caller may see them."""
+        """Returns the columns that a request reads and the caller may see."""
         plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
         return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
 
@@ -234,7 +233,7 @@ class Selection:
         names = tuple(name for name in asked.names if name not in hidden)
         withheld = [(plan, kept) for plan, fields in guarding
                     if plan.outcome is IF and (kept := fields.intersection(names))]
-        # The test of a row reads columns of it, which must be among those that are answered.
+        # The test of a row reads columns, which the query must select.
         if not representation.direct(names) or any(
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
             return whole
@@ -244,7 +243,7 @@ class Selection:
                           tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
 
     def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
-        """Narrowings that keep a filter by a guarded field from revealing rows whose field is hidden.
+        """Returns conditions, so that a filter by a guarded field does not reveal rows whose field is hidden.
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """
@@ -264,7 +263,7 @@ class Selection:
 def _shape(database: Database, collection: Readable, order: paging.SortOrder, projection: Projection, where: Where,
            further: tuple[Where, ...], filters: tuple[Form, ...], is_rare: bool | None, has_snapshot: bool
            ) -> paging.Shape:
-    """`is_rare`: of the words of a search; None without one."""
+    """Returns the shape. `is_rare` is about the words of a search; None without a search."""
     model, rows, dialect = collection.model, Rows(collection.model, Bind("tenant")), database.dialect
     conditions = [condition(model, form, name, dialect) for name, form in zip(_FILTER, filters, strict=False)]
     if is_rare is not None:
@@ -278,13 +277,13 @@ def _shape(database: Database, collection: Readable, order: paging.SortOrder, pr
 
     if where.allows is None:
         return paging.Shape(model, projection.columns, order, (mine(False), *conditions), None, where.denies)
-    # The tenant stands in each branch, because not every branch is read by an index that begins with it.
+    # The tenant is in each branch, because not every branch uses an index that begins with it.
     branches = tuple(mine(by_id) & allow for by_id, allow in zip(where.by_id, where.allows, strict=True))
     return paging.Shape(model, projection.columns, order, tuple(conditions), branches, where.denies)
 
 
 def page_schema(row: Schema) -> Schema:
-    """The schema of both envelopes around rows as they are answered, for the documentation."""
+    """Returns the schema of both envelopes around rows of answers, for the documentation."""
     text = fields.String(allow_none=True)
     return StrictSchema.from_dict({
         "items": fields.List(fields.Nested(row), required=True),
@@ -296,7 +295,7 @@ def page_schema(row: Schema) -> Schema:
 
 
 def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The total as `Prefer: count=` asks (RFC 7240): exact, none, or exact up to a bound."""
+    """Returns the total for `Prefer: count=` (RFC 7240): exact, none, or exact up to a bound."""
     call.headers["Vary"] = "Prefer"
     database, wish = call.services.database, _preferred_count(call)
     if wish is not None:
@@ -315,13 +314,13 @@ def _preferred_count(call: Call) -> str | None:
 
 
 def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:
-    """`Link` (RFC 8288) to the first page and the neighbours, by cursor."""
+    """Adds `Link` (RFC 8288) to the first page and the neighbours, by cursor."""
     _link(call, asked.repeated, {"first": "", "next": after and f"cursor={after}",
                                  "prev": before and f"before={before}"})
 
 
 def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
-    """`Link` to the first page and the neighbours, by the parameter that asked for this one."""
+    """Adds `Link` to the first page and the neighbours, by the parameter of this request."""
     skipped = asked.offset or 0
     later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
     earlier = max(0, skipped - asked.size) if skipped else None
@@ -340,7 +339,7 @@ def _link(call: Call, query: str, parameters: Mapping[str, str | None]) -> None:
         if parameter is not None:
             both = f"{query}&{parameter}" if query and parameter else query or parameter
             links.append(f'<{path}{"?" if both else ""}{both}>; rel="{relation}"')
-    # Beside the successor of what is deprecated.
+    # In addition to the link to the successor of a deprecated part.
     call.headers["Link"] = ", ".join(filter(None, (call.headers.get("Link"), *links)))
 
 

@@ -1,6 +1,6 @@
-"""Answers that last as long as their readers like, and hold a thread meanwhile: exports.
+"""Long answers, which hold a thread until the client has read them: exports.
 
-So that other requests find threads, few of them are sent to one caller at a time, and to all together.
+A concurrency limit, for each caller and for all, keeps threads free for other requests.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> Response:
-    """A Response of the chunks that `make` returns, which holds a slot of its caller's until it is closed.
+    """Returns a Response of the chunks from `make`, which holds a slot of its caller until it is closed.
 
-    Raises `Problem` (`overloaded`) when there is no slot, and what `make` raises.
+    Raises `Problem` (`overloaded`) if no slot is free, and the exceptions of `make`.
     """
     slots, key = call.services.long_answers, payer(call.principal, call.address)
     if not slots.acquire(key):
@@ -33,6 +33,6 @@ def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> R
     except BaseException:
         slots.release(key)
         raise
-    # A server closes what it sends. What fails after the handler leaves a Response that is never sent.
+    # A server closes a Response that it sends. After an error behind the handler, a Response is never sent.
     response.call_on_close(finalize(response, slots.release, key))
     return response

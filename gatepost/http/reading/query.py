@@ -1,7 +1,7 @@
-"""The query language of lists: what may stand in a query string, and what it means.
+"""Query language of lists: the parameters of a query string, and their meaning.
 
-Filters, sorts and expansions are declared per collection; everything else here is the same for all. Nothing
-of a query string reaches SQL as text: a filter picks a declared expression, its value is bound.
+Filters, sorts and expansions are declared per collection; everything else is the same for all. No part of a query
+string becomes SQL text: a filter selects a declared expression, and its value is bound.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _SIZE_TEXTS = {"limit": "How many rows a page has at most.", "page_size": "Anoth
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """The request of a client for a list, without its cursor: neighbouring pages share one.
+    """Request of a client for a list, without its cursor: neighbouring pages share one.
 
-    offset            rows to skip, in the page envelope only
-    offset_parameter  the parameter that said so: `page` or `offset`
+    offset            rows to skip, only in the page envelope
+    offset_parameter  its parameter: `page` or `offset`
     cursor_parameter  the parameter that holds the cursor
-    shared            what shares add to the rows
+    shared            effect of shares on the rows
     question          `fingerprint` of the list, which its cursors belong to
-    repeated          the query string of this page as its links have it too: without cursor, offset and size
+    repeated          the query string of the links of this page: without cursor, offset and size
     """
 
     size: int
@@ -62,7 +62,7 @@ class ListRequest:
 
 
 class ItemQuery:
-    """The parameters of `GET /api/{collection}/{id}`: `fields` and `expand`."""
+    """Parameters of `GET /api/{collection}/{id}`: `fields` and `expand`."""
 
     def __init__(self, collection: Readable) -> None:
         self._collection = collection
@@ -84,21 +84,21 @@ class ItemQuery:
 
     @property
     def _rows_called(self) -> str:
-        """The name of a row in the documentation."""
+        """Name of a row in the documentation."""
         return component_name(self._collection.schema)
 
     def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The fields that are to be answered, and the references to expand."""
+        """Returns the fields of the answer, and the references to expand."""
         asked, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
         if asked is None:
             return self._collection.representation.names, expand
-        # A list that is expanded comes along, for its objects stand in it: `items` for `items.product`.
+        # An expanded list is included, because it contains the objects: `items` for `items.product`.
         wanted = {*asked, *(self._collection.expansions[name].within for name in expand)}
         return tuple(name for name in self._answered if name in wanted), expand
 
 
 class ListQuery(ItemQuery):
-    """The parameters of `GET /api/{collection}`; `export_schema` has those of an export."""
+    """Parameters of `GET /api/{collection}`; `export_schema` has those of an export."""
 
     def __init__(self, collection: Readable) -> None:
         self._filters = {parameter(name, operator): (name, operator)
@@ -106,7 +106,7 @@ class ListQuery(ItemQuery):
         self.orders = {text: _order(collection, text)
                        for declared in (*collection.sort, collection.default_sort)
                        for text in (declared, _reversed(declared))}
-        # A column of that name which a plugin filters by came first.
+        # A filter of a plugin by a column of that name has priority.
         self._by_shares = collection.shares and "shared" not in self._filters
         super().__init__(collection)
         rows = self._fields() | self._rows()
@@ -114,7 +114,7 @@ class ListQuery(ItemQuery):
         self.schema = self._schema("List", rows | self._expansions() | _paging())
 
     def _rows(self) -> dict[str, Any]:
-        """Parameters of the rows and their order."""
+        """Returns the parameters of the rows and their order."""
         made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
             "description": "The order of the rows; `-` stands before what descends. "
                            f"Without it: `{self._collection.default_sort}`.",
@@ -161,7 +161,7 @@ class ListQuery(ItemQuery):
 
 
 def _paging() -> dict[str, Any]:
-    """Parameters of the page. Ranges are not declared here: the largest size depends on the caller's role."""
+    """Returns the parameters of the page. Their ranges are not declared: the largest size depends on the role."""
     made: dict[str, Any] = {
         name: Count(metadata={"description": _SIZE_TEXTS[name], "minimum": 1}) for name in SIZES}
     made |= cursors.parameters()
@@ -217,7 +217,7 @@ def _size(loaded: Mapping[str, Any], default: int, most: int) -> int:
 
 
 def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | None]:
-    """The parameter that skips rows, and how many; None when a cursor does."""
+    """Returns the parameter that skips rows, and their number; None with a cursor."""
     number = next((name for name in NUMBERS if name in loaded), None)
     if number is None:
         return None, None

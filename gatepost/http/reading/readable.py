@@ -1,7 +1,7 @@
-"""The rows of a collection that a caller may view (`<resource>.view`), as JSON.
+"""Rows of a collection that a caller may view (`<resource>.view`), as JSON.
 
-Nothing here changes a row. Fields that the caller may not see are left out, and an object that is expanded is
-authorised like any other.
+Nothing here changes a row. Fields that the caller may not see are omitted. An expanded object is authorized like any
+other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postg
 
 
 class Readable:
-    """The reading half of a collection; `Collection` says what the class attributes mean."""
+    """Readable side of a collection. `Collection` explains the class attributes."""
 
     name: ClassVar[str]
     resource: ClassVar[str]
@@ -89,13 +89,13 @@ class Readable:
 
     @cached_property
     def guards(self) -> dict[str, str]:
-        """Field → the permission that shows it: those of `guarded`, and `department` of rows with an owner."""
+        """Guarded fields and the permission that shows each: `guarded`, and `department` of rows with an owner."""
         owned = {"department": self.permission("view_private")} if issubclass(self.schema, OwnedSchema) else {}
         return owned | dict(self.guarded)
 
     @cached_property
     def guarding(self) -> dict[str, frozenset[str]]:
-        """Permission → the fields that it shows."""
+        """Permissions and the fields that each shows."""
         return {permission: frozenset(name for name, needed in self.guards.items() if needed == permission)
                 for permission in dict.fromkeys(self.guards.values())}
 

@@ -1,6 +1,8 @@
-"""Who asks, for what, under which rules. `call` holds what a request is made of (`Endpoint`, `Call`, `Services`), and
-`write` what its effect leaves; `identity` finds the principal, `access` and `environment` ask the policy. `audit` says
-what a request did or was refused, `decision` by which facts. `process` starts and stops what runs beside the requests.
+"""State and decision of one request: caller, endpoint, rules.
 
-It imports the rooms below, and knows collections only by the Protocols `Peer` and `Discovered`.
+`call` holds the `Call`, its `Write`, the app's `Services`, and the parts of a process that start and stop. `endpoint`
+declares an `Endpoint`. `identity` finds the principal; `access` and `environment` ask the policy. `audit` writes down
+what a request did, or why it was refused; `decision` collects the facts of that decision.
+
+The folder imports the folders below it, and knows collections only by the Protocols `Peer` and `Discovered`.
 """

@@ -1,7 +1,7 @@
-"""Rows and rules: the rights of one principal, in one request.
+"""Rights of one principal in one request, on rows.
 
-`policies` knows no table and `models` no rule; this module turns a policy's plan into the WHERE of a
-table, and answers the question "is this row shared with the caller?" from the table of shares.
+`policies` knows no table, and `models` knows no rule. This module turns a policy's plan into the WHERE of a table, and
+looks up in the table of shares which rows are shared with the caller.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from policies.syntax.roles import ADMIN, GUEST
 from ..protocol.messages import Message
 from ..protocol.problems import Problem
 
-# What shares add to a list: also what they alone open, nothing, or only what is shared with the caller.
+# Effect of shares on a list: add the rows that only a share grants, leave them out, or select only shared rows.
 Sharing = Literal["include", "exclude", "only"]
 _Reader = Callable[[Principal, Mapping[str, Any], Environment], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The rows of a table that a plan leaves, as SQL that is the same for many callers; `values` fill its Binds."""
+    """Condition of a plan on the rows of a table, as SQL that many callers share; `values` fill its Binds."""
 
     where: Where
     values: Mapping[str, Any]
 
 
 def lost_role(role: str) -> Problem:
-    """The refusal of a user whose role no user can have under the policy."""
+    """Returns the refusal of a user whose role the policy does not have for users."""
     return Problem("forbidden", Message("The policy has no role {role} for users. Ask an administrator for another "
                                         "one.", role=role))
 
@@ -53,7 +53,7 @@ NOTHING = Narrowing(Where((no_row(),), by_id=(False,)), {})
 
 
 class Access:
-    """One principal under one policy snapshot, from the start of a request to its end."""
+    """Rights of one principal under one version of the policy, for the duration of a request."""
 
     __slots__ = ("_plans", "environment", "policy", "principal")
     is_supposed: ClassVar[bool] = False
@@ -71,24 +71,27 @@ class Access:
 
     @property
     def is_lost(self) -> bool:
-        """True if the policy has no such role for users: then nothing is permitted, not even what a guest may."""
+        """True if the policy does not have the principal's role for users. Then nothing is permitted."""
         return self.policy.is_lost(self.principal)
 
     def ranks_over(self, role: str) -> bool:
-        """True if the principal may decide about users of a role: one that theirs equals or inherits, and with the role
-        `admin` any, also one that the policy does not have for users. A role that a line lends gives no rank."""
+        """True if the principal may decide about users of `role`.
+
+        That is the principal's own role, and each role that it inherits. The role `admin` ranks over every role, even
+        one that the policy does not have for users. A role that a rule lends gives no rank.
+        """
         return self.principal.role == ADMIN or (role in self.roles and role != GUEST)
 
     def may_ever(self, permission: str) -> bool:
-        """True if there is any object at all on which the permission could be granted."""
+        """True if the permission can be granted on some object."""
         return self.plan(permission).outcome is not NEVER
 
     def permissions(self) -> list[str]:
-        """Every permission that the principal may have on some object."""
+        """Returns the permissions that the principal may have on some object."""
         return [name for name in sorted(self.policy.patterns.permissions) if self.may_ever(name)]
 
     def patterns(self) -> list[str]:
-        """`permissions`, shortened: `article.*` for every permission of the resource, `*` for every one there is."""
+        """Returns `permissions` in short form: `article.*` for all permissions of a resource, `*` for all of them."""
         held, known = self.permissions(), self.policy.patterns.permissions
         if len(held) == len(known):
             return ["*"]
@@ -97,30 +100,30 @@ class Access:
         return list(dict.fromkeys(name if resource in wanting else f"{resource}.*" for name, resource in resources))
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
-        """True if the principal may do this, to this row (column name → value). Counts a use of the deciding line."""
+        """True if the principal has the permission on this row (column name → value). Counts a use of the rule."""
         return self.policy.settle(self.principal, permission, row, self.environment, self.shared)
 
     def would_allow(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
-        """`allows`, for an action that is not done: counts no use of a line."""
+        """Does the same as `allows`, but counts no use of a rule: nothing follows from the decision."""
         return self.policy.decide(self.principal, permission, row, self.environment, self.shared)
 
     def is_certain(self, permission: str, row: Mapping[str, Any] | None, unknown: Set[str]) -> bool:
-        """True if `allows` says yes whatever the columns `unknown` of the row hold."""
+        """True if the permission is granted for every possible value of the columns `unknown`."""
         if row is None or not unknown:
             return self.allows(permission, row)
         return self.policy.is_certain(self.principal, permission, row, unknown, self.environment, self.shared)
 
     def note_shown(self, permission: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Count the lines by which rows are shown that were found by the plan of a permission."""
+        """Counts uses of the rules that show these rows. The rows come from the plan of the permission."""
         self.policy.glance(self.principal, permission, rows, self.environment)
 
     def require(self, permission: str, row: Mapping[str, Any] | None = None, unknown: Set[str] = frozenset()) -> None:
-        """Raises the `Problem` that refuses, unless the policy allows, whatever the columns `unknown` hold."""
+        """Raises `refusal` unless the policy allows it for every possible value of the columns `unknown`."""
         if not self.is_certain(permission, row, unknown):
             raise self.refusal(permission)
 
     def refusal(self, permission: str) -> Problem:
-        """401 for a guest, 403 for every other caller."""
+        """Returns the refusal: 401 for a guest, 403 for every other caller."""
         if self.principal.kind == "guest":
             return Problem("unauthenticated", Message(
                 "A guest may not do this ({permission}). Log in first.", permission=permission))
@@ -134,17 +137,17 @@ class Access:
                        permission=permission)
 
     def needed_scope(self, permission: str) -> str | None:
-        """The scope that would cover the permission, the first in the policy's files; None where none does."""
+        """Returns the first scope in the policy's files that covers the permission; None if no scope does."""
         return next((rule.scope for rule in self.policy.scopes if self.policy.covers(
             replace(self.principal, scopes=frozenset((rule.scope,))), permission)), None)
 
     def _challenge(self, permission: str) -> str:
-        """RFC 6750 section 3: the scope that would do, the narrowest first in the policy's files."""
+        """Returns the challenge with the scope that the token lacks (RFC 6750 section 3)."""
         needed = self.needed_scope(permission)
         return 'Bearer error="insufficient_scope"' + ("" if needed is None else f', scope="{needed}"')
 
     def plan(self, permission: str) -> Plan:
-        """The rows on which the permission is granted; a key for what is made of it."""
+        """Returns the plan of the permission: the rows on which it is granted. A plan also serves as a cache key."""
         found = self._plans.get(permission)
         if found is None:
             found = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
@@ -152,11 +155,10 @@ class Access:
 
     def narrow(self, permission: str, model: type[Record], shared: Sharing = "include", prefix: str = ""
                ) -> Narrowing | None:
-        """The rows on which the permission is granted, or None when there can be none.
+        """Returns the condition for the rows on which the permission is granted, or None if there can be no such row.
 
-        `prefix` begins the names of its placeholders, where a statement narrows by what two principals may do.
-        `shared`: `exclude` leaves out those on which a share alone grants it, `only` those that are not shared with the
-        principal.
+        prefix  start of the names of its placeholders, for a statement with the conditions of two principals
+        shared  `exclude` leaves out rows on which only a share grants it; `only` leaves out rows that are not shared
         """
         plan = self.plan(permission)
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
@@ -164,7 +166,7 @@ class Access:
         resource, _, verb = permission.partition(".")
         named = self.grantees if plan.uses_shares or shared == "only" else []
         if named and not any_shared(self.principal.tenant_id, resource, named):
-            named = []  # looking up what is shared takes as long as all else, and mostly nothing is
+            named = []  # a lookup of shares takes as long as everything else, and usually finds none
         where, parameters = _where(plan, model, resource, verb, len(named), shared, prefix)
         values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in parameters}
         if named:
@@ -173,14 +175,13 @@ class Access:
         return Narrowing(where, values)
 
     def is_constant(self, permission: str) -> bool:
-        """True if the plan would be the same at another hour, from elsewhere, and whatever is shared."""
+        """True if the plan depends neither on the environment, such as time and address, nor on shares."""
         plan = self.plan(permission)
         return not plan.uses_environment and not plan.uses_shares
 
     @property
     def grantees(self) -> list[str]:
-        """Everything a share can name that means this principal: a role also when a line lends it to them; nothing for
-        a guest."""
+        """Returns the grantees of shares that mean this principal, with roles that a rule lends; none for a guest."""
         principal = self.principal
         if principal.kind == GUEST:
             return []
@@ -189,30 +190,29 @@ class Access:
         return [principal.key, *roles, *groups]
 
     def by(self, method: str) -> Supposed:
-        """The access that the principal would have now by another method."""
+        """Returns the access that the principal would have with another method."""
         known = {name: getattr(self.environment, name) for name in ENVIRONMENT}
         return Supposed(self.policy, self.principal,
                         FixedEnvironment(**{**known, "method": method, "request": REQUESTS[method]}))
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
-        """True if a share gives this permission on the row: to the principal, a group or a role of theirs."""
+        """True if a share grants this permission on the row to the principal, or to one of their groups or roles."""
         resource, _, verb = permission.partition(".")
         rights = rights_for(verb)
-        # With a guest, nothing can be shared.
+        # Nothing can be shared with a guest.
         if not rights or row["id"] is None or principal.kind == GUEST or not any_in(principal.tenant_id, resource):
             return False
         return has_right(principal.tenant_id, resource, row["id"], self.grantees, rights)
 
     def rights(self, resource: str, id: str) -> list[str]:
-        """The rights that shares give the principal on an object, sorted."""
+        """Returns the rights that shares grant the principal on an object, sorted."""
         tenant_id, named = self.principal.tenant_id, self.grantees
-        # Remembered until something is committed; mostly nothing is shared.
+        # Cached until the next commit; usually nothing is shared.
         return rights(tenant_id, resource, id, named) if named and any_in(tenant_id, resource) else []
 
 
 class Supposed(Access):
-    """The access of a principal who does not ask: what is found out about it counts as no use of a line, and locks no
-    row."""
+    """Access of a principal who is not the caller. Its decisions count no use of a rule and lock no row."""
 
     __slots__ = ()
     is_supposed = True
@@ -222,19 +222,19 @@ class Supposed(Access):
         """Counts nothing."""
 
 
-MOST_GROUPS = 50  # of one user: a list asks for each of them
+MOST_GROUPS = 50  # of one user: the SQL of a list has a placeholder for each
 
 
 @lru_cache(maxsize=256)
 def _grantees(number: int, prefix: str) -> tuple[str, ...]:
-    """Names of the placeholders for what a share can name a caller by: themselves, their roles, their groups."""
+    """Returns the names of the placeholders for the caller's grantees: the user, their roles, their groups."""
     return tuple(f"{prefix}grantee {index}" for index in range(number))
 
 
 @lru_cache(maxsize=4096)
 def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing, prefix: str
            ) -> tuple[Where, tuple[tuple[str, _Reader], ...]]:
-    """The SQL of a plan, and what fills its Binds from a caller and an environment."""
+    """Returns the SQL of a plan, and functions that read the values of its Binds from a caller and an environment."""
     parameters: dict[str, _Reader] = {}
 
     def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
@@ -253,7 +253,7 @@ def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int
     columns = {field.name: field for field in model._meta.sorted_fields}
     indexed = leading(model) if plan.groups else frozenset()
     found = where(plan, columns, parameter, shared, indexed)
-    # A denial of what is shared holds all the same.
+    # A denial applies to shared rows as well.
     allows = where(plan, columns, parameter, no_row, indexed).allows if sharing == "exclude" else found.allows
     by_id = found.by_id
     if allows is not None and (not named or sharing == "exclude"):

@@ -1,6 +1,6 @@
-"""Selects active users, as far as the viewer may see `active`: an omitted user would reveal it.
+"""Selects active users, as far as the viewer may see the field `active`: an omitted user would reveal it.
 
-A rule reads the field through the policy, which guards it. Where code leaves out disabled users, it asks here.
+Rules read the field through the policy, which guards it. Code that leaves out disabled users uses this module.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .access import Access
 
 FIELD = "active"
 Guards = Mapping[str, str]
-"""Field of a user → the permission that shows it."""
+"""Maps a field of a user to the permission that shows it."""
 
 
 def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) -> tuple[list[pw.Node], dict[str, Any]]:
-    """Conditions of the active users of `table` (`User` or an alias of it), and what fills their placeholders.
+    """Returns conditions for the active users of `table` (`User` or an alias of it), and values for their placeholders.
 
-    viewer   who asks; None: somebody who may see everything
-    certain  how a user counts whose field the viewer may not see: as disabled, else as active
+    viewer   the caller; None: a caller who may see everything
+    certain  True if a user counts as disabled when the viewer may not see the field; else such a user counts as active
     """
     is_active, permission = table.active == pw.Value(True), guards.get(FIELD)
     if viewer is None or permission is None:

@@ -1,9 +1,9 @@
-"""What the audit trail says of a request: who did what to which object, by which rule; and who was refused.
+"""Audit events of a request: the caller, the action, the object, the rule, and the refusal.
 
-A write and its row commit together. Refusals and reads have no transaction of their own: they go through the `Trail`.
+A write and its audit event commit together. Refusals and reads have no transaction; they go through the `Trail`.
 
-By which facts the policy decided is told by `decision`. Of what else a client chose, `facts` keep little, and no text
-that might be a secret.
+`decision` collects the facts by which the policy decided. `facts` keeps little of the client's other input, and no
+text that might be a secret.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from .identity import guest
 MOST_FIELDS = 10  # names of fields in one row
 LONGEST_FIELD = 40  # characters of one name
 
-# Codes of refusals by the policy; for `not_found` where the object was not to be viewed.
+# Codes of refusals by the policy; `not_found` if the caller may not view the object.
 _OF_POLICY = ("unauthenticated", "forbidden", "insufficient_scope", "not_found")
-_TRIED = ("read_only_field", "unknown_field")  # what a fault says of a field that the client hoped to set
+_TRIED = ("read_only_field", "unknown_field")  # codes of faults about a field that the client tried to set
 _HARMLESS = re.compile(r"[^A-Za-z0-9_./-]")
-# Stricter than what an account may have: a password with an @ in it should not pass.
+# Stricter than the address of an account: a password with an @ in it should not pass.
 _ADDRESS = re.compile(r"""[^@\s"(),:;<>\[\\\]]{1,64}@ (?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+
                           (?:[^\W\d_]{2,63} | xn--[a-z0-9-]{2,59})""", re.VERBOSE)
 
 
 class WrongPassword(Problem):
-    """The refusal of a password that `note_failure` has kept already."""
+    """Refusal of a wrong password. `note_failure` has already recorded it."""
 
 
 class Export:
-    """An export by the caller of `call` with these filters, and how many rows it has handed out so far."""
+    """Export by the caller of `call` with these filters. Counts the rows that were sent."""
 
     def __init__(self, call: Call, filters: Mapping[str, str]) -> None:
         actor = call.principal
         resource, action = _what(call)
-        # The answer is sent after the request has ended.
+        # The answer is sent after the end of the request.
         self._begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
                               "allowed", _program(call), call.access.policy.version)
         self._trail, self._request_id = call.services.trail, trace.request_id(call.request.environ)
         self._filters, self._rows = dict(filters), 0
 
     def count(self, rows: int) -> None:
-        """Add rows that are about to be handed out."""
+        """Adds rows that are about to be sent."""
         self._rows += rows
 
     def note(self) -> None:
-        """Keep it, once it has ended or was given up."""
+        """Records the export after it has ended or was aborted."""
         facts = facts_of_export(self._filters, self._rows)
         self._trail.refuse(self._begun._replace(facts=facts), self._request_id)
 
 
 def note_decision(call: Call) -> None:
-    """Remember which rule allows what is about to be done, and by which facts: of the row as it is before."""
+    """Remembers the rule that allows the action, and the facts of the decision, from the row before the change."""
     permission = call.endpoint.permission
     if not call.endpoint.narrows:
         call.write.decision = decision.decided(call)
@@ -77,19 +77,19 @@ def note_decision(call: Call) -> None:
 
 
 def note_refused(call: Call) -> None:
-    """Remember by which facts the row of a call is refused, as it was and as it is."""
+    """Remembers the facts by which the policy refuses the row of a call, before and after the change."""
     before = call.write.decision
     call.write.decision = decision.decided(call) if before is None else decision.judged_again(call, before)
 
 
 def note_hidden(call: Call) -> None:
-    """Remember by which facts there is no row for the caller of a call."""
+    """Remembers the facts by which the row is hidden from the caller."""
     if call.endpoint.permission is not None:
         call.write.decision = decision.hidden(call)
 
 
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:
-    """Add the row of a write, inside its transaction."""
+    """Adds the audit event of a write, inside its transaction."""
     resource, action = _what(call)
     actor = call.write.acted_as or call.principal
     id = None if call.row is None else call.facts.get("id")
@@ -106,8 +106,9 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
 
 
 def note_refusal(call: Call, problem: Problem) -> None:
-    """Keep what a request was refused for: 401 and 403, 404 for an object, 429 for a guess, and 400 for fields that it
-    cannot set or that are not there. A wrong password was noted where it was checked."""
+    """Records the refusal of a request: 401 and 403, 404 for an object, 429 for a guess, 400 for fields that the caller
+    cannot set or that do not exist. `note_failure` records wrong passwords.
+    """
     if isinstance(problem, WrongPassword):
         return
     if isinstance(problem, TooManyGuesses):
@@ -120,15 +121,14 @@ def note_refusal(call: Call, problem: Problem) -> None:
 
 
 def note_failure(call: Call, user: User | None) -> None:
-    """Keep a wrong password, in the tenant of the account that it aimed at; of a login also the e-mail."""
+    """Records a wrong password in the tenant of the account; for a login also the e-mail address."""
     found = _refused(call, "invalid_credentials", result="failed", facts=_tried_email(call, user))
     whose = {"resource_id": None} if user is None else {"tenant_id": user.tenant_id, "resource_id": user.id}
     _note(call, found._replace(**whose))
 
 
 def note_look(call: Call, about: str | None = None) -> None:
-    """Keep that the caller has looked: at the trail, or at what somebody else may see (`about`). Once an hour for
-    each."""
+    """Records that the caller has read the audit log, or the rights of another user (`about`). Once an hour each."""
     resource, action = _what(call)
     actor = call.principal
     call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
@@ -138,7 +138,7 @@ def note_look(call: Call, about: str | None = None) -> None:
 
 
 def origin_of(call: Call) -> dict[str, str | None]:
-    """The columns of an audit event about a call that is added later: who asked, from where, by which rule."""
+    """Returns role, address, rule and request id of the call, for an audit event that is added later."""
     access, permission = call.access, call.endpoint.permission or ""
     rule = access.policy.deciding(call.principal, permission, None, access.environment, access.shared)
     return {"role": call.principal.role, "address": address_of(call), "rule": None if rule is None else rule.place,
@@ -146,12 +146,12 @@ def origin_of(call: Call) -> dict[str, str | None]:
 
 
 def facts_of_export(filters: Mapping[str, str], rows: int) -> str:
-    """What selected the rows that were handed out, and how many they were, as facts."""
+    """Returns the filters of an export and its number of rows, as facts."""
     return _facts(filters=dict(filters), count=rows)
 
 
 def facts_of_faults(faults: Iterable[Fault]) -> str | None:
-    """The fields that a body named though its sender cannot set them, as facts; None without any."""
+    """Returns the fields of a body that its sender cannot set, as facts; None if there is none."""
     names = sorted({_HARMLESS.sub("?", (fault.pointer or "/")[1:])[:LONGEST_FIELD]
                     for fault in faults if fault.code in _TRIED})
     more = {"more": len(names) - MOST_FIELDS} if len(names) > MOST_FIELDS else {}
@@ -159,24 +159,24 @@ def facts_of_faults(faults: Iterable[Fault]) -> str | None:
 
 
 def facts_of_import(call: Call, faults: Iterable[Fault], decided: decision.Grouped) -> str | None:
-    """The facts by which the rows of an import were judged, and the fields that lines named and that were left out."""
+    """Returns the facts of the decisions about an import's rows, and the fields that its lines could not set."""
     fields, groups = facts_of_faults(faults), decided.written(call)
     return f"{groups[:-1]},{fields[1:]}" if groups and fields else groups or fields
 
 
 def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[str, str] | None = None,
              facts: str | None = None, decided: bool = False) -> Refusal:
-    """A refusal of the call; `decided`: by the policy, if it was asked."""
+    """Returns a refusal of the call; `decided`: with the facts of the policy's decision, if there was one."""
     resource, action = what or _what(call)
-    # A caller whose token is not valid has no principal.
+    # A caller with an invalid token has no principal.
     actor = call.actor or guest(call.services.guest_tenant)
-    # A client chooses what the path says: what is no id is neither stored nor told apart.
+    # A client chooses the path: a text that is not an id is not stored, and does not distinguish refusals.
     id = read_id(call.path.get("id", ""))
     if call.row is not None:
-        id = None if is_new(call.row) else call.facts.get("id")  # a row that was refused is nowhere
+        id = None if is_new(call.row) else call.facts.get("id")  # a refused new row is not stored
     if decided:
         facts = decision.recorded(call, decision.of_refusal(call), resource, action, id)
-    # Another policy may have come into force since the call was decided.
+    # The policy may have changed since the decision.
     policy = call.access.policy if hasattr(call, "access") else call.services.policy.current
     return Refusal(actor.tenant_id, actor.key, actor.role, action, resource, id, address_of(call), result, reason,
                    policy.version, facts, facts is not None and decided)
@@ -187,7 +187,7 @@ def _note(call: Call, refusal: Refusal) -> None:
 
 
 def _tried_email(call: Call, user: User | None = None) -> str | None:
-    """The e-mail of a login, as facts. What only might be one is not kept: passwords are typed into any field."""
+    """Returns the e-mail address of a login, as facts. Omits other texts: one may be a password in the wrong field."""
     if call.endpoint.permission != "session.create":
         return None
     email = call.body["email"] if user is None else user.email
@@ -196,7 +196,7 @@ def _tried_email(call: Call, user: User | None = None) -> str | None:
 
 
 def _facts(**facts: Any) -> str:
-    """Facts as they are stored. In those that are too long only numbers are kept."""
+    """Returns facts as they are stored. If they are too long, keeps only the numbers."""
     text = json.dumps(facts, separators=(",", ":"))
     if len(text) <= decision.MOST:
         return text
@@ -209,16 +209,16 @@ def _program(call: Call) -> str | None:
 
 
 def address_of(call: Call) -> str | None:
-    """The client's address; `UNREADABLE` where it cannot be read, since a client may have written anything there."""
+    """Returns the client's address; `UNREADABLE` if it is not an address, because a client may have written it."""
     return call.request.remote_addr or (UNREADABLE if call.request.environ.get("REMOTE_ADDR") else None)
 
 
 def _is_named(call: Call) -> bool:
-    """Whether the endpoint says what is done, by its permission or otherwise."""
+    """True if the endpoint names its action, by its permission or by `recorded`."""
     return bool(call.endpoint.permission or call.endpoint.recorded)
 
 
 def _what(call: Call) -> tuple[str, str]:
-    """(resource, action): as the endpoint says, or as its permission does."""
+    """Returns (resource, action) from `recorded`, else from the permission of the endpoint."""
     resource, _, action = (call.endpoint.recorded or call.endpoint.permission or call.endpoint.name).partition(".")
     return resource, action or call.endpoint.name

@@ -1,4 +1,4 @@
-"""What a request is made of: the `Call` that is being answered, what its `Write` leaves, and the app's `Services`."""
+"""State of a request: its `Call`, the results of its effect (`Write`), and the app's `Services`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gatepost.http.operations.limits import Limits
     from gatepost.http.operations.metrics import Metrics
     from gatepost.http.operations.ownership import Ownership
-    from gatepost.http.operations.pulse import Pulse
+    from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
     from gatepost.http.schemas.fields import StrictSchema
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
     from settings import LiveSettings, Settings
 
 class Part(Protocol):
-    """Has threads of its own. A second `start` or `stop` in a row does nothing."""
+    """Part of a process with its own threads. A second `start` or `stop` in a row does nothing."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
 
 
 class Jobs(Part, Protocol):
-    """Runs jobs: the runner of `http/jobs`."""
+    """Runner of jobs (`gatepost/jobs`)."""
 
     def wake(self) -> None:
-        """Look for a job at once: one was committed."""
+        """Looks for a job at once, because one was committed."""
 
     def run_due(self) -> int:
-        """Run every job that is due, here and now; how many."""
+        """Runs every job that is due, and returns their number."""
 
 
 class Process(ABC):
@@ -69,23 +69,23 @@ class Process(ABC):
     @property
     @abstractmethod
     def parts(self) -> Iterable[Part]:
-        """In the order in which they start and stop."""
+        """Returns the parts in the order in which they start and stop."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what the parts have used."""
+        """Closes the connections that the parts have used."""
 
     def ensure_running(self) -> None:
-        """Start the parts, unless this process has done so."""
+        """Starts the parts once in this process."""
         if self._started_in != os.getpid():
             self._started_in = os.getpid()
             for part in self.parts:
                 part.start()
-            # A process that ends by itself still stores what it has to tell.
+            # A process that exits by itself still stores its waiting rows.
             atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End the parts, which store what waits, and close the connections."""
+        """Stops the parts, which store their waiting rows, and closes the connections."""
         atexit.unregister(self.stop)
         self._started_in = 0
         for part in self.parts:
@@ -95,20 +95,20 @@ class Process(ABC):
 
 @dataclass(slots=True)
 class Write:
-    """What the stages of the effect leave. A transaction that runs twice starts the second time with a new one.
+    """Results of the stages of the effect. A transaction that runs again starts with a new `Write`.
 
-    row       what the permission is judged on: a record, or a dict of its columns
-    unknown   columns of a new row whose values cannot be known when it is judged (`Writable.derive`)
-    result    what the handler returned: JSON-ready data, a Response, or None for 204
+    row       the object of the decision: a record, or a dict of its columns
+    unknown   columns of a new row whose values are not known at the decision (`Writable.derive`)
+    result    the handler's return value: JSON-ready data, a Response, or None for 204
     response  the answer; set early by a stage that answers instead of the handler
     rule      file and line of the rule that allows a write
-    note      what the audit trail should say besides
-    decision  the facts by which the policy decides (`facts`), as the row was before
-    hidden    the row that the caller may not view, where that is why there is none
-    facts     what the audit trail should know besides, as JSON
-    changes   event → ids of the rows that it was, where somebody subscribes to it
-    enqueued  whether it has written jobs down, which may begin once it is committed
-    acted_as  in whose name the audit trail records the call, if not the caller's: the user who logs in, on a login
+    note      a reason for the audit event
+    decision  the facts by which the policy decides (`facts`), from the row before the change
+    hidden    the row that exists but that the caller may not view
+    facts     further facts for the audit event, as JSON
+    changes   event → ids of its rows, for events that have a subscriber
+    enqueued  True if it has written jobs, which may start after the commit
+    acted_as  the user in whose name the audit log records the call, such as the user who logs in; None: the caller
     """
 
     row: Any = None
@@ -127,9 +127,9 @@ class Write:
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through the pipeline: who asks, what of, under which rules.
+    """State of one request in the pipeline: caller, endpoint, input, rules.
 
-    Each stage fills what it knows; a handler finds everything here and touches no global.
+    Each stage fills its part. A handler finds everything here, and needs no global.
 
     body       the validated body by field: of a PATCH, the fields that it names; `{}` without a body
     query      the validated query string by parameter, if the endpoint has a `query`
@@ -150,12 +150,12 @@ class Call:
     access     what the policy allows the caller; `credential_id`: of their session or service token
     read_only  the read-only fields that were sent with the body, unchecked
     units      taken from the limits so far
-    confirmed  the kept hash of the caller's password, once the call has proved to know that password
-    digest     of the body, where the body is not kept in memory
-    seen       (collection, id) of rows to which a reference was found good
+    confirmed  the stored hash of the caller's password, if the call has sent that password
+    digest     digest of the body, if the body is not kept in memory
+    seen       (collection, id) of rows whose references are checked
     claim      the `Idempotency-Key` of this request, not yet stored
     timings    seconds per stage, of a call that is measured
-    write      what the effect leaves; `row` is short for `write.row`
+    write      results of the effect; `row` is short for `write.row`
     """
 
     services: Services
@@ -192,27 +192,27 @@ class Call:
 
     @property
     def address(self) -> str:
-        """The client's network address; `-` where it is not known."""
+        """Network address of the client; `-` if it is unknown."""
         return self.request.remote_addr or "-"
 
     @property
     def actor(self) -> Principal | None:
-        """In whose name the call is recorded: `acted_as`, else the caller; None before credentials were looked at."""
+        """Principal of the audit event: `acted_as`, else the caller; None before the credentials are checked."""
         return self.write.acted_as or getattr(self, "principal", None)
 
     @property
     def tenant_id(self) -> str:
-        """The caller's tenant: every query of this call stays inside it."""
+        """Id of the caller's tenant. Every query of this call stays inside it."""
         return self.principal.tenant_id
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The row's columns by name, as the policy sees them."""
+        """Columns of the row by name, as the policy sees them."""
         return self.write.row if isinstance(self.write.row, dict) else self.write.row.__data__
 
 
 class Peer(Protocol):
-    """What one collection may ask of another, and an endpoint of any; `reading/readable` explains it."""
+    """Interface of a collection for other collections and for endpoints; `reading/readable` explains it."""
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Record]]
@@ -237,7 +237,7 @@ class Peer(Protocol):
 
 
 class Discovered(Protocol):
-    """What is served: the `Registry` of `resources`, as an endpoint sees it."""
+    """Interface of the `Registry` for endpoints: the served collections and endpoints."""
 
     @property
     def collections(self) -> Mapping[str, Peer]: ...
@@ -261,13 +261,14 @@ class Discovered(Protocol):
 
 @dataclass
 class Services(Process):
-    """The long-lived objects of one app, made once by `create_app`: handlers reach them as `call.services`.
+    """Long-lived objects of one app, created once by `create_app`. Handlers reach them as `call.services`.
 
-    settings      the values in force; `live` swaps them whole
+    settings      the current values; `live` replaces them as a whole
     threads       requests that one process handles at a time
     guest_tenant  id of the tenant in which callers without credentials act
     made          objects of features that live as long as the app, by the name of the feature
-    long_answers, large_bodies  slots for exports that are being sent, by payer, and bodies being read, by network
+    long_answers  concurrency limit of exports that are being sent, by payer
+    large_bodies  concurrency limit of large bodies that are being read, by network
     """
 
     settings: Settings
@@ -281,7 +282,7 @@ class Services(Process):
     limits: Limits
     addresses: UnreadableAddresses
     ownership: Ownership
-    pulse: Pulse
+    write_probe: WriteProbe
     registry: Discovered
     guest_tenant: str
     trail: Trail
@@ -297,12 +298,12 @@ class Services(Process):
         self.long_answers, self.large_bodies = (Slots(most_waiting(self.threads)) for _ in range(2))
 
     def feature(self, name: str) -> object:
-        """What a feature has made for this app. Raises KeyError."""
+        """Returns the object that a feature has made for this app. Raises KeyError."""
         return self.made[name]
 
     @property
     def collections(self) -> Mapping[str, Peer]:
-        """Every collection by its plural name, such as `articles`."""
+        """Collections by plural name, such as `articles`."""
         return self.registry.collections
 
     @property
@@ -314,7 +315,7 @@ class Services(Process):
 
 
 def services() -> Services:
-    """The services of the current app."""
-    # Four times cheaper than asking the proxy.
+    """Returns the services of the current app."""
+    # Four times faster than through the proxy.
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     return cast(Services, app.extensions["gatepost"])

@@ -1,7 +1,7 @@
-"""The facts by which the policy decides a request, as the audit trail keeps them: all that its lines look at, no more.
+"""Facts by which the policy decides a request, as the audit log stores them: exactly the values that its rules read.
 
-What a row of the trail says already (principal, role, tenant) is not said again. docs/policy/facts.md has the form.
-No request fails because a fact cannot be recorded: it is left out, and named under `unknown`.
+Columns of the audit event (principal, role, tenant) are not repeated. docs/policy/facts.md documents the form. A fact
+that cannot be recorded never fails the request: it is omitted, and named under `unknown`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .call import Call
 log = logging.getLogger("gatepost")
 
 MOST = 2000  # characters of one row's facts
-LONGEST_VALUE = 40  # characters of one value, where all together are too long
+LONGEST_VALUE = 40  # characters of one value, if all facts together are too long
 MOST_GROUPS = 100  # of the rows of one import
 TOO_LONG = "too long"
-ABSENT = "absent"  # instead of the object: there was none of that id
-ANY = "any"  # instead of the object: the question was whether there can be any
+ABSENT = "absent"  # in place of the object: no object has that id
+ANY = "any"  # in place of the object: the decision was about any object
 
 Facts = dict[str, Any]
 Row = Mapping[str, Any]
 
 
 def asked(call: Call) -> tuple[str, ...]:
-    """The permissions by which a call is judged, in this order: an object that the path names is viewed first."""
+    """Returns the permissions that a call needs, in this order: the view of an object in the path comes first."""
     endpoint = call.endpoint
     return _asked(endpoint.permission, "id" in call.path and endpoint.load is not None)
 
@@ -46,12 +46,12 @@ def _asked(permission: str | None, named: bool) -> tuple[str, ...]:
 
 
 def decided(call: Call) -> Facts | None:
-    """The facts of a decision about the row of a call, as it is now; None where the policy is not asked."""
+    """Returns the facts of a decision about the current row of a call; None if the policy does not decide it."""
     return _about(call, None if call.row is None else call.facts) if asked(call) else None
 
 
 def judged_again(call: Call, facts: Facts) -> Facts:
-    """The facts with what is otherwise in the row of the call, which is judged as it is after a change."""
+    """Adds to the facts the values of the changed row, on which the policy decides again."""
     reads, row, before = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
     now = _read(call, facts, "obj", reads.obj, row.__getitem__)
     facts["new"] = {name: value for name, value in now.items() if name not in before or value != before[name]}
@@ -61,7 +61,7 @@ def judged_again(call: Call, facts: Facts) -> Facts:
 
 
 def hidden(call: Call) -> Facts:
-    """The facts of a decision that there is no such object for the caller: it is absent, or may not be viewed."""
+    """Returns the facts of a 404: the object does not exist, or the caller may not view it."""
     row = call.write.hidden
     if row is None or row.get("id") != call.path.get("id"):
         return _of_caller_alone(call) | {"obj": ABSENT}
@@ -69,7 +69,7 @@ def hidden(call: Call) -> Facts:
 
 
 def of_refusal(call: Call) -> Facts | None:
-    """The facts of a decision that refused a call; None where the policy was not asked."""
+    """Returns the facts of the decision that refused a call; None if the policy did not decide."""
     if not asked(call) or getattr(call, "access", None) is None:
         return None
     if call.write.decision is not None:
@@ -79,19 +79,19 @@ def of_refusal(call: Call) -> Facts | None:
         found["obj"] = ANY
     elif call.endpoint.load is None:
         found["obj"] = None
-    # Else refused before the object was looked at.
+    # Otherwise the refusal came before the object was loaded.
     return found
 
 
 class Grouped:
-    """The decisions about the rows of one import, grouped by equal facts: `MOST_GROUPS` groups, the others counted."""
+    """Decisions about the rows of one import, in at most `MOST_GROUPS` groups of equal facts; counts all others."""
 
     def __init__(self) -> None:
         self._groups: dict[str, int] = {}
         self._rest = 0
 
     def add(self, call: Call, permissions: tuple[str, ...], before: Row | None) -> None:
-        """Count the row of a call that was judged by these permissions; `before`: as it was, of one that was there."""
+        """Counts the row of a call that needed these permissions; `before`: the row before a change."""
         reads = call.access.policy.looks_at(permissions)
         group: Facts = {"asked": permissions}
         now = group["obj"] = _columns(call, group, reads.obj)
@@ -107,13 +107,13 @@ class Grouped:
             self._rest += 1
 
     def copy(self) -> Grouped:
-        """Another one, to which other rows are added."""
+        """Returns an independent copy."""
         other = Grouped()
         other._groups, other._rest = dict(self._groups), self._rest
         return other
 
     def written(self, call: Call) -> str | None:
-        """The groups as JSON, the largest first, as many as there is room for; None without any."""
+        """Returns the groups as JSON, the largest first, as many as fit; None if there is none."""
         if not self._groups:
             return None
         resource = (call.endpoint.permission or "").partition(".")[0]
@@ -134,27 +134,27 @@ class Grouped:
 
 
 def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: str | None) -> str | None:
-    """Facts as they are stored, in the row which says that `action` was done to the object `id`."""
+    """Returns facts as they are stored in the audit event of `action` on the object `id`."""
     if facts is None:
         return None
     if facts["asked"] == by_default(resource, action, id is not None):
         del facts["asked"]
     actor = call.write.acted_as
     if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
-        # A guest asks for a login, which is recorded as the user's.
+        # A guest sends the login; the audit event names the user.
         facts.setdefault("sub", {}).update(key=call.principal.key, role=call.principal.role)
     return _written(call, facts)
 
 
 @cache
 def by_default(resource: str, action: str, named: bool) -> tuple[str, ...]:
-    """The permissions that a row of the trail asked, where its facts do not say; `named`: whether it has an object."""
+    """Returns the permissions of an audit event whose facts do not have them; `named`: the event has an object."""
     permission = f"{resource}.{action}"
     return (permission,) if not named or action in ("create", "view") else (f"{resource}.view", permission)
 
 
 def _written(call: Call, facts: Facts) -> str:
-    """Facts as JSON of at most `MOST` characters: where they are longer, long values say so instead."""
+    """Returns facts as JSON of at most `MOST` characters. If they are longer, a mark replaces the long values."""
     text = _json(call, facts)
     if len(text) > MOST:
         text = _json(call, {name: _short(value) for name, value in facts.items()})
@@ -193,7 +193,7 @@ def _about(call: Call, row: Row | None) -> Facts:
 
 
 def _columns(call: Call, facts: Facts, names: Iterable[str]) -> dict[str, Any]:
-    """The columns of the row of a call; `facts` names those of a new row that nobody could know."""
+    """Returns the columns of the row of a call. Names in `facts` the columns of a new row that are not known yet."""
     unknown = call.write.unknown.intersection(names)
     if unknown:
         facts.setdefault("unknown", []).extend(f"obj.{name}" for name in sorted(unknown))
@@ -206,8 +206,10 @@ def _of_caller_alone(call: Call) -> Facts:
 
 
 def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row | None) -> Facts:
-    """What was asked, and what is known of the caller, their scopes and the environment; of groups, those that lines or
-    the row name."""
+    """Returns the permissions, the caller's attributes and scopes, and the environment, as facts.
+
+    Only attributes that rules read, and groups that rules or the row name.
+    """
     principal, found = call.principal, Facts(asked=permissions)
     if reads.plain and principal.kind != "service" and principal.scopes is None:
         return found
@@ -227,21 +229,21 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
 
 
 def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
-    """Whether the caller is in each of these groups, and in those that the columns of the row name."""
+    """Returns group → whether the caller is a member, for these groups and those in the columns of the row."""
     named = () if row is None else (row[name] for name in columns if row.get(name) is not None)
     return {name: name in call.principal.groups for name in (*names, *named)}
 
 
 def _add_shares(call: Call, facts: Facts, permissions: tuple[str, ...], row: Row) -> None:
-    """Add the rights that shares give the caller on a row; `{}`: nobody shares a row that is not stored yet."""
+    """Adds the rights that shares grant the caller on a row. A row that is not stored yet has no shares."""
     resource, id = permissions[-1].partition(".")[0], row.get("id")
     facts |= _read(call, facts, "", ("shares",), lambda _: [] if id is None else call.access.rights(resource, id))
 
 
 def _read(call: Call, facts: Facts, root: str, names: Iterable[str], read: Callable[[str], Any]) -> dict[str, Any]:
-    """The values of attributes by name, without those that cannot be determined: `facts` names them as unknown.
+    """Returns the values of attributes by name. Names in `facts` those that cannot be determined, as `unknown`.
 
-    A write whose transaction the database has ended fails all the same, and may be tried again: raises `RowError`.
+    Raises `RowError` if the database has ended the transaction: the write fails anyway, and may be retried.
     """
     found = {}
     for name in names:

@@ -1,6 +1,6 @@
-"""`Endpoint`: declaration of one route, in groups of fields.
+"""Declaration of one route (`Endpoint`), in groups of fields.
 
-Its functions take the `Call` that is being answered: `call` imports this module, so that their types cannot name it.
+Its functions take the `Call`. `call` imports this module, so their types cannot name that class.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Route:
     name      within the blueprint, such as `list` or `publish`
     path      whole path in Flask's notation: `/api/articles/<id>`; `method` in capitals
     by_slug   the `id` of the path may also be a slug, which `load` looks up
-    deferred  endpoint that answers instead where the client prefers `respond-async` (RFC 7240 section 4.1)
-    variant   (parameter, value, endpoint): endpoint that answers instead where the query string says so
+    deferred  endpoint that answers instead if the client prefers `respond-async` (RFC 7240 section 4.1)
+    variant   (parameter, value, endpoint): endpoint that answers instead if the query string has that value
     """
 
     name: str
@@ -47,13 +47,13 @@ class Access:
     """Callers of an endpoint, and the decision about them.
 
     permission   `<resource>.<action>`; None only with `public`, the reason why none is needed
-    identify     finds the caller from the services and the request, where more than `Authorization` names it
-    anonymous    the caller is a guest, whatever `Authorization` says: nothing is looked up in the database
+    identify     finds the caller from the services and the request, if `Authorization` alone does not name it
+    anonymous    the caller is a guest, regardless of `Authorization`; needs no query
     offline      works without the database: health, documentation
     narrows      the handler itself keeps to the rows on which the permission is granted (lists, exports, imports)
     restrict     refuses what no rule can allow; called whenever the row is decided on
     judge_after  the row is decided on again as the handler changed it (PUT, PATCH)
-    recorded     name in the audit log, where that is not the permission: `session.logout`
+    recorded     name in the audit log, if it is not the permission: `session.logout`
     """
 
     permission: str | None = None
@@ -71,9 +71,8 @@ class Access:
 class Limits:
     """Bounds of a call.
 
-    cost          units that a call takes from the caller's limit; a large body takes more (`limits`). 0: no limit
-                  refuses it
-    tight         counted per address as tightly as wrong passwords are
+    cost          units that a call takes from the caller's limit; more for a large body (`limits`). 0: never limited
+    tight         limited per address as tightly as wrong passwords
     largest_body  most bytes of the body, instead of the setting `body_limit`
     """
 
@@ -86,16 +85,16 @@ class Limits:
 class Input:
     """Query string and body.
 
-    query          schema of the query string; None: no parameter is known
-    body           schema of the JSON body; None: none is read
+    query          schema of the query string; None: no parameter is allowed
+    body           schema of the JSON body; None: no body is read
     body_required  an absent body is refused
     accepts        media types of the body
     partial        absent fields stay as they are (PATCH)
-    fixed          fields of the body that this endpoint cannot change; sent, they must equal the stored ones
-    kept           fields that may be absent though the schema requires them: the handler decides
-    by_cookie      takes the refresh token as a cookie, too
+    fixed          fields of the body that this endpoint cannot change; values in the body must equal the stored ones
+    kept           required fields of the schema that may be absent; the handler decides
+    by_cookie      also takes the refresh token as a cookie
     conditional    takes `If-Match` (RFC 9110 section 13.1.1) against the loaded row's version
-    version_guard  permission that shows the version of the row, where that is guarded
+    version_guard  permission that shows the version of the row, if the version is guarded
     """
 
     query: Schema | None = None
@@ -114,14 +113,14 @@ class Input:
 class Steps:
     """Functions that a call runs, in this order. Each takes the `Call`.
 
-    For a write no connection is held while query and body are loaded and `prepare` runs: what has to look something
-    up there does so in `services.database.connected()`.
+    A write holds no connection while query and body are loaded and `prepare` runs. Code that needs a query there
+    runs it in `services.database.connected()`.
 
-    prepare  does what takes long and changes no row, before any writer has to wait; may fill `prepared`
-    fetch    does what takes long and needs no transaction, after a replay: a plugin's `prepare`
-    writes   True if the following run in one write transaction together with the audit row
-    around   holds what the transaction needs before and after it; may set `write.response`: none is made then
-    load     finds or drafts the row that is decided on
+    prepare  does slow work that changes no row, while no other writer waits; may fill `prepared`
+    fetch    does slow work that needs no transaction, unless the answer is a replay: a plugin's `prepare`
+    writes   True if the following functions run in one write transaction together with the audit event
+    around   context manager around the transaction; if it sets `write.response`, the transaction does not run
+    load     finds or drafts the row of the decision
     handler  returns JSON-ready data, None (204), or a Response
     """
 
@@ -137,11 +136,11 @@ class Steps:
 class Output:
     """Answer of an endpoint.
 
-    answer    schema of the answer; the contract tests hold answers against it
-    status    of the answer, unless it is a problem
-    statuses  others in which it gives the same answer: 503 of health
-    produces  media types of an answer that no schema describes
-    secret    the answer is a secret: never kept for a repeated request
+    answer    schema of the answer; the contract tests validate answers with it
+    status    status of the answer, unless it is a problem
+    statuses  further statuses of the same answer: 503 of the health check
+    produces  media types of an answer without a schema
+    secret    the answer is a secret, and is never stored for a repeated request
     """
 
     answer: Schema | None = None
@@ -153,16 +152,16 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """Facts for the OpenAPI document that the other groups do not tell.
+    """Facts for the OpenAPI document that the other groups do not have.
 
     summary     one line
-    operation   `operationId`, by which clients are generated; without it, `<group>_<name>`
-    deprecated  since when clients should use something else, and until when they need not
-    lines       schema of the lines of a body that is a file
-    defaults    (field, value) of what a body leaves out
-    problems    statuses of problems, such as the 404 that a setting makes
+    operation   `operationId`, from which generated clients name a function; by default `<group>_<name>`
+    deprecated  successor, start of the deprecation, and last day of the endpoint
+    lines       schema of the lines, if the body is a file
+    defaults    (field, value) for fields that a body omits
+    problems    further statuses of problems, such as a 404 that depends on a setting
     carries     headers of the answer
-    documented  False for pages, which neither the document nor a search by permission has
+    documented  False for pages: neither the document nor a search by permission has them
     """
 
     summary: str = ""
@@ -179,9 +178,9 @@ class Description:
 class Page:
     """Place of an endpoint among the pages for browsers.
 
-    refused    draws its refusals; None: they are problem documents
+    refused    renders its refusals; None: they are problem documents
     translate  turns the head of a form's POST into the head that this endpoint understands
-    read_form  turns the form into JSON and headers: its body is read here, once the limits allow it
+    read_form  turns the form into JSON and headers; reads the body after the limits have allowed it
     """
 
     refused: Callable[[Problem], Response] | None = None
@@ -191,9 +190,9 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Route, Access, Limits, Input, Steps, Output, Description, Page):
-    """Declaration of one route. Its permission, or the reason why it needs none, is part of it.
+    """Declaration of one route, including its permission or the reason why it needs none.
 
-    Each group of fields is a class above: a stage of the pipeline reads one or two of them.
+    Each group of fields is a class above. A stage of the pipeline reads one or two of them.
     """
 
     def __post_init__(self) -> None:
@@ -207,16 +206,18 @@ class Endpoint(Route, Access, Limits, Input, Steps, Output, Description, Page):
 
     @property
     def repeatable(self) -> bool:
-        """True if it takes an `Idempotency-Key`: a write that is not idempotent by itself (RFC 9110 section 9.2.2), and
-        whose answer may be kept."""
+        """True if it takes an `Idempotency-Key`.
+
+        That is a write that is not idempotent by itself (RFC 9110 section 9.2.2), and whose answer may be stored.
+        """
         return self.writes and not self.secret and self.method in REPEATED_BY_KEY
 
     @property
     def minimal(self) -> bool:
         """True if it takes `Prefer: return=minimal` (RFC 7240 section 4.2): a write whose answer can be read again.
 
-        That is what it made (201), what a PUT has put there, and a row with a version. A report, such as that of an
-        import, is answered once, and so is a secret.
+        Such an answer is a new object (201), the object of a PUT, or a row with a version. A report, such as that of an
+        import, cannot be read again, and neither can a secret.
         """
         again = self.status == 201 or self.method == "PUT" or self.conditional
         return self.writes and not self.secret and self.answer is not None and again

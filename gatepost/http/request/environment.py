@@ -1,6 +1,6 @@
-"""`r.env`: what a condition may ask about a request besides who asks and what for.
+"""Environment of a request (`r.env`): facts for conditions, apart from the caller and the object.
 
-Everything is computed when a condition asks for it, and then only once: most policies never do.
+Each value is computed once, when a condition first reads it. Most policies read none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DESKTOP = re.compile(r"windows nt|macintosh|x11|cros", re.IGNORECASE)
 
 
 class RequestEnvironment:
-    """The `Environment` of one request; times are those of the setting `time_zone`, but for `now`, which is UTC."""
+    """`Environment` of one request. Times are in the setting `time_zone`, except `now`, which is UTC."""
 
     def __init__(self, request: Request, time_zone: ZoneInfo) -> None:
         self._request = request

@@ -1,7 +1,7 @@
-"""What a call has changed, for hooks that subscribe to it: their jobs are written down in the same transaction.
+"""Change events of a call, for hooks that subscribe to them. The transaction of the call writes their jobs.
 
-Without a subscriber nothing is noted. Only what a collection does is an event: not what code does to rows by itself,
-nor what goes with a row in other tables.
+A change without a subscriber leaves no event. Only actions of a collection are events: neither direct changes by code
+nor cascades in other tables are.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from .call import Call
 
 CREATED, UPDATED, DELETED = "created", "updated", "deleted"
-MOST_IDS = 1000  # of one job
+MOST_IDS = 1000  # ids in one job
 
 
 def note(call: Call, collection: str, what: str, id: str) -> None:
-    """Note that `call` has done this to a row of a collection: `created`, `updated`, `deleted`, or an action."""
+    """Notes the event of a row of a collection: `created`, `updated`, `deleted`, or an action."""
     subscribers = call.services.registry.subscribers
     if subscribers and (event := f"{collection}.{what}") in subscribers:
         call.write.changes.setdefault(event, []).append(id)
 
 
 def write_down(call: Call) -> None:
-    """Write down the jobs of those who subscribe to what was noted, inside the transaction of the call."""
+    """Writes the jobs of the subscribers, inside the transaction of the call."""
     for event, ids in call.write.changes.items():
         for kind in call.services.registry.subscribers[event]:
             for start in range(0, len(ids), MOST_IDS):

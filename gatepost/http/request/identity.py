@@ -1,7 +1,7 @@
-"""Who is asking: a guest, a user with an access token, or a program with a service token.
+"""Principal of a request: a guest, a user with an access token, or a program with a service token.
 
-Credentials come in the `Authorization` header alone (RFC 6750 section 2.1), the scheme in any case.
-A request with credentials that are not valid is refused, even where a guest would be answered.
+Only the `Authorization` header carries credentials (RFC 6750 section 2.1). The case of the scheme does not matter.
+A request with invalid credentials is refused, even if a guest could send it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from policies import Principal
 from ..protocol.problems import Problem
 from .call import Services
 
-SERVICE = "gp_"  # how a service token begins: gp_<id>_<secret>
+SERVICE = "gp_"  # prefix of a service token: gp_<id>_<secret>
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """The principal and the id of its session or service token; both are looked up again on every request.
+    """Returns the principal and the id of its session or service token. Looks both up on every request.
 
     Raises `Problem`: `invalid_token` or `token_expired`, each a 401 with its challenge.
     """
@@ -43,7 +43,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
 
 
 def identify_if_possible(services: Services, request: Request) -> tuple[Principal, str | None]:
-    """`identify` for an endpoint that works without the database: the guest while that cannot say who it is."""
+    """Identifies the caller of an endpoint that works without the database: the guest while it is unavailable."""
     if "HTTP_AUTHORIZATION" in request.environ:
         with suppress(Unavailable, TimedOut), services.database.connected():
             return identify(services, request)
@@ -51,10 +51,10 @@ def identify_if_possible(services: Services, request: Request) -> tuple[Principa
 
 
 def as_of_now(services: Services, principal: Principal, credential_id: str | None) -> Principal:
-    """The same caller with the role, department and groups of today, after work that takes long.
+    """Returns the same caller with their current role, department and groups, after slow work.
 
-    How old the access token is does not matter: it was young enough when the work began. Raises `Problem`
-    (`invalid_token`) when the account is no longer active, or the session or service token was ended.
+    The access token may have expired since the work began. Raises `Problem` (`invalid_token`) if the account is no
+    longer active, or if the session or service token has ended.
     """
     if principal.id is None:
         return principal
@@ -72,32 +72,32 @@ def as_of_now(services: Services, principal: Principal, credential_id: str | Non
 
 @lru_cache(maxsize=64)
 def guest(tenant_id: str) -> Principal:
-    """The caller without credentials."""
+    """Returns the caller without credentials."""
     return Principal(id=None, key="guest", role="guest", tenant_id=tenant_id, department=None, kind="guest",
                      groups=(), scopes=None)
 
 
 def principal_of(user: User) -> Principal:
-    """A user as the principal of an ordinary, unscoped login."""
+    """Returns a user as the principal of a login without scopes."""
     return _principal(user.id, user, "user", None)
 
 
 def service_token() -> tuple[str, str, str]:
-    """A new service token: its id, the hash to keep, and the text to show once."""
+    """Creates a service token: its id, the hash to store, and the text to show once."""
     id, secret = new_id(), secrets.token_urlsafe(32)
     return id, hashed(secret), f"{SERVICE}{id}_{secret}"
 
 
 def hashed(token: str) -> str:
-    """How an opaque token of 256 random bits is kept: no salt and no stretching are needed."""
+    """Returns the stored hash of a token. The token has 256 random bits, so neither salt nor stretching is needed."""
     return sha256(token.encode()).hexdigest()
 
 
 def _user(services: Services, token: str) -> tuple[Principal, str]:
     claims = services.access_tokens.verify(token)
     found = Session.user_of(services.database, claims.session_id)
-    # A disabled user, a new password and a logout act on the very next request, and so does a lowered role:
-    # the role that counts is the one in the database.
+    # A disabled user, a new password, a logout and a lowered role take effect with the next request, because the role
+    # in the database counts.
     if (found is None or not found.active or found.revoked_at is not None or found.expires_at <= now()
             or found.user_id != claims.user_id or found.tenant_id != claims.tenant_id
             or found.token_version != claims.version):

@@ -1,6 +1,7 @@
-"""The requests that a question about a permission means: which methods they have, and what else they ask for.
+"""Requests that a question about a permission means: their methods, and the other permissions that they need.
 
-explain, who, AuthZEN and `allowed_actions` ask what these endpoints ask, so that their answers are the service's.
+explain, who, AuthZEN and `allowed_actions` evaluate the permissions of these endpoints, so that their answers agree
+with the service's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from policies.evaluation.rights import is_read
 
 from .endpoint import Endpoint
 
-_MAKING = ("POST", "PUT", "PATCH")  # by which a permission is asked for that no endpoint asks for alone, such as manage
+_MAKING = ("POST", "PUT", "PATCH")  # methods of a permission that no endpoint needs alone, such as manage
 
 
 class _Collection(Protocol):
@@ -24,11 +25,11 @@ class _Collection(Protocol):
 
 @dataclass(frozen=True)
 class Meant:
-    """The requests that a question means.
+    """Requests that a question means.
 
-    endpoints  one of each method, the likeliest first; none where no request asks for the permission alone
-    needed     the permissions that all of them ask for, in their order; that of the question is the last
-    methods    of the requests, the likeliest first
+    endpoints  one for each method, the likeliest first; none if no request needs the permission alone
+    needed     the permissions that all of them need, in their order; that of the question is the last
+    methods    methods of the requests, the likeliest first
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -40,12 +41,12 @@ class Meant:
         return next(iter(self.endpoints), None)
 
     def told_apart(self, policy: Policy) -> tuple[str, ...]:
-        """The methods that the rules may answer differently: the likeliest alone, where they look at none."""
+        """Returns the methods for which the rules may decide differently; only the likeliest if they read none."""
         return self.methods if reads_method(policy, self.needed) else self.methods[:1]
 
 
 def reads_method(policy: Policy, permissions: tuple[str, ...]) -> bool:
-    """True if rules about these permissions look at the method or the kind of the request."""
+    """True if rules about these permissions read the method or the kind of the request."""
     read = policy.looks_at(permissions).env
     return "method" in read or "request" in read
 
@@ -54,11 +55,11 @@ def meant(found: Collection[Endpoint], permission: str, collection: _Collection 
           method: str | None = None) -> Meant:
     """Selects the requests that a question about a permission means.
 
-    found      the endpoints that ask for the permission
-    about_row  whether the question is about a row of the collection
-    method     the only method that is asked about; None: any
+    found      the endpoints that need the permission
+    about_row  True if the question is about a row of the collection
+    method     the method of the question; None: any method
     """
-    # A write before what reads it; PATCH is the change, PUT its twin.
+    # A write comes before a read, and PATCH before PUT.
     ordered = sorted(found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
                                              one.method not in ("PATCH", "PUT"), one.method != "PATCH"))
     if method is not None:
@@ -80,8 +81,8 @@ def _needed(permission: str, collection: _Collection | None, endpoint: Endpoint 
         return (permission,)
     needed = [permission]
     imports = endpoint is not None and endpoint.narrows and endpoint.writes
-    if imports and about_row:  # a line about a row that is there changes it
+    if imports and about_row:  # a line about an existing row changes it
         needed.insert(0, f"{permission.partition('.')[0]}.update")
     if about_row or (not imports and (endpoint is None or endpoint.narrows or "<id>" in endpoint.path)):
-        needed.insert(0, collection.view)  # what may not be viewed is not there
+        needed.insert(0, collection.view)  # a row that the caller may not view does not exist for them
     return tuple(dict.fromkeys(needed))

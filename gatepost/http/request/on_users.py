@@ -1,7 +1,7 @@
-"""Conditions on callers as SQL over users: one statement asks about every user who may be the caller.
+"""Conditions on callers as SQL over users: one statement evaluates them for every user.
 
-For one caller, of whom everything is known, `policies.evaluation.sql.where` writes a plan with Binds instead: it names
-no table of users, and groups are values of the caller.
+For one known caller, `policies.evaluation.sql.where` writes a plan with Binds instead. That SQL has no table of users,
+and groups are values of the caller.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREFIX = "user:"
 
 
 class OnUsers(Writer):
-    """Writes conditions whose caller is a row of `users`; `columns` are those of the object."""
+    """Writes conditions whose caller is a row of `users`; `columns` are the columns of the object."""
 
     def __init__(self, users: Users, columns: Mapping[str, pw.Node] = MappingProxyType({})) -> None:
         super().__init__(columns)
@@ -50,7 +50,7 @@ class OnUsers(Writer):
         return users if rest is False else pw.Expression(users, "OR", super().expression(rest))
 
     def comparison(self, asked: Comparison) -> Any:
-        """An id is compared as text with what may be no id, which Postgres refuses to compare with it."""
+        """Compares an id as text with a value that may not be an id: Postgres does not compare different types."""
         if asked.left == GROUPS:
             return self._users.in_a_group()
         if (id := named(asked)) is not None:
@@ -72,7 +72,7 @@ class OnUsers(Writer):
 
 
 def named(expression: Expression) -> str | None:
-    """The id of the one user whom a comparison names."""
+    """Returns the id of the user whom a comparison names, or None."""
     match expression:
         case Comparison("==", left, str(name)) if left == ID or (left == KEY and name.startswith(_PREFIX)):
             id = name.removeprefix(_PREFIX)
@@ -81,7 +81,7 @@ def named(expression: Expression) -> str | None:
 
 
 def names_one(expression: Expression) -> bool:
-    """True if an alternative is about certain users: these are looked up."""
+    """True if an alternative names a user, who can be looked up."""
     return any(named(part) is not None for part in conjuncts(expression))
 
 

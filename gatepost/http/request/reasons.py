@@ -1,6 +1,6 @@
-"""Why the policy refuses a request, told to its caller: nothing that GET of the row and of the profile would not tell.
+"""Reasons for the caller of a refused request. They reveal only facts that the caller can read with GET.
 
-Only where the setting `explain_refusals` is `self`.
+Used if the setting `explain_refusals` is `self`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .call import Call, Peer
 
 log = logging.getLogger("gatepost")
 
-MOST = 500  # characters of a reason: a longer one quotes a text of the row
+MOST = 500  # characters of a reason; a longer one quotes a text of the row
 _NOTHING: Collection[str] = ()
 
 
 def add(call: Call, problem: Problem) -> None:
-    """Add why the policy refuses the caller to the problem that says so. Whatever fails, the refusal stays."""
+    """Adds the reason of the policy to the problem. If that fails, the refusal stays as it is."""
     if call.services.settings.explain_refusals == "off" or not problem.permission or problem.status != 403:
         return
     try:
@@ -37,9 +37,9 @@ def add(call: Call, problem: Problem) -> None:
 
 
 def hidden_of(call: Call, collection: Peer, row: Mapping[str, Any]) -> set[str]:
-    """The fields of a row that the caller may not see, and cannot know."""
+    """Returns the fields of a row that the caller may not see, and cannot know."""
     hidden = set(collection.hidden(call, row, collection.guards))
-    # Users own themselves: that is no secret.
+    # Users own themselves, which is no secret.
     return hidden - {"owner_id"} if row.get("owner_id") == row["id"] else hidden
 
 
@@ -51,22 +51,24 @@ def _reason(call: Call, permission: str) -> Message | None:
             "the token needs the scope {scope}", scope=scope)
     looking = _looking(call)
     if not looking.access.allows("profile.view"):
-        return None  # the lines that count depend on the caller's role
+        return None  # the relevant rules depend on the caller's role
     row, seen = _row(call, looking, permission)
     return own_reason(access.policy, call.principal, permission, row, access.environment,
                       lambda attribute: attribute.root == "sub" or attribute.name in seen)
 
 
 def _looking(call: Call) -> Call:
-    """The same caller's call, as if it only looked."""
+    """Returns a copy of the call that only reads."""
     found = Call(call.services, call.endpoint, call.request, call.path)
     found.principal, found.access = call.principal, call.access.by("GET")
     return found
 
 
 def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] | None, Collection[str]]:
-    """The row that is asked about, and the columns of it that the caller knows: of a stored one those that GET shows,
-    of a new one those that were sent."""
+    """Returns the row of the request, and the columns that the caller knows.
+
+    Of a stored row these are the columns that GET shows, of a new row the columns that the caller sent.
+    """
     endpoint = call.endpoint
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     if collection is None:
@@ -85,5 +87,5 @@ def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] 
         return None, _NOTHING
     shown = collection.representation.encode(row, collection.representation.columns)
     hidden = hidden_of(looking, collection, row)
-    # A field may show less than what is stored.
+    # A field may show less than the stored value.
     return row, [name for name, value in shown.items() if name not in hidden and value == row[name]]

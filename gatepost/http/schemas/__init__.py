@@ -1,6 +1,5 @@
-"""What data may look like: strict fields, query parameters, the fields that every row has, validation, and rows as
-JSON, NDJSON and CSV; which characters of a text its reader sees (`visible`).
+"""Schemas of data: strict fields, query parameters, fields of every row, validation, rows as JSON, NDJSON and CSV.
 
-`validation` applies schemas, and keeps what is derived from a query string. Nothing here knows a collection, a caller
-or the policy. It imports `protocol`.
+`validation` applies schemas, and caches the results for query strings. `visible` finds the characters of a text that a
+reader cannot see. Nothing here knows a collection, a caller or the policy. The folder imports `protocol`.
 """

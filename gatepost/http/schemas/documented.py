@@ -1,4 +1,4 @@
-"""What the documentation says of schemas: what bodies may have, what answers have, and the ids in examples."""
+"""Documentation of schemas: fields of bodies, fields of answers, and the ids in examples."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Expanded(fields.Field[Any]):
 
 
 def serves_both(schema: Schema) -> bool:
-    """Whether a schema is declared once for bodies and answers, which have other fields each."""
+    """True if bodies and answers share this schema, with different fields."""
     return any(field.dump_only for field in schema.fields.values())
 
 
 @lru_cache(maxsize=512)
 def sent(schema: type[Schema], name: str, *, creating: bool = False, partial: bool = False, fixed: tuple[str, ...] = (),
          kept: tuple[str, ...] = (), defaults: tuple[tuple[str, Any], ...] = ()) -> Schema:
-    """The body's half of a schema, as a component `name`: what only answers have is left out, and what is `fixed`.
+    """Returns the schema of bodies as a component `name`: without the fields of answers only, and without `fixed`.
 
-    creating  fields are left out that say in their metadata that they are not for that (`on_create`)
-    partial   no field has to be there, and one that is not there stays as it is; `kept`: these need not be there
-    defaults  (field, value) of what a new row has where the body leaves it out
+    creating  leaves out fields whose metadata exclude creation (`on_create`)
+    partial   no field is required, and an absent one keeps its value; `kept`: these fields are not required
+    defaults  (field, value) of a new row for fields that the body omits
     """
     made = {}
     for field_name, declared in schema().load_fields.items():
@@ -83,12 +83,12 @@ def example_id(collection: str) -> str:
 
 
 def choices(schema: type[Schema], field: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """What the metadata of a field says whose values are few: they are a component, such as `ArticleStatus`."""
+    """Returns the metadata of a field with few values: they become a component, such as `ArticleStatus`."""
     return {"enum": list(values), "component": component_name(schema) + field.title().replace("_", "")}
 
 
 def component_name(schema: type[Schema]) -> str:
-    """What a schema is called among the components: its class, without what every class of schemas has."""
+    """Returns the component name of a schema: its class, without the affixes of every schema class."""
     return schema.__name__.removeprefix("_").removesuffix("Schema")
 
 
@@ -99,7 +99,7 @@ def _made(schema: type[Schema], declared: dict[str, Any], name: str) -> Schema:
 
 
 def _sent(declared: fields.Field[Any]) -> fields.Field[Any]:
-    """A field as it is sent; so are the objects in it."""
+    """Returns a field for bodies, and so the objects in it."""
     field = copy(declared)
     if isinstance(field, fields.List):
         field.inner = _sent(field.inner)
@@ -111,7 +111,7 @@ def _sent(declared: fields.Field[Any]) -> fields.Field[Any]:
 
 
 def _answered(declared: fields.Field[Any], name: str, besides: Mapping[str, fields.Field[Any]]) -> Any:
-    """A field as it is answered; so are the objects in it."""
+    """Returns a field for answers, and so the objects in it."""
     field = copy(declared)
     if isinstance(field, fields.List):
         field.inner = _answered(field.inner, name, besides)
@@ -120,7 +120,7 @@ def _answered(declared: fields.Field[Any], name: str, besides: Mapping[str, fiel
                   if inner.startswith(f"{name}.")}
         return fields.Nested(answered(type(field.schema), besides=within), allow_none=field.allow_none,
                              metadata=field.metadata)
-    field.dump_only = False  # in a schema of answers it says nothing
-    # Rows may be older than a bound that bodies have now.
+    field.dump_only = False  # has no meaning in a schema of answers
+    # Rows may be older than a current limit of bodies.
     field.validators = [check for check in field.validators if isinstance(check, OneOf)]
     return field

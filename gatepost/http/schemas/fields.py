@@ -1,7 +1,7 @@
-"""The strict marshmallow fields that every schema is made of.
+"""Strict marshmallow fields for all schemas.
 
-marshmallow is lenient by default ("1" is an Integer, "yes" a Boolean, a String may hold NUL); these
-fields take exactly the JSON type they say. Nothing here knows a collection.
+marshmallow is lenient by default: "1" is an Integer, "yes" a Boolean, and a String may hold NUL. These fields accept
+exactly their JSON type. Nothing here knows a collection.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _EMAIL = re.compile(r"\A[^@\s]{1,64}@[^@\s]+\.[^@\s.]+\Z")
 
 
 def length(minimum: int, maximum: int) -> validate.Length:
-    """From `minimum` to `maximum` characters or entries."""
+    """Returns a validator for `minimum` to `maximum` characters or entries."""
     if minimum:
         return validate.Length(minimum, maximum, error=Message("Length must be between {min} and {max}."))
     return validate.Length(max=maximum, error=Message("Longer than maximum length {max}."))
 
 
 def one_of(choices: Sequence[str]) -> validate.OneOf:
-    """One of these words."""
+    """Returns a validator for one of these words."""
     return validate.OneOf(choices, error=Message("Must be one of: {choices}."))
 
 
 def values_of(declared: fields.Field[Any] | None) -> tuple[str, ...]:
-    """All the values that a field of text can have, where they are few and declared."""
+    """Returns the declared values of a text field; empty if there are none."""
     checks = () if declared is None else declared.validators
     found = next((check.choices for check in checks if isinstance(check, validate.OneOf)), ())
     return tuple(sorted(found)) if all(isinstance(value, str) for value in found) else ()
 
 
 def _checks(declared: dict[str, Any], *own: Check) -> list[Check]:
-    """The field's own checks before those that `validate` declares: one callable or several, as marshmallow takes it.
+    """Returns the field's own checks, followed by those in `validate`: one callable or several, as in marshmallow.
 
-    One that answers False refuses the value, as in marshmallow 3: the newer one would take what it was to refuse.
+    A check that returns False refuses the value, as in marshmallow 3. Newer versions would accept it.
     """
     more = declared.pop("validate", None) or ()
     return [*own, *map(_refusing, [more] if callable(more) else more)]
@@ -71,7 +71,7 @@ def _refusing(check: Check) -> Check:
 
 
 def _one_blank(several: re.Match[str]) -> str:
-    """One blank for several: the ordinary one, unless all are of another kind."""
+    """Replaces several blanks by one: the ordinary one, unless all are the same other blank."""
     kinds = set(several[0])
     return kinds.pop() if len(kinds) == 1 else " "
 

@@ -1,6 +1,6 @@
-"""The fields of query strings: everything arrives as text, and nothing is guessed.
+"""Fields of query strings, whose values are text.
 
-Their JSON counterparts, in `fields.py`, take no text for a number; these take nothing but text.
+Their JSON counterparts in `fields.py` accept no text for a number; these accept only text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..protocol.language import formatted, is_well_formed
 from ..protocol.messages import Message
 from .fields import Text
 
-_BEYOND = 2**63  # as good as any number that 64 bits cannot hold
+_BEYOND = 2**63  # stands for every number above 64 bits
 _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
 
 
@@ -35,7 +35,7 @@ class Number(fields.Integer):
 
 
 class Count(fields.Integer):
-    """A number of rows or pages. However long it is, it is a number: `ListQuery` checks its range."""
+    """Number of rows or pages, of any length. `ListQuery` checks its range."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         number = _whole(value)
@@ -76,7 +76,7 @@ class LanguageText(Text):
 
 
 class Tag(fields.String):
-    """A language tag, of which nothing but its shape matters: a language without translations is passed over."""
+    """Language tag. Only its form is checked; a language without translations is ignored."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         tag: str = super()._deserialize(value, attr, data, **kwargs)
@@ -100,7 +100,7 @@ class ListParameter(DelimitedList):
 def read_list(text: str) -> list[str]:
     """Returns the values of a list. Raises ValidationError for quotes that do not enclose a value.
 
-    A quote inside of a value that does not begin with one is part of it.
+    A quote inside a value is part of it, unless the value begins with a quote.
     """
     if '"' not in text:
         return text.split(",")

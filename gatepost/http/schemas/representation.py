@@ -1,8 +1,7 @@
-"""How the rows of a collection become JSON: derived once from its marshmallow schema.
+"""JSON of the rows of a collection, derived once from its marshmallow schema.
 
-`encode` must equal `schema.dump` byte for byte (a test holds every collection against that); it is
-faster because our rows hold JSON-ready values: ids and times are text on both databases. A field of a
-kind that it does not know goes through marshmallow's own serialisation.
+`encode` must equal `schema.dump` byte for byte; a test checks every collection. It is faster because our rows hold
+JSON-ready values: ids and times are text on both databases. Marshmallow itself serialises fields of unknown kinds.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Representation:
                 for name in self.names if name in names and name in values}
 
     def direct(self, names: Sequence[str]) -> bool:
-        """Whether the columns `names`, as a `reader` gives them, are what `encode` would answer."""
+        """True if the values of the columns `names`, as a `reader` returns them, equal the result of `encode`."""
         return names == tuple(name for name in self.columns if name in names and name not in self._special)
 
 

@@ -1,4 +1,4 @@
-"""Schemas applied to what came in; what is wrong becomes faults with a place each.
+"""Validation of input by schemas. Each error becomes a fault with its place.
 
 A query string is loaded once for all values of its `ApartParameter`, such as for all pages of a list.
 """
@@ -29,11 +29,11 @@ from policies.wording.suggestions import nearest
 
 T = TypeVar("T")
 
-_LONGEST = 1024  # bytes of a client's text in a key: what is read from it takes many times as much
+_LONGEST = 1024  # bytes of a client's text in a key; the loaded values take many times as much
 
 
 class BoundedCache(Generic[T]):
-    """At most `most` values by key. A full cache is emptied: a client who varies requests costs time, never memory."""
+    """Cache of at most `most` values. A full cache is emptied: a client who varies requests costs time, not memory."""
 
     __slots__ = ("_found", "_most")
 
@@ -109,7 +109,7 @@ class LoadedQuery(Mapping[str, Any]):
         self._derived: BoundedCache[Any] = BoundedCache(_MOST_DERIVED)
 
     def with_apart(self, name: str, text: str) -> LoadedQuery:
-        """This query with an apart parameter. Both share what is derived from them."""
+        """Returns a copy of the query with an apart parameter. Both share their derived values."""
         query = LoadedQuery.__new__(LoadedQuery)
         query._values, query.sent = {**self._values, name: text}, self.sent
         query._apart, query._derived = name, self._derived

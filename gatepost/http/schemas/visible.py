@@ -20,12 +20,12 @@ _VIRAMA = 9  # canonical combining class
 
 
 def is_visible(text: str) -> bool:
-    """Whether a reader sees every character of `text`."""
+    """True if a reader sees every character of `text`."""
     return text.isascii() or all(_belongs(text, found.start()) for found in UNSEEN.finditer(text))
 
 
 def _belongs(text: str, place: int) -> bool:
-    """Whether the character there shapes what is before it, instead of hiding."""
+    """True if the character at `place` shapes the character before it, and so is not hidden."""
     character, before, after = text[place], text[place - 1:place], text[place + 1:place + 2]
     if not before:
         return False
@@ -39,7 +39,7 @@ def _belongs(text: str, place: int) -> bool:
 
 
 def _joins(before: str, after: str) -> bool:
-    """Whether both are letters of a script whose letters join, such as Arabic."""
+    """True if both are letters of a script whose letters join, such as Arabic."""
     return all(unicodedata.bidirectional(one) == "AL" for one in (before, after) if one) and bool(after)
 
 

@@ -1,7 +1,7 @@
-"""Access tokens: JWTs (RFC 7519, RFC 9068) made and checked by flask-jwt-extended.
+"""Access tokens: JWTs (RFC 7519, RFC 9068), issued and verified with flask-jwt-extended.
 
-`verify` caches the signature check by the token's text, which cannot change its outcome; expiry and
-revocation are looked at again on every request. A token that has expired leaves the cache.
+`verify` caches the result of the signature check by the text of the token. Expiry and revocation are checked on every
+request. An expired token leaves the cache.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What signs, what verifies, and the public half as a JWK (None for a shared secret)."""
+    """Key that signs, key that verifies, and the public half as a JWK (None for a shared secret)."""
 
     private: Any
     public: Any
@@ -43,7 +43,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One algorithm: the purpose and length in bytes of the secret that its key is made from."""
+    """Algorithm, with the purpose and the length in bytes of the secret from which its key is made."""
 
     purpose: str
     length: int
@@ -58,7 +58,7 @@ def _es256(secret: bytes) -> SigningKey:
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
     from jwt.algorithms import ECAlgorithm
 
-    # 64 bits more than the order has, so that the remainder is as good as uniform (FIPS 186-5, A.2.1).
+    # 64 bits more than the order, so that the remainder is nearly uniform (FIPS 186-5, A.2.1).
     private = derive_private_key(int.from_bytes(secret, "big") % (_P256_ORDER - 1) + 1, SECP256R1())
     return SigningKey(private, private.public_key(), _jwk(ECAlgorithm.to_jwk(private.public_key())))
 
@@ -85,11 +85,11 @@ SCHEMES: Mapping[str, Scheme] = {
 
 TYPE = "at+jwt"
 CLIENT = "gatepost"  # the claim client_id (RFC 9068 section 2.2) of every login; service tokens are no JWTs
-# Seconds by which a clock may be behind the one that a token was issued by: that of another node, or our own before it
-# was set back. Only this service issues them, so refusing one gains nothing, and all sessions would stand still.
+# Seconds by which a clock may be behind the clock that issued a token: that of another node, or our own before it was
+# set back. Only this service issues tokens, so refusing one gains nothing, and would block all sessions.
 BEHIND = 86_400
 MOST = 8192  # tokens in the cache
-FEW = 256  # tokens in the cache that are not worth a look for expired ones
+FEW = 256  # tokens in the cache below which expired ones are not searched
 _REQUIRED: dict[str, type] = {
     "iss": str, "aud": str, "sub": str, "exp": int, "iat": int, "jti": str, "sid": str, "role": str,
     "permissions": list, "tenant": str, "scope": str, "ver": int,
@@ -100,7 +100,7 @@ log = logging.getLogger("gatepost.tokens")
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a valid access token says. `scopes` is None for an ordinary, unscoped login."""
+    """Claims of a valid access token. `scopes` is None for a login without scopes."""
 
     user_id: str
     session_id: str
@@ -131,9 +131,9 @@ class AccessTokens:
         keys.followers.append(self._renew)
 
     def issue(self, user: User, session_id: str, permissions: list[str], scope: str = "*") -> str:
-        """A new access token of a session; `scope` is `*`, or scopes separated by spaces.
+        """Returns a new access token of a session; `scope` is `*`, or scopes separated by spaces.
 
-        permissions  that the user may have on some object, or patterns such as `article.*`
+        permissions  permissions that the user may have on some object, or patterns such as `article.*`
         """
         self._refresh()
         claims = {"sid": session_id, "role": user.role, "permissions": permissions, "tenant": user.tenant_id,
@@ -142,7 +142,7 @@ class AccessTokens:
         return create_access_token(user.id, additional_claims=claims, additional_headers=headers)
 
     def verify(self, token: str) -> Claims:
-        """Raises `Problem`: `invalid_token`, or `token_expired` for one that was valid."""
+        """Returns the claims. Raises `Problem`: `invalid_token`, or `token_expired` for a token that was valid."""
         try:
             claims = self._known.get(token) or self._decode(token)
         except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):
@@ -152,7 +152,7 @@ class AccessTokens:
         return claims
 
     def public_keys(self) -> list[dict[str, str]]:
-        """The keys that verify our tokens, as JWKs (RFC 7517); none where the key is a shared secret."""
+        """Returns the keys that verify tokens, as JWKs (RFC 7517); none if the key is a shared secret."""
         self._refresh()
         shown = ((kid, key.jwk) for kid, key in self._ring)
         return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
@@ -165,14 +165,14 @@ class AccessTokens:
         return claims
 
     def _make_room(self) -> None:
-        """Forget the tokens that have expired, and all others, too, where they would soon be looked through again."""
+        """Removes expired tokens from the cache. Empties it if the search would soon be needed again."""
         now = time()
         left = {token: claims for token, claims in self._known.copy().items() if claims.expires > now}
         self._known = left if len(left) <= MOST // 2 else {}
         self._room = min(MOST, FEW + 2 * len(self._known))
 
     def _decode_uncached(self, token: str) -> Claims:
-        # The library also takes a padded one: a token has one spelling.
+        # The library also accepts padding, but a token has only one spelling.
         if _COMPACT.fullmatch(token) is None:
             raise jwt.InvalidTokenError("not in the compact form")
         header = jwt.get_unverified_header(token)
@@ -190,7 +190,7 @@ class AccessTokens:
 
     def _key_for(self, header: dict[str, Any], _payload: dict[str, Any]) -> Any:
         kid = header.get("kid")
-        # Another process may have signed with a key that was put into the ring a moment ago.
+        # Another process may have signed with a key that was added to the ring a moment ago.
         for _ in range(2):
             for known, key in self._ring:
                 if known == kid:

@@ -1,4 +1,4 @@
-"""base64url without padding (RFC 4648 section 5): how keys, cursors and refresh tokens are written."""
+"""Encoding of keys, cursors and refresh tokens: base64url without padding (RFC 4648 section 5)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 
 def encode(content: bytes) -> str:
-    """These bytes as text for URLs."""
+    """Encodes bytes as text for URLs."""
     return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def decode(text: str) -> bytes:
-    """What `encode` was given. Raises ValueError for every other text.
+    """Decodes the output of `encode`. Raises ValueError for any other text.
 
-    base64 has spare bits, and the standard library ignores characters that it does not know.
+    The check is strict: base64 has spare bits, and the standard library ignores unknown characters.
     """
     found = urlsafe_b64decode(text + "===")
     if encode(found) != text:

@@ -1,13 +1,13 @@
-"""Cursors: a place in one list, as opaque text that only this service can have written.
+"""Cursors: the position in a list, as a signed opaque text.
 
-Here is all there is to a cursor: its parameters, the object that a page takes, how it is signed and read.
+This module has the parameters of a cursor, the object for a page, and the code that signs and reads it.
 
-A cursor names its collection, the position after (or before) which the next page starts, a fingerprint of
-what the list was asked for, and the snapshot time of the walk. It grants nothing: each request is authorised
-afresh. It is not encrypted either, and holds only values of a row that its first owner has seen.
+A cursor has its collection, the position after (or before) which the next page starts, a fingerprint of the query, and
+the snapshot time of the walk. It grants nothing: each request is authorized again. It is not encrypted, and holds only
+values of a row that its first owner has seen.
 
-The text is base64url (RFC 4648 section 5) of a keyed BLAKE2b (RFC 7693) and the JSON that it vouches for. A page in the
-middle of a walk reads one cursor and writes two: with HMAC in a library's wrapper it took some ten microseconds more.
+The text is base64url (RFC 4648 section 5) of a keyed BLAKE2b (RFC 7693) and the signed JSON. A page in the middle of a
+walk reads one cursor and writes two; with HMAC in a library's wrapper that took some ten microseconds more.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from .keys import Keys
 
 MAX_AGE = 24 * 60 * 60  # seconds
 _GRAIN = 600  # seconds within which the same page has the same cursors, and so the same ETag
-MAX_LENGTH = 8_192  # characters: a title of a thousand letters fits, a flood does not
+MAX_LENGTH = 8_192  # characters; a title of a thousand letters fits
 _MAC = 24  # bytes of a signature
 BACKWARD = "before"  # the parameter of a page that goes back
 
 
 class CursorError(Exception):
-    """A cursor that cannot be used. `code` is the error code of the answer."""
+    """Error of an unusable cursor. `code` is the error code of the answer."""
 
     code: str
 
     def fault(self, **place: str) -> Fault:
-        """The fault of a request that has the cursor in this place."""
+        """Returns the fault of a request that has the cursor in this place."""
         return Fault(self.code, "Ask for the first page again.", **place)  # type: ignore[arg-type]
 
 
 class InvalidCursor(CursorError):
-    """Not written by us, changed since, or signed with a key that was rotated out."""
+    """Cursor that is foreign, changed, or signed with a key that was rotated out."""
 
     code = "invalid_cursor"
 
 
 class CursorMismatch(CursorError):
-    """Written for another collection, tenant, filter, sort or search."""
+    """Cursor of another collection, tenant, filter, sort or search."""
 
     code = "cursor_mismatch"
 
 
 class CursorExpired(CursorError):
-    """Older than a day, or than the last restore."""
+    """Cursor that is older than a day, or than the last restore."""
 
     code = "cursor_expired"
 
 
 class Cursor:
-    """The place where a page of a list begins, or ends if it goes `backward`. Writes the cursors of other places.
+    """Position where a page of a list begins, or ends if it goes `backward`. Writes the cursors of other positions.
 
     position  the values of the sort keys, the id last; None: the edge of the list
     snapshot  only rows up to this time; None, all
@@ -77,12 +77,12 @@ class Cursor:
         self.position, self.snapshot, self.backward = position, snapshot, backward
 
     def at(self, position: tuple[Any, ...]) -> str:
-        """The text of the cursor of another place of this walk, URL-safe."""
+        """Returns the text of the cursor of another position of this walk, URL-safe."""
         return self._cursors.write(self._collection, self._question, position, self.snapshot)
 
 
 def parameters() -> dict[str, fields.Field[Any]]:
-    """The parameters of a list that hold a cursor."""
+    """Returns the parameters of a list that hold a cursor."""
     return {name: ApartParameter(metadata={"description": text}) for name, text in _TEXTS.items()}
 
 
@@ -93,20 +93,20 @@ NAMES = tuple(_TEXTS)
 
 
 def fingerprint(*, filters: Mapping[str, Any], sort: str, q: str | None, tenant: str) -> str:
-    """A short hash of what a list was asked for; equal for equal questions, in whatever order they were put.
+    """Returns a short hash of a query. It does not depend on the order of the parameters.
 
-    `filters`: the parameter as written (`price__gte`) to its value, anything that JSON can hold.
+    `filters` maps the parameter as written (`price__gte`) to its value, which JSON can hold.
     """
     question = orjson.dumps([filters, sort, q, tenant], option=orjson.OPT_SORT_KEYS)
     return encode(hashlib.sha256(question).digest()[:12])
 
 
 class Cursors:
-    """Writes and reads cursors with a ring of secrets, newest first.
+    """Writer and reader of cursors with a ring of secrets, the newest first.
 
-    The newest secret signs, all of them are accepted: to rotate, put a new one in front, and drop the old one
-    after a day. `refresh` is asked once for newer secrets (`renew`) when none of ours wrote a cursor. Those of another
-    `epoch` have expired. Raises ValueError for an empty ring.
+    The newest secret signs; all are accepted. To rotate, put a new secret in front, and drop the old one after a day.
+    If no secret fits a cursor, `refresh` is called once for newer secrets (`renew`). Cursors of another `epoch` have
+    expired. Raises ValueError for an empty ring.
     """
 
     def __init__(self, secrets: Sequence[str | bytes], *, max_age: int = MAX_AGE,
@@ -120,7 +120,7 @@ class Cursors:
 
     @classmethod
     def of(cls, keys: Keys, epoch: Epoch) -> Cursors:
-        """The cursors of an instance, which follow its keys and its epoch."""
+        """Returns the cursors of an instance, which follow its keys and its epoch."""
         cursors = cls(keys.secrets("cursor"), refresh=keys.refresh, epoch=epoch.value)
 
         def follow() -> None:
@@ -132,19 +132,19 @@ class Cursors:
         return cursors
 
     def renew(self, secrets: Sequence[str | bytes]) -> None:
-        """Use this ring from now on."""
+        """Replaces the ring."""
         if not secrets or not all(secrets):
             raise ValueError("cursors need at least one secret")
         self._keys = [_key(secret) for secret in secrets]
 
     def begin(self, collection: str, question: str, snapshot: str | None = None) -> Cursor:
-        """The edge of a list; `question` is its `fingerprint`."""
+        """Returns the start of a list; `question` is its `fingerprint`."""
         return Cursor(self, collection, question, None, snapshot, False)
 
     def read(self, text: str, collection: str, question: str, *, backward: bool = False) -> Cursor:
-        """The place that a cursor names, in the list for which it was written.
+        """Returns the position of a cursor in its list.
 
-        Raises InvalidCursor, CursorExpired, CursorMismatch; what is wrong first in this order.
+        Raises InvalidCursor, CursorExpired, CursorMismatch, checked in this order.
         """
         of, position, asked, snapshot, written, epoch = self._verified(text)
         if epoch != self.epoch or self._clock() - written > self._max_age:
@@ -154,7 +154,7 @@ class Cursors:
         return Cursor(self, collection, question, tuple(position), snapshot, backward)
 
     def write(self, collection: str, question: str, position: tuple[Any, ...], snapshot: str | None = None) -> str:
-        """The text of a cursor, URL-safe."""
+        """Returns the text of a cursor, URL-safe."""
         written = int(self._clock()) // _GRAIN * _GRAIN
         payload = orjson.dumps([collection, position, question, snapshot, written, self.epoch])
         return encode(_mac(self._keys[0], payload) + payload)
@@ -163,14 +163,14 @@ class Cursors:
         if len(text) > MAX_LENGTH:
             raise InvalidCursor
         try:
-            given = decode(text)  # only the very text that we would write
+            given = decode(text)  # refuses other spellings of the same bytes
         except ValueError:
             raise InvalidCursor from None
         mac, payload = given[:_MAC], given[_MAC:]
         if not self._wrote(mac, payload) and not (self._refresh() and self._wrote(mac, payload)):
             raise InvalidCursor
         found: list[Any] = orjson.loads(payload)
-        # Written before an upgrade: until then no instance had an epoch.
+        # Written before an upgrade, when instances had no epoch.
         return found if len(found) == 6 else [*found, ""]
 
     def _wrote(self, mac: bytes, payload: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""The epoch of an instance: what its rows say anew after a restore, though their ids and versions are those of before.
+"""Epoch of an instance, which changes with each restore: restored rows may have the same ids and versions as before.
 
-It is a part of cursors and of entity tags, so that none of an earlier epoch is taken for one of this. Before the first
-restore it is the empty text, and they look as if there were none.
+Cursors and entity tags contain it, so that those of an earlier epoch are not valid. Before the first restore it is
+empty.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from models.tables.instance import the_instance
 
 
 class Epoch:
-    """The epoch as this process knows it.
+    """Epoch as this process knows it.
 
-    followers  are called when another process has restored a backup meanwhile: they drop what they know of its rows
+    followers  functions that drop caches of rows; called after another process has restored a backup
     """
 
     def __init__(self, database: Database) -> None:
@@ -24,7 +24,7 @@ class Epoch:
         self.followers: list[Callable[[], object]] = []
 
     def refresh(self) -> bool:
-        """Look whether there is a new epoch, and tell `followers`; whether there is. Raises `RowError`."""
+        """Checks for a new epoch, calls `followers`, and returns True if there is one. Raises `RowError`."""
         found = self._stored()
         if found == self.value:
             return False

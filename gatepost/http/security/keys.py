@@ -1,12 +1,12 @@
-"""The secrets of one instance: a ring of random keys in one file, and a derived key for every purpose.
+"""Secrets of one instance: a ring of random keys in one file, and a derived key for every purpose.
 
-The file holds one key a line, the newest first: 32 random bytes as unpadded base64url, then the time since which it
-signs; lines that begin with ``#`` are comments. What is signed uses the newest. A key that was replaced still
-verifies for `OVERLAP`, longer than anything that it signed is valid; after that it only proves old audit seals.
+The file has one key a line, the newest first: 32 random bytes as unpadded base64url, then the time since which it
+signs. Lines that begin with ``#`` are comments. The newest key signs. A replaced key still verifies for `OVERLAP`,
+longer than any signature is valid; after that it only proves old audit seals.
 
-A line that ends in ``prepared`` holds the key that will sign next, and the time at which it was made: it verifies
-already, so that each of several nodes can be given it before one of them signs with it. It stands after the key that
-signs, and a program that does not know the word refuses the file.
+A line that ends in ``prepared`` has the key that will sign next, and the time at which it was made. It already
+verifies, so that every node can get it before one of them signs with it. It comes after the key that signs. A program
+that does not know the word refuses the file.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _HEADING = "# The secrets of this instance. Newest first; keep it private, and b
 
 
 class KeyFileError(Exception):
-    """The key file is missing, readable by others, or holds a key that is too weak."""
+    """Error of a key file that is missing, readable by others, or has a weak key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """One generation: its bytes, and since when it signs (None where the file does not say).
+    """Master key of one generation: its bytes, and the time since which it signs (None if the file does not have it).
 
-    prepared  it verifies, and does not sign yet; `made` says when it was made
+    prepared  it verifies, and does not sign yet; `made` is the time of its creation
     """
 
     secret: bytes
@@ -51,10 +51,9 @@ class Master:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A master in its ring. `kid` names it in what it signed and tells nothing about the key.
+    """Master key in its ring. `kid` names it in signatures and reveals nothing about the key.
 
-    until  when it stops verifying; None for the one that signs, for a prepared one, and where the file does not say
-           when it was replaced
+    until  end of its validity; None for the signing key, a prepared key, and a key without a time of replacement
     """
 
     kid: str
@@ -63,11 +62,10 @@ class Generation:
 
 
 class Keys:
-    """A ring of master keys: the one that signs, the prepared one, the older ones. Purposes never share a key (HKDF,
-    RFC 5869).
+    """Ring of master keys: the signing key, the prepared key, older keys. Purposes never share a key (HKDF, RFC 5869).
 
-    followers  are called when the ring has changed
-    guard      is asked before another ring is taken over
+    followers  functions that are called after a change of the ring
+    guard      function that checks another ring before it is used
     """
 
     def __init__(self, masters: Sequence[bytes | Master], file: Path | None = None) -> None:
@@ -80,48 +78,48 @@ class Keys:
 
     @classmethod
     def load(cls, file: Path) -> Keys:
-        """Read the ring. Raises `KeyFileError`, naming the file and what to do about it."""
+        """Reads the ring. Raises `KeyFileError` with the file and the remedy."""
         masters, stamp = _read(file)
         keys = cls(masters, file)
         keys._stamp = stamp
         return keys
 
     def refresh(self) -> bool:
-        """Take over the file when it has changed, and tell `followers`; whether it had.
+        """Reads the file again if it has changed, calls `followers`, and returns True after a change.
 
-        Costs one look at the file's status. Raises `KeyFileError` for a file that cannot be used, and what `guard`
-        raises; the ring stays as it was.
+        Costs one `stat` of the file. Raises `KeyFileError` for an unusable file, and the exceptions of `guard`; then
+        the ring does not change.
         """
         if self._file is None or _stamp(self._file) == self._stamp:
             return False
         masters, stamp = _read(self._file)
         self.guard(Keys(masters))
-        # One reference: a reader sees the ring as it was or as it is.
+        # One reference, so that a reader sees either the old or the new ring.
         self.masters, self._stamp = masters, stamp
         for follow in self.followers:
             follow()
         return True
 
     def derive(self, purpose: str, length: int = SIZE) -> bytes:
-        """The key that signs for one purpose, such as ``"access token"``; `length` in bytes."""
+        """Returns the key that signs for one purpose, such as ``"access token"``; `length` in bytes."""
         return self._derive(self.masters[0].secret, purpose, length)
 
     def ring(self, purpose: str, length: int = SIZE) -> list[tuple[str, bytes]]:
-        """(kid, key) of every generation that verifies for one purpose; the first one signs."""
+        """Returns (kid, key) of every generation that verifies for one purpose; the first one signs."""
         moment = now()
         return [(each.kid, self._derive(each.master.secret, purpose, length))
                 for each in self.generations() if each.until is None or moment < each.until]
 
     def secrets(self, purpose: str) -> list[bytes]:
-        """The keys of `ring` without their names, for signatures that carry no kid."""
+        """Returns the keys of `ring` without their names, for signatures without a kid."""
         return [key for _, key in self.ring(purpose)]
 
     def every(self, purpose: str) -> list[tuple[str, bytes]]:
-        """(kid, key) of all generations for one purpose, for what must be provable for good; the first one signs."""
+        """Returns (kid, key) of all generations for one purpose, for permanent proofs; the first one signs."""
         return [(each.kid, self._derive(each.master.secret, purpose, SIZE)) for each in self.generations()]
 
     def generations(self) -> list[Generation]:
-        """Every generation, in the order of `masters`."""
+        """Returns every generation, in the order of `masters`."""
         found, replaced = [], None
         for master in self.masters:
             kid = self._derive(master.secret, "kid", 6).hex()
@@ -134,9 +132,9 @@ class Keys:
 
 
 def create_key_file(file: Path) -> bool:
-    """Make a ring of one random key, mode 0600. False when there is a file already, which stays as it is.
+    """Creates a ring of one random key, mode 0600. Returns False if the file exists, and does not change it.
 
-    The file appears whole or not at all: a stop in the middle leaves no truncated key.
+    The file appears as a whole: an interruption leaves no truncated key.
     """
     with fresh_file(file) as fresh:
         fresh.file.write(_text([new_master()]))
@@ -153,21 +151,21 @@ def fingerprints(keys: Keys) -> list[str]:
 
 
 def prepared_fingerprint(keys: Keys) -> str | None:
-    """The identifier of the prepared key; None if there is none."""
+    """Returns the identifier of the prepared key; None if there is none."""
     known = zip(keys.masters, fingerprints(keys), strict=True)
     return next((fingerprint for master, fingerprint in known if master.prepared), None)
 
 
 def rotate(file: Path) -> Keys:
-    """Put a new key in front; the ring as it is then.
+    """Puts a new key in front, and returns the new ring.
 
-    Servers take it over as they run. Raises `KeyFileError`, OSError.
+    Running servers read it. Raises `KeyFileError`, OSError.
     """
     return _rewrite(file, lambda masters: (new_master(), *masters))
 
 
 def prepare(file: Path) -> Keys:
-    """Let the ring have a prepared key; the ring as it is then. One that has been prepared stays: other nodes may have
+    """Adds a prepared key to the ring, and returns the new ring. An existing one stays, because other nodes may have
     it. Raises `KeyFileError`, OSError.
     """
     def change(masters: tuple[Master, ...]) -> Sequence[Master]:
@@ -179,9 +177,9 @@ def prepare(file: Path) -> Keys:
 
 
 def promote(file: Path, prepared: Master) -> Keys:
-    """Sign with this prepared key from now on, and no other; the ring as it is then. Nothing changes where it does.
+    """Makes this prepared key the signing key, and returns the new ring. Changes nothing if it already signs.
 
-    What it replaces verifies for `OVERLAP` from now on. Raises `KeyFileError`, OSError.
+    The replaced key verifies for `OVERLAP` from now on. Raises `KeyFileError`, OSError.
     """
     def change(masters: tuple[Master, ...]) -> Sequence[Master]:
         if masters[0].secret == prepared.secret:
@@ -194,8 +192,9 @@ def promote(file: Path, prepared: Master) -> Keys:
 
 
 def forget_older(file: Path) -> Keys:
-    """Drop all keys but the one that signs, so that nothing they signed is accepted any more, nor a prepared one that
-    leaked with them; the ring as it is then.
+    """Drops all keys except the signing key, and returns the new ring.
+
+    Signatures of the others become invalid. A prepared key may have leaked with them, so it is dropped as well.
 
     Raises `KeyFileError`, OSError.
     """
@@ -205,7 +204,7 @@ def forget_older(file: Path) -> Keys:
 def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]]) -> Keys:
     directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # Two changes at once must not lose the key of one.
+        # Two simultaneous changes must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
         write(file, _text(_checked(change(Keys.load(file).masters))))
     finally:
@@ -214,18 +213,18 @@ def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]
 
 
 def new_master() -> Master:
-    """A new random key."""
+    """Returns a new random key."""
     return Master(secrets.token_bytes(SIZE), now())
 
 
 def _text(masters: Sequence[Master]) -> bytes:
-    """The content of a key file."""
+    """Returns the content of a key file."""
     words = ([encode(master.secret), master.made, _PREPARED if master.prepared else None] for master in masters)
     return (_HEADING + "".join(" ".join(filter(None, line)) + "\n" for line in words)).encode("ascii")
 
 
 def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
-    """The ring, and what the file looked like before it was read."""
+    """Returns the ring, and the status of the file before it was read."""
     try:
         stamp = _stamp(file)
         mode = stat.S_IMODE(file.stat().st_mode)
@@ -251,7 +250,7 @@ def _stamp(file: Path) -> tuple[int, ...]:
 
 
 def _checked(masters: Sequence[Master]) -> tuple[Master, ...]:
-    """The masters of a ring, the one that signs first. Raises `KeyFileError`."""
+    """Returns the master keys of a ring, the signing key first. Raises `KeyFileError`."""
     signing, prepared = [each for each in masters if not each.prepared], [each for each in masters if each.prepared]
     if not signing:
         raise KeyFileError("There is no key in the ring that signs.")
@@ -273,7 +272,7 @@ def _decode(line: str) -> Master:
 
 
 def _refuse_weak(master: bytes) -> None:
-    """Random bytes are never all printable and never repeat this much; a typed or copied key is or does."""
+    """Refuses keys that are not random: all printable, or with many repeated bytes. Raises `KeyFileError`."""
     if len(master) < SIZE:
         raise KeyFileError(f"a key has {len(master)} bytes; {SIZE} random ones are needed.")
     if all(32 <= byte < 127 for byte in master) or len(set(master)) < 16:

@@ -1,6 +1,7 @@
-"""Whether a key ring is that of the database: it knows the newest key of its ring by a fingerprint.
+"""Check that the key ring belongs to the database, which stores a fingerprint of the newest key.
 
-With another ring no session would hold and no seal be proved, and what it signs would end once the right one is back.
+With another ring every session would end and no seal could be verified. Its own signatures would become invalid as soon
+as the right ring is back.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ _WRONG = f"The keys in secret.key are not those of this database. {FROM_A_BACKUP
 
 
 class WrongKeys(KeyFileError):
-    """The ring is that of another database."""
+    """Error of a ring that belongs to another database."""
 
     def __init__(self) -> None:
         super().__init__(_WRONG)
 
 
 class LostKeys(KeyFileError):
-    """A database that is in use has no ring."""
+    """Error of a database in use without a ring."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(f"{file} is missing, and its database is in use. {FROM_A_BACKUP} {NEW_KEYS}")
 
 
 def check(database: Database, keys: Keys) -> None:
-    """Raise WrongKeys for the ring of another database; note the newest key of the right one. Raises `RowError`.
+    """Raises WrongKeys for the ring of another database. Notes the newest key of the right ring. Raises `RowError`.
 
-    A ring that has the newest key of the database only as a prepared one is right, and behind those of other nodes.
+    A ring with the newest key of the database as its prepared key is right: the rings of other nodes are newer.
     """
     with database.connected():
         known = the_instance().key_fingerprint
@@ -58,19 +59,19 @@ def check(database: Database, keys: Keys) -> None:
 
 
 def fits(database: Database, keys: Keys) -> bool:
-    """True if the ring is that of the database, which may wait for migrations. Raises `RowError`."""
+    """True if the ring belongs to the database, which may need migrations. Raises `RowError`."""
     with database.connected():
         return _fits(the_instance().key_fingerprint if database.table_exists("instance") else None, keys)
 
 
 def is_older(database: Database, keys: Keys) -> bool:
-    """True if the ring has sealed audit rows of the database that are still there. Raises `RowError`."""
+    """True if the ring has sealed existing audit events of the database. Raises `RowError`."""
     with database.connected():
         return has_seal_of([kid for kid, _ in keys.every("audit seal")])
 
 
 def guard(database: Database, keys: Keys) -> None:
-    """`check` for a process that serves: raises `KeyFileError` alone, so that it goes on with the ring that it has."""
+    """Runs `check` in a serving process. Raises only `KeyFileError`, so that the process keeps its ring."""
     try:
         check(database, keys)
     except RowError as error:
@@ -78,15 +79,15 @@ def guard(database: Database, keys: Keys) -> None:
 
 
 def adopt(database: Database, keys: Keys) -> None:
-    """Let the ring be that of the database from now on. Raises `RowError`."""
+    """Notes the ring as that of the database. Raises `RowError`."""
     database.transact(lambda: note_fingerprint(fingerprints(keys)[0]))
 
 
 def rotate_known(database: Database, file: Path, *, forget: bool) -> Keys:
-    """`promote` the prepared key of the ring of a database, or `rotate` where there is none; the ring as it is then.
+    """Promotes the prepared key of a database's ring, or rotates the ring if there is none. Returns the new ring.
 
-    With `forget`, the new key is one that nobody has seen: whoever read the others has read the prepared one, too.
-    Whenever this is stopped, the database knows a key that is in the file. Raises `KeyFileError`, `RowError`, OSError.
+    With `forget`, the new key is unknown to all: a reader of the old keys has read the prepared one as well. At any
+    interruption the database knows a key in the file. Raises `KeyFileError`, `RowError`, OSError.
     """
     before = Keys.load(file)
     check(database, before)
@@ -97,7 +98,7 @@ def rotate_known(database: Database, file: Path, *, forget: bool) -> Keys:
 
 
 def prepare_known(database: Database, file: Path) -> Keys:
-    """`prepare` a key for the ring of a database; the ring as it is then.
+    """Prepares a key for the ring of a database, and returns the new ring.
 
     Raises `KeyFileError`, `RowError`, OSError.
     """
@@ -110,6 +111,9 @@ def _fits(known: str | None, keys: Keys) -> bool:
 
 
 def _has_sealed(keys: Keys) -> bool:
-    """Whether the newest seal, if there is one, names a key of the ring: what is known of a database of before."""
+    """True if the newest seal names a key of the ring, or if there is no seal.
+
+    Decides for a database that has no fingerprint yet.
+    """
     head = newest_head()
     return head is None or head.partition(":")[0] in {kid for kid, _ in keys.every("audit seal")}

@@ -1,4 +1,4 @@
-"""Passwords: what is accepted, how they are kept (Argon2id, RFC 9106), and how many are hashed at once."""
+"""Passwords: rules for new ones, hashes (Argon2id, RFC 9106), and a concurrency limit for hashing."""
 
 from __future__ import annotations
 
@@ -27,53 +27,53 @@ T = TypeVar("T")
 SHORTEST = 8
 LONGEST = 1024
 SERVICE = "gatepost"
-UNUSABLE = "!"  # kept for an account without a password: no login succeeds
+UNUSABLE = "!"  # stored for an account without a password: no login succeeds
 
-_WORD = re.compile(r"[^\W_]{3,}")  # shorter ones are in passwords by chance
+_WORD = re.compile(r"[^\W_]{3,}")  # shorter words are in passwords by chance
 
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, type=Type.ID)
 
-# Checked where there is no account: made once with the same parameters, so that its first use takes no longer.
+# Checked if there is no account. Made in advance with the same parameters, so that its first use takes no longer.
 _DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
           "OG9eEScD8GfyQGL6YkquUd5SDv4C6P/i1fdrk")
 
-# More hashes than cores only make every one of them slower, and 19 MiB each is a way to fill the memory.
+# More hashes than cores only slow each other down, and each needs 19 MiB of memory.
 _CORES = os.cpu_count() or 1
 _slots = BoundedSemaphore(_CORES)
 PATIENCE = 2.0  # seconds that a caller waits for a slot
 
-# As many threads as slots do all the hashing, because the C library keeps the 19 MiB for the next hash of the same
+# There are as many hashing threads as slots, because the C library keeps the 19 MiB for the next hash of the same
 # thread: eight threads of a server would keep eight times as much.
 _workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
 
 
 def _after_fork() -> None:
-    # Threads do not survive a fork, and the pool would wait for them for ever.
+    # Threads do not survive a fork, and the pool would wait for them forever.
     global _workers
     _workers = ThreadPoolExecutor(_CORES, "hashing", initializer=affinity.roam)
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
-# A login that waits for a slot holds a thread of the server: beyond so many, logins are refused at once, so that many
-# of them leave threads for other requests.
+# A login that waits for a slot holds a thread of the server. Beyond this number logins are refused at once, so that
+# other requests find threads.
 _waiting = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
-    """Too many are waiting, or every slot stayed taken for `PATIENCE` seconds: come back later (429)."""
+    """Too many requests wait for a hash, or no slot became free within `PATIENCE` seconds (429)."""
 
 
 class CannotHash(Exception):
-    """There is no memory, or no thread, to hash with: nothing is known of the password (503)."""
+    """Lack of memory or threads for a hash: the password could not be checked (503)."""
 
 
 def objection(password: str, *context: str | None) -> Message | None:
-    """Why this password is not accepted, or None (NIST SP 800-63B, section 5.1.1.2: length, a list, and context).
+    """Returns the reason to refuse this password, or None (NIST SP 800-63B, section 5.1.1.2).
 
-    `context` is what an attacker knows of the account: its name and e-mail address. Without the words of these, and the
-    service's own name, a password must be long enough still.
+    Checks the length, a list of common passwords, and the context: facts that an attacker knows of the account, such as
+    its name and e-mail address. Without these words and the service's name, the password must still be long enough.
     """
     text = _normalised(password)
     if len(text) < SHORTEST:
@@ -89,7 +89,7 @@ def objection(password: str, *context: str | None) -> Message | None:
 
 
 def _unguessed(password: str, context: Iterable[str | None]) -> str:
-    """What is left of a password without the words of its context, the longest taken out first."""
+    """Removes the words of its context from a password, the longest first."""
     words = {word for text in (SERVICE, *context) for word in _WORD.findall(_normalised(text or "").casefold())}
     left = password.casefold()
     for word in sorted(words, key=lambda word: (-len(word), word)):
@@ -98,52 +98,52 @@ def _unguessed(password: str, context: Iterable[str | None]) -> str:
 
 
 def hash_password(password: str) -> str:
-    """The text to keep, salt and parameters included. Raises `TooManyHashes`, `CannotHash`."""
+    """Returns the text to store, including salt and parameters. Raises `TooManyHashes`, `CannotHash`."""
     return _in_turn(lambda: _hasher.hash(_normalised(password)))
 
 
 def verify(password: str, kept: str | None) -> bool:
-    """Whether `password` is the one behind `kept`. Raises `TooManyHashes`, `CannotHash`.
+    """True if `password` matches the stored hash `kept`. Raises `TooManyHashes`, `CannotHash`.
 
-    With None (no such user) and `UNUSABLE` it takes the same time and says no.
+    For None (no such user) and `UNUSABLE` it takes the same time and returns False.
     """
     real = kept is not None and kept != UNUSABLE
     try:
         right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
-    except (VerificationError, InvalidHashError):  # another password, or a kept hash that is damaged
+    except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
     return right and real
 
 
 def outdated(kept: str) -> bool:
-    """Whether `kept` was made with other parameters, and should be made anew after a successful login."""
+    """True if `kept` has other parameters, so that the next successful login should hash the password again."""
     return _hasher.check_needs_rehash(kept)
 
 
 @cache
 def common() -> frozenset[str]:
-    """The most common passwords that are long enough to be accepted otherwise, in folded case."""
+    """Returns the most common passwords of sufficient length, case-folded."""
     text = files(__package__).joinpath("common_passwords.txt").read_text(encoding="utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def _normalised(password: str) -> str:
-    """One password typed on two keyboards is one text (NFKC, as NIST SP 800-63B recommends)."""
+    """Normalizes a password: different keyboards then produce the same text (NFKC, as NIST SP 800-63B recommends)."""
     return unicodedata.normalize("NFKC", password)
 
 
-# Of the library's errors, those that say nothing of the password.
+# Errors of the library that are independent of the password.
 _LACKS = frozenset(map(error_to_str, (lib.ARGON2_MEMORY_ALLOCATION_ERROR, lib.ARGON2_THREAD_FAIL)))
 
 
 def _in_turn(work: Callable[[], T]) -> T:
-    """Let a hashing thread do it. Raises `TooManyHashes`, `CannotHash`, and what the library makes of the password."""
+    """Runs `work` in a hashing thread. Raises `TooManyHashes`, `CannotHash`, and the library's password errors."""
     with _slot():
         try:
             return _workers.submit(work).result()
         except MemoryError:
             raise CannotHash("out of memory") from None
-        except RuntimeError as error:  # a thread that cannot be started
+        except RuntimeError as error:  # no thread can be started
             raise CannotHash(str(error)) from None
         except Argon2Error as error:
             if str(error) in _LACKS:
@@ -173,7 +173,7 @@ class NewPassword(Text):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        # `objection` has a sentence of its own for the length; here it is for those who generate clients.
+        # `objection` reports the length in its own words; this is for generated clients.
         described = {"minLength": SHORTEST, "example": "seven green lanterns", **kwargs.pop("metadata", {})}
         super().__init__(maximum=LONGEST, metadata=described, **kwargs)
 

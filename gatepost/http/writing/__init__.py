@@ -1,6 +1,6 @@
-"""How rows get in: created, changed, deleted, moved by actions, imported from files, and shared.
+"""Writes of rows: create, change, delete, actions, imports from files, shares.
 
-`writable` is the declaration and what a subclass may override; `importing`, `intake` and `lines` are the way
-of a file; `actions`, `sharing` and `revocation` (what goes with a right to share) belong to one row. May import
-`reading`, `pipeline` and the rooms below them.
+`writable` is the declaration, with the methods that a subclass may override. `importing`, `intake` and `lines` import a
+file. `actions`, `sharing` and `revocation` (the shares that end with a right to share) belong to one row. The folder
+may import `reading`, `pipeline` and the folders below them.
 """

@@ -1,4 +1,4 @@
-"""Actions: named steps of a row's life, such as publishing an article, and the conflicts that stop them."""
+"""Actions: named transitions of a row, such as publishing an article, and their conflicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Conflict(Problem):
-    """The state of a row does not allow this. Raise it in a collection's own code: 409."""
+    """Refusal because of the state of a row (409). For the code of a collection."""
 
     def __init__(self, detail: str, code: str = "conflict", faults: Sequence[Fault] = ()) -> None:
         super().__init__(code, detail, faults)
@@ -27,9 +27,9 @@ class Conflict(Problem):
 class Action:
     """`POST /api/{collection}/{id}/{name}`: calls `method`, then moves `state` along `transitions`.
 
-    transitions  state → the state that follows it; empty: the action starts from any state, and moves the row nowhere
-    method       of the collection: takes the row, or the call and the row (`takes_call`)
-    body         schema of what is sent along; one without fields: nothing
+    transitions  state → next state; empty: the action is possible in any state, and does not change it
+    method       method of the collection: takes the row, or the call and the row (`takes_call`)
+    body         schema of the request body; without fields: no body
     """
 
     name: str
@@ -41,15 +41,15 @@ class Action:
 
     @property
     def body_required(self) -> bool:
-        """Whether a request without a body lacks something."""
+        """True if the action has a required field, so that a request needs a body."""
         return any(one.required for one in self.body.load_fields.values())
 
     def starts_from(self, row: Any) -> bool:
-        """Whether a row is in a state from which it is possible; `row` by column name."""
+        """True if the action is possible in the state of the row (column name → value)."""
         return not self.transitions or row[self.state] in self.transitions
 
     def perform(self, collection: Any, call: Any, row: Any) -> None:
-        """Do it to a row from which it starts; the row is not saved."""
+        """Runs the action on a row whose state allows it, without saving the row."""
         before = getattr(row, self.state) if self.transitions else None
         self.method(collection, *((call, row) if self.takes_call else (row,)))
         if self.transitions:
@@ -57,17 +57,17 @@ class Action:
 
     @property
     def starts(self) -> Message:
-        """In which states it starts, in words."""
+        """Sentence about the states in which the action is possible."""
         states = [str(state) for state in self.transitions]
         return Message("{name} must be {wanted}", name=self.state, wanted=any_of(states))
 
     @property
     def about(self) -> str:
-        """What it does, in one sentence: the docstring of its method."""
+        """Summary of the action: the docstring of its method."""
         return (self.method.__doc__ or "").strip()
 
     def conflict(self, state: Any, *, hidden: bool = False) -> Problem:
-        """The refusal of a row whose state is none that it starts from; `hidden`: the caller may not see the state."""
+        """Returns the refusal for a row in another state; `hidden`: the caller may not see the state."""
         meta: dict[str, Any] | None = {"from": state, "allowed_from": list(self.transitions)}
         detail = Message("{action} is not possible from {state}.", action=self.name, state=state)
         if hidden:

@@ -1,7 +1,8 @@
-"""The last administrator stays: over HTTP, only an administrator can make another one.
+"""Protection of the last administrator: over HTTP, only an administrator can make another one.
 
-An administrator is an active user, of any tenant, whose stored role is `admin`. Every way to unmake one locks all of
-them first, in one order, so that of two who unmake each other at the same time one waits and is refused.
+An administrator is an active user, of any tenant, whose stored role is `admin`. Each change that ends the rights of one
+first locks all of them, in one order. So if two administrators remove each other at the same time, one waits and is
+refused.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def unmakes(changes: Mapping[str, Any]) -> bool:
 
 
 def keep_one(user: User) -> None:
-    """Raises `Conflict` (`last_administrator`) when there is no administrator but this user."""
+    """Raises `Conflict` (`last_administrator`) if this user is the only administrator."""
     if _is_last(user, lock=True):
         raise _conflict()
 

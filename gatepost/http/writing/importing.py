@@ -1,4 +1,4 @@
-"""`POST /api/{collection}/import`: many rows at once, all or nothing unless the client says otherwise."""
+"""Import of many rows at once: `POST /api/{collection}/import`. All or nothing, unless the client chooses otherwise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .writable import Writable
 
 
 class LineFaultSchema(StrictSchema):
-    """What is wrong with one line, counted from 1."""
+    """Error in one line. Lines are counted from 1."""
 
     line = fields.Integer(required=True)
     code = fields.String(required=True)
@@ -35,7 +35,7 @@ class LineFaultSchema(StrictSchema):
 
 
 class ImportedSchema(StrictSchema):
-    """What became of the lines."""
+    """Result of an import."""
 
     imported = fields.Integer(required=True, metadata={"description": "New rows."})
     updated = fields.Integer(required=True, metadata={"description": "Lines whose row was there already."})
@@ -50,7 +50,7 @@ class _Options(StrictSchema):
 
 
 def endpoint(collection: Writable) -> Endpoint:
-    """The import of a collection that declares it."""
+    """Returns the import endpoint of a collection."""
     declared: dict[str, Any] = dict(_Options._declared_fields)
     if collection.import_keys:
         declared["key"] = fields.String(validate=one_of(collection.import_keys), metadata={
@@ -65,12 +65,12 @@ def endpoint(collection: Writable) -> Endpoint:
 
 
 def intake(collection: Writable, call: Call) -> Import:
-    """The import that the query of `call` asks for."""
+    """Returns the import for the query of `call`."""
     return Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
 
 
 def _check(collection: Writable, call: Call) -> None:
-    """Read the body and check every line, before any writer has to wait."""
+    """Reads the body and checks every line, while no other writer waits."""
     with received(call) as body:
         call.prepared = intake(collection, call)
         _finish(call.prepared.check(call.request.mimetype, body))
@@ -78,15 +78,15 @@ def _check(collection: Writable, call: Call) -> None:
 
 @contextmanager
 def received(call: Call) -> Iterator[BinaryIO]:
-    """The body of an import as it comes in; its digest is that of the call, once it is read.
+    """Yields the incoming body of an import. Sets the digest of the call after the body is read.
 
-    Raises `Problem` for one that is not taken: its media type, its length, what it costs, or how many come in.
+    Raises `Problem` for a refused body: because of its media type, length or cost, or of too many other large bodies.
     """
     if call.request.mimetype not in file_formats.MEDIA_TYPES:
         raise unsupported_media_type(file_formats.MEDIA_TYPES, "Accept-Post")
     refuse_coded(call.request)
     if CUT_UNSEEN in call.request.environ:
-        # Its lines say nothing of where the file ends, as the last bracket of a JSON document does.
+        # Nothing in the lines marks the end of the file, as the last bracket of a JSON document does.
         fault = Fault("invalid_header", "Send Content-Length: this server cannot tell whether the file is complete.",
                       header="Content-Length")
         raise Problem.of([fault], "invalid_header")
@@ -99,9 +99,9 @@ def received(call: Call) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _room(call: Call) -> Iterator[None]:
-    """For a body above the limit of others, or of unknown length: 503 where enough of them are being read.
+    """Takes a slot for a body that is above the limit of others, or of unknown length. 503 if no slot is free.
 
-    A server that asked about the head has counted the body, and read it: it is not refused once it was sent.
+    If the server has asked about the head, it has already counted and read the body. Such a body needs no slot.
     """
     length, slots = call.request.content_length, call.services.large_bodies
     small = length is not None and length <= call.services.settings.body_limit
@@ -120,10 +120,10 @@ def _room(call: Call) -> Iterator[None]:
 
 @contextmanager
 def _loading(call: Call) -> Iterator[None]:
-    """Around the transaction: many new rows are stored before it, where that would keep other writers waiting."""
+    """Stores many new rows before the transaction, if they would keep other writers waiting."""
     with call.prepared.load() as opened:
         if opened:
-            # Its twin may have been answered while this call waited for the same table.
+            # The twin may have got its answer while this call waited for the same table.
             idempotency.replay(call)
             if call.write.response is None:
                 _finish(call.prepared.store_new())
@@ -136,7 +136,7 @@ def _store(call: Call) -> dict[str, Any]:
 
 
 def outcome(call: Call) -> dict[str, Any]:
-    """What became of the lines, in the language of the request."""
+    """Returns the result of the import, in the language of the request."""
     found: dict[str, Any] = call.prepared.outcome
     if found["errors"]:
         translation = call.services.translations.wanted(call.request)
@@ -152,13 +152,13 @@ def _finish(progress: Iterator[int]) -> None:
 
 
 class _Body(io.RawIOBase):
-    """A request's body as it comes in, paid for by its size, and the SHA-256 of what was read of it.
+    """Incoming body of a request. Takes units by its size, and computes its SHA-256.
 
-    Raises `Problem` (`rate_limited`): before anything is read, where the client says how long the body is.
+    Raises `Problem` (`rate_limited`): before reading, if the client announces the length of the body.
     """
 
     def __init__(self, call: Call) -> None:
-        self._call, self._stream = call, call.request.stream  # refuses a body that is too large
+        self._call, self._stream = call, call.request.stream  # the stream refuses a body that is too large
         self._read = 0
         self._paid = 0
         self._pay(call.request.content_length or 0)

@@ -1,13 +1,13 @@
-"""Rows from a file into a collection: the flow that an HTTP import and `gatepost import` share.
+"""Import of a file into a collection, for HTTP and `gatepost import`.
 
-Every line is read and checked before any writer has to wait. Then one transaction stores them, each judged as if it
-came alone; a line whose `id` (or whose key) finds a row changes it, a line without an `id` makes one otherwise. Only
-`gatepost import` makes rows with the ids that it is given. New rows are stored many at a time; where such a batch is
-refused, its rows go one by one, so that every fault has its line.
+Every line is read and checked while no other writer waits. Then one transaction stores all lines, and the policy
+decides on each. A line whose `id` or key finds a row changes it; any other line without an `id` creates a row. Only
+`gatepost import` creates rows with given ids. New rows are stored in batches. If a batch is refused, its rows are
+stored one by one, so that every error has its line.
 
-On SQLite, where other writers would have to wait, many new rows are stored before that transaction, in a load: in
-short transactions, and hidden from everybody else. The last transaction changes the rows that were there, and shows
-all (docs/decisions/0029-loads.md).
+On SQLite other writers would have to wait. So many new rows are stored before that transaction, in a load: in short
+transactions, and hidden from all readers. The last transaction changes the existing rows and reveals the new ones
+(docs/decisions/0029-loads.md).
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from .lines import LineWriter, RowsMeant
 from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
-FEW = 500  # new rows that one transaction stores, however many there are of other lines: that takes some 50 ms
+FEW = 500  # new rows that one transaction stores, regardless of the other lines: takes some 50 ms
 
-# What may be wrong with one row. Whatever else a database says concerns the whole import.
+# Errors of one row. Any other error of the database concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
 _Done = tuple[int, int, Faults, list[tuple[str, str]], Grouped]  # imported, updated, refused, events, judged
 
 class Import:
-    """One file on its way into a collection, for the caller of `call`.
+    """Import of one file into a collection, for the caller of `call`.
 
-    key        a unique field by which a line may name the row that it means
-    skip       leave out the lines that fail; else one failing line undoes all, as do a thousand faults in any case
-    keeps_ids  an `id` that finds no row becomes the id of the new one, for an operator; else it is refused
-    full       owners who may own no more rows
+    key        unique field by which a line may name its row
+    skip       skips lines that fail; otherwise one failing line undoes all. A thousand errors always undo all
+    keeps_ids  an `id` without a row becomes the id of the new row, for an operator; otherwise it is refused
+    full       owners whose row quota is full
     """
 
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
@@ -78,18 +78,18 @@ class Import:
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """What became of the lines."""
+        """Result of the import."""
         return {"imported": self._imported, "updated": self._updated, "failed": self._faults.lines,
                 "errors": self._faults.answer()}
 
     def check(self, media_type: str, stream: BinaryIO) -> Iterator[int]:
-        """Read and check every line, outside any transaction; yields how many lines at a time.
+        """Reads and checks every line, outside any transaction. Yields the number of lines of each step.
 
-        Raises `Problem` for a file that cannot be understood, or with too many faults to go on.
+        Raises `Problem` for an unreadable file, or one with too many errors.
         """
         lines = file_formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
-            with self._database.connected():  # not while more is being sent
+            with self._database.connected():  # holds no connection while the client sends more
                 self._meant.found = {}
                 self._meant.find([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
@@ -102,10 +102,10 @@ class Import:
 
     @contextmanager
     def load(self) -> Iterator[bool]:
-        """To be held around the transaction of `store`: opens a load where one is needed, and undoes it on failure.
+        """Context manager around the transaction of `store`: opens a load if one is needed, and undoes it on failure.
 
-        Gives whether there is one; then `store_new` comes first. Raises `Busy` while the table has another one, and
-        `Problem` for too many lines where there can be none.
+        Yields True if it has opened a load; then the caller runs `store_new` first. Raises `Busy` while the table has
+        another load, and `Problem` if there are too many lines and the table allows no load.
         """
         if self._database.dialect != "sqlite" or self._new <= FEW:
             yield False
@@ -118,10 +118,10 @@ class Import:
                 yield True
 
     def store_new(self) -> Iterator[int]:
-        """Make the new rows, hidden, in short transactions of their own; yields how many lines at a time.
+        """Stores the new rows, hidden, in short transactions. Yields the number of lines of each step.
 
-        Lines that change other rows are left to `store`, and so are those that may depend on them. Raises what `store`
-        raises.
+        Leaves to `store` the lines that change other rows, and lines that may depend on them. Raises the same
+        exceptions as `store`.
         """
         assert self._load is not None
         self._begin()
@@ -136,10 +136,10 @@ class Import:
         self._loaded = self._imported, self._updated, self._faults, self._changes, self._lines.decided
 
     def store(self) -> Iterator[int]:
-        """Make and change the rows, inside a transaction; yields how many lines at a time.
+        """Creates and changes the rows, inside a transaction. Yields the number of lines of each step.
 
-        May be run again after its transaction was undone. Raises `Problem` with every fault, unless lines may be
-        skipped and are fewer than a thousand; after a load also when the caller may no longer import.
+        May run again after a rollback of its transaction. Raises `Problem` with all errors, unless lines may be skipped
+        and there are fewer than a thousand errors. After a load it also raises if the caller may no longer import.
         """
         self._begin()
         if self._load is not None:
@@ -162,7 +162,7 @@ class Import:
                 raise line
             addresses = self._meant.addresses(line)
             if self._meant.dangles(addresses):
-                # Refused only when it is stored: a repeated import is answered alike though its rows are gone.
+                # Refused only when it is stored: a repeated import gets the same answer after its rows were deleted.
                 return Entry(number, line, True, {}, {})
             row = self._meant.row(addresses)
             new = row is None
@@ -172,10 +172,10 @@ class Import:
             except Problem:
                 if not new or not addresses:
                     raise
-                # An earlier line may be about to make the row, of which this one need not say everything.
+                # An earlier line may create the row, so that this one may omit required fields.
                 return Entry(number, line, False, *self._lines.load(line, new=False))
         except TooManyGuesses:
-            raise  # no later line would be heard either
+            raise  # every later line would fail as well
         except Problem as problem:
             self._unreadable.add(number, problem)
             self._unreadable.stop_if_full()
@@ -210,7 +210,7 @@ class Import:
 
     def _refuse(self, entry: Entry, error: Exception) -> None:
         if self._loading and self._last:
-            # What is in its way may be gone by then.
+            # The conflicting row may be deleted before this one is stored.
             self._last.add(entry, self._marks(entry))
         else:
             self._faults.add(entry.number, errors.translate(error, entry.body))
@@ -220,7 +220,7 @@ class Import:
         row = self._meant.row(addresses)
         marks = self._marks(entry, row)
         if not self._touched.isdisjoint(marks):
-            # An earlier line of the batch was about the same row, or is in the way: look again.
+            # An earlier line of the batch means the same row, or conflicts with it: look again.
             self.store_waiting()
             for address in addresses:
                 self._meant.found.pop(address, None)
@@ -241,7 +241,7 @@ class Import:
             self._change(entry, row, body, read_only)
 
     def _marks(self, entry: Entry, row: Any = None) -> set[tuple[str, Any]]:
-        """By which another line may be about the same row, or be in the way of this one."""
+        """Returns the values by which another line may mean the same row, or conflict with this one."""
         before = {} if row is None else row.__data__
         return {*self._meant.addresses(entry.line or {}), *self._meant.addresses(before),
                 *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, before)
@@ -253,7 +253,7 @@ class Import:
         except Problem:
             if not self._waiting:
                 raise
-            # What the line refers to may be among the rows that wait.
+            # The line may refer to a row that waits to be stored.
             self.store_waiting()
             row = self._lines.draft(body, read_only, entry.prepared)
         self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
@@ -274,12 +274,12 @@ class Import:
             if self._lines.change(row, body, read_only, entry.prepared) and self._told:
                 self._changes.append((events.UPDATED, row.id))
         finally:
-            # Where that was refused, the row in memory is no longer the one that is stored.
+            # After a refusal, the row in memory differs from the stored one.
             self._touched.update(before, self._meant.addresses(row.__data__))
         self._updated += 1
 
     def store_waiting(self) -> None:
-        """Store the new rows that wait."""
+        """Stores the new rows that wait."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return

@@ -1,7 +1,7 @@
-"""Lines of an import: each is loaded, judged and made into a row as a request of its own would be; what is wrong with
-them; and the batches in which they are stored where rows are hidden until the import is whole.
+"""Lines of an import, their errors, and the batches of a load.
 
-A caller with `<resource>.manage` may also set read-only columns; for other callers they must equal the stored ones.
+Each line is loaded, decided and stored like a request of its own. A caller with `<resource>.manage` may also set
+read-only columns; for other callers these must equal the stored values.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from models.base import Owned, read_id
 
 Values = Mapping[str, Any]
 Address = tuple[str, str]
-"""A column and its value, by which a line names a row."""
-# Never imported: a row stays itself, and its version counts the changes made here.
+"""Column and value by which a line names a row."""
+# Never imported: the id of a row does not change, and its version counts the changes in this database.
 _LASTING = frozenset(("id", "tenant_id", "version"))
 
 
 class LineWriter:
-    """Makes and changes rows of one collection for one caller. Every method raises `Problem`.
+    """Writer of rows of one collection for one caller. Every method may raise `Problem`.
 
-    decided  the facts by which the rows were judged
+    decided  facts of the decisions about the rows
     """
 
     def __init__(self, collection: Writable, call: Call) -> None:
@@ -56,28 +56,28 @@ class LineWriter:
                        False: (collection.view, own, self._changing.permission or "")}
 
     def load(self, line: Values, *, new: bool, row: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The body and the read-only fields of a line, for a new row or for one that is there (`row`, where known)."""
-        # An exported row has null where a field is not set; for a new row that is the same as leaving it out.
+        """Returns the body and the read-only fields of a line, for a new or an existing row (`row`, if loaded)."""
+        # An exported row has null for a field without a value; a new row may omit it just as well.
         schema = self._collection.body_schema
         if not new:
             if row is not None and (unsaid := [name for name, value in line.items() if value is None]):
-                # An empty cell is all that CSV has for a field that the caller may not see: it stays as it is.
+                # CSV has an empty cell for a field that the caller may not see: the field keeps its value.
                 hidden = self._collection.hidden(self._call, row.__data__, unsaid)
                 line = {name: value for name, value in line.items() if name not in hidden}
             return load_body(schema, line, partial=True, fixed=self._collection.create_only)
         body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
-        # Except where it would be filled in: a row without an owner is restored without one.
+        # Except a field with a default: a row without an owner is restored without one.
         return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
 
     def check(self, line: Values, row: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """`load`, for a new row or for `row`, and what a sensitive change of that needs, outside of any transaction."""
+        """Runs `load` for a new row or for `row`, and checks a sensitive change, outside any transaction."""
         body, given = self.load(line, new=row is None, row=row)
         if row is not None:
             self._collection.confirm(self._call, row.id, body)
         return body, given
 
     def ask_again(self) -> None:
-        """Raises `Problem` when the caller may no longer import, after all the time that a load has taken."""
+        """Raises `Problem` if the caller may no longer import. Runs after a load, which takes long."""
         call = self._call
         now = identity.as_of_now(call.services, call.principal, call.credential_id)
         access = Access(call.services.policy.current, now, call.access.environment)
@@ -85,7 +85,7 @@ class LineWriter:
             raise access.refusal(permission)
 
     def prepare(self, body: Values, row: Any) -> Any:
-        """What the collection makes ready for a line, outside of any transaction and without a connection."""
+        """Runs the collection's `prepare` for a line, outside any transaction and without a connection."""
         call = self._call
         call.endpoint, call.row, call.body = self._making if row is None else self._changing, row, body
         call.prepared = None
@@ -93,7 +93,7 @@ class LineWriter:
         return call.prepared
 
     def draft(self, body: Values, given: Values, prepared: Any = None) -> Any:
-        """A new row, judged and not yet stored. `given` are read-only fields that came with it."""
+        """Returns a new row that the policy allows, not stored yet. `given` are its read-only fields."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
         call.prepared = prepared
@@ -111,11 +111,11 @@ class LineWriter:
         return row
 
     def store(self, row: Any) -> None:
-        """Store the row that was drafted last."""
+        """Stores the last drafted row."""
         self._collection.create(self._call, row)
 
     def change(self, row: Any, body: Values, given: Values, prepared: Any = None) -> bool:
-        """Change a known row, judged as it is and once more as it has become; whether anything was to be changed."""
+        """Changes an existing row; the policy decides before and after. Returns True if there is a change."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
         call.prepared, before, call.write.unknown = prepared, dict(row.__data__), frozenset()
@@ -127,7 +127,7 @@ class LineWriter:
                        and value != row.__data__.get(name)}
             call.read_only = {name: value for name, value in given.items() if name not in brought and name != "version"}
         changes = {**collection.permitted(call, body), **self._checked(brought)}
-        # Where the caller may not see a field, nothing tells that it has the value already: not the version, either.
+        # For a hidden field nothing may reveal that it already has the value, not even the version.
         hidden = collection.hidden(call, row.__data__, changes)
         changes = {name: value for name, value in changes.items()
                    if value != row.__data__.get(name) or name in hidden}
@@ -147,7 +147,7 @@ class LineWriter:
         self._collection.restrict(self._call)
 
     def _checked(self, given: Values) -> dict[str, Any]:
-        """Read-only values that may be stored: of their field's type, a state that exists, never another tenant."""
+        """Returns read-only values after checks: the type of the field, an existing state, no other tenant."""
         checked, faults = {}, []
         for name, value in given.items():
             try:
@@ -172,10 +172,10 @@ class LineWriter:
 
 
 class RowsMeant:
-    """Which row a line means: by its `id`, or by the unique field `key`, of the rows that the caller may view.
+    """Finds the row that a line means, by its `id` or by the unique field `key`. Only rows that the caller may view.
 
-    keeps_ids  an `id` that finds no row becomes the id of a new one
-    found      the rows that were found, by their addresses
+    keeps_ids  True if an `id` without a row becomes the id of a new row
+    found      rows by their addresses
     """
 
     def __init__(self, collection: Writable, call: Call, key: str | None, keeps_ids: bool) -> None:
@@ -183,7 +183,7 @@ class RowsMeant:
         self.found: dict[Address, Any] = {}
 
     def addresses(self, line: Values) -> list[Address]:
-        """The values by which a line may name a row that is there: its id before its key."""
+        """Returns the values by which a line may name an existing row: its id before its key."""
         found = []
         if isinstance(sent := line.get("id"), str) and (id := read_id(sent)) is not None:
             found.append(("id", id))
@@ -192,16 +192,16 @@ class RowsMeant:
         return found
 
     def dangles(self, addresses: Iterable[Address]) -> bool:
-        """Whether a line has an id that finds no row, absent and hidden alike, and may not make one of that id."""
+        """True if a line has an id without a visible row, and the import may not create a row with that id."""
         return not self._keeps_ids and any(
             name == "id" and (name, value) not in self.found for name, value in addresses)
 
     def row(self, addresses: Iterable[Address]) -> Any:
-        """The row that is meant, of those that were found."""
+        """Returns the row with one of these addresses, or None."""
         return next((self.found[address] for address in addresses if address in self.found), None)
 
     def find(self, lines: Iterable[Values], *, lock: bool = False) -> list[Any]:
-        """Add the rows that these lines may mean to `found`; gives all that there are, seen by the caller or not."""
+        """Adds the rows that these lines may mean to `found`. Returns these and the rows hidden from the caller."""
         addresses = [address for line in lines for address in self.addresses(line)]
         if not addresses:
             return []
@@ -218,11 +218,11 @@ class RowsMeant:
         return found
 
 
-MOST_FAULTS = 1000  # that one answer lists
+MOST_FAULTS = 1000  # in one answer
 
 
 class Faults:
-    """What is wrong with which line; the first thousand faults are kept for the answer, and end the import."""
+    """Errors of an import, by line. Keeps the first thousand for the answer; then the import ends."""
 
     def __init__(self, lines: int = 0, listed: Iterable[tuple[int, Fault]] = ()) -> None:
         self.lines = lines
@@ -233,33 +233,35 @@ class Faults:
 
     @property
     def full(self) -> bool:
-        """Whether no more faults can be listed."""
+        """True if the list of errors is full."""
         return len(self._listed) >= MOST_FAULTS
 
     @property
     def listed(self) -> Iterator[Fault]:
-        """Every fault that is kept."""
+        """Yields the stored errors."""
         return (fault for _, fault in self._listed)
 
     def add(self, line: int, problem: Problem) -> None:
-        """Note every fault of one line; a line is added once."""
+        """Notes all errors of one line. A line is added once."""
         self.lines += 1
         if not self.full:
             self._listed += [(line, fault) for fault in problem.faults or [Fault(problem.code, problem.detail)]]
 
     def stop_if_full(self) -> None:
-        """Raises `Problem` once no more faults can be listed, also where lines may be skipped: to look at every line of
-        a file of bad ones costs far more than to send it."""
+        """Raises `Problem` if the list of errors is full, even if lines may be skipped.
+
+        Checking every line of a bad file costs far more than sending it.
+        """
         if self.full:
             raise self.problem()
 
     def answer(self) -> list[dict[str, Any]]:
-        """`{line, code, detail, pointer}` of each, in the order of the lines."""
+        """Returns `{line, code, detail, pointer}` of each error, in the order of the lines."""
         return [{"line": line, "code": fault.code, "detail": fault.detail, "pointer": fault.pointer}
                 for line, fault in self._sorted()]
 
     def problem(self) -> Problem:
-        """The refusal of the whole file."""
+        """Returns the refusal of the whole file."""
         found = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
         detail = (Message("The first {number} lines that cannot be imported ended the import; nothing was imported.",
                           number=self.lines) if self.full else
@@ -273,8 +275,8 @@ class Faults:
 
 AIM = 0.02  # seconds for which a batch keeps other writers waiting
 FEWEST, MOST = 10, 500  # lines of a batch
-PAUSE = 0.001  # seconds between two batches: a thread that waits for the lock would not get it before the next one
-IN_MEMORY = 2**20  # bytes of lines that are kept in memory; more goes to a temporary file
+PAUSE = 0.001  # seconds between two batches, so that a thread that waits for the lock gets it
+IN_MEMORY = 2**20  # bytes of lines in memory; the rest goes to a temporary file
 
 
 class Numbered(Protocol):
@@ -286,9 +288,9 @@ L = TypeVar("L", bound=Numbered)
 
 
 class Entry(NamedTuple):
-    """A line that was checked. `line` itself is kept where it may name a row, which may come or go meanwhile.
+    """Checked line. Keeps `line` itself if it may name a row that is created or deleted before the line is stored.
 
-    prepared  what the collection's `prepare` made ready for it
+    prepared  result of the collection's `prepare`
     """
 
     number: int
@@ -300,7 +302,7 @@ class Entry(NamedTuple):
 
 
 class Lines(Generic[L]):
-    """Lines that are kept, in the order in which they were added."""
+    """Store of lines, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed with its owner
@@ -310,7 +312,7 @@ class Lines(Generic[L]):
         pickle.dump(lines, self._file)
 
     def __iter__(self) -> Iterator[list[L]]:
-        """The lines, as many at a time as were added together."""
+        """Yields the lines in the batches in which they were added."""
         self._file.seek(0)
         while True:
             try:
@@ -320,10 +322,10 @@ class Lines(Generic[L]):
 
 
 class Last(Generic[L]):
-    """Lines that change rows which everybody sees, and later ones that may depend on them: for the last transaction.
+    """Lines for the last transaction: lines that change existing rows, and later lines that may depend on them.
 
-    most   so many may be kept
-    marks  columns and values by which later lines may mean the same rows, or collide with them
+    most   largest number of lines
+    marks  columns and values by which later lines may mean the same rows, or conflict with them
     """
 
     def __init__(self, most: int) -> None:
@@ -342,7 +344,7 @@ class Last(Generic[L]):
         self.marks.update(marks)
 
     def end_batch(self) -> None:
-        """Bring the lines of a batch into their order. Raises `Problem` when there are too many."""
+        """Sorts the lines of a batch. Raises `Problem` if there are too many."""
         if self._count > self._most:
             raise too_many_changes(self._most)
         if self._batch:
@@ -354,32 +356,32 @@ class Last(Generic[L]):
 
 
 class Sizes:
-    """How many lines the next batch takes, so that each takes about `AIM` seconds."""
+    """Sizes of batches: chosen so that each batch takes about `AIM` seconds."""
 
     def __init__(self) -> None:
         self._size = FEWEST * 5
 
     def split(self, lines: Sequence[L]) -> Iterator[Sequence[L]]:
-        """Batches of `lines`; after each, the caller says how long it `took`."""
+        """Yields batches of `lines`. After each, the caller reports its time to `took`."""
         begin = 0
         while begin < len(lines):
             yield lines[begin:(begin := begin + self._size)]
             sleep(PAUSE)
 
     def took(self, batch: Collection[L], seconds: float) -> None:
-        """The last batch kept other writers waiting for so long."""
+        """Adapts the size to the time for which the last batch kept other writers waiting."""
         fitting = int(len(batch) * AIM / max(seconds, 1e-6))
-        # At most twice as many: the next lines may be of another kind.
+        # At most twice the last size, because the next lines may be of another kind.
         self._size = max(FEWEST, min(MOST, fitting, self._size * 2))
 
 
 def too_many_changes(most: int) -> Problem:
-    """The refusal of a file with more than `most` lines about rows that are there already."""
+    """Returns the refusal of a file with more than `most` lines about existing rows."""
     return Problem("invalid_body", Message("More than {number} lines change rows that are there already; nothing was "
                                            "imported. Send several files.", number=most))
 
 
 def too_many_lines(most: int) -> Problem:
-    """The refusal of a file of more than `most` lines, for a table whose new rows cannot be hidden."""
+    """Returns the refusal of a file of more than `most` lines, for a table whose new rows cannot be hidden."""
     return Problem("invalid_body", Message("These rows can be imported {number} lines at a time; nothing was "
                                            "imported. Send several files.", number=most))

@@ -1,8 +1,8 @@
-"""What goes with a right to share: the shares that its holders have granted, and those that were granted in turn.
+"""Cascade of a withdrawn right to share: ends the shares that its holder granted, and those granted in turn.
 
-A granter keeps what they granted while they could grant it again: they own the object, or the policy lets them manage
-or share it now, by a line of its own or by a share that does not stand on what is being withdrawn. Two granters cannot
-hold each other up, as with REVOKE … CASCADE in SQL.
+A share stays while its granter could grant it again. They can if they own the object, or if the policy lets them manage
+or share it now: by a rule without shares, or by a share that does not depend on the withdrawn one. Two granters cannot
+support each other, as with REVOKE … CASCADE in SQL.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SHARING = rights_for("share")
 
 
 def retract(call: Call, resource: str, row: Record, lost: Collection[str]) -> int:
-    """Withdraw what the grantees `lost`, who can no longer share the row, have granted on it; how many shares.
+    """Withdraws the shares that the grantees `lost` have granted on the row, and returns their number.
 
-    A user in `lost` is one granter; a group or a role may have been any granter's way, also of one who has left it.
-    The row is locked, so that nothing is granted on it meanwhile; the rights of `lost` are gone already.
+    The rights of `lost` are already withdrawn, and the row is locked against new grants. A user in `lost` is one
+    granter. A group or a role may have given any granter the right to share, even one who has left it.
     """
     shares = share.of_object(call.tenant_id, resource, row.id)
     granters = frozenset(one.granted_by for one in shares if one.granted_by is not None)
@@ -45,13 +45,13 @@ def retract(call: Call, resource: str, row: Record, lost: Collection[str]) -> in
 
 
 def retract_user(call: Call, user: User) -> None:
-    """Take from a user who is about to be deleted all that was shared with them, and all that they granted."""
+    """Withdraws all shares with a user, and all shares that they granted, before the user is deleted."""
     share.forget(user.tenant_id, f"user:{user.id}")
     models = {collection.resource: collection.model for collection in call.services.collections.values()}
     for resource, id in share.granted_on(user.tenant_id, user.id):
-        # The lock before the look: another grant on the object is committed by then, or waits.
+        # The lock comes before the query: another grant on the object is either committed, or waits.
         row = Rows(models[resource], user.tenant_id).find(id, lock=True) if resource in models else None
-        # Where sharing is left out, nobody may share, and whom others have invited stays.
+        # Without the blueprint `sharing` nobody may share. Then there is no cascade: grants by others stay.
         lost = [] if share.are_ignored() else [
             one.grantee for one in share.of_object(user.tenant_id, resource, id)
             if one.granted_by == user.id and one.right in SHARING]
@@ -62,8 +62,10 @@ def retract_user(call: Call, user: User) -> None:
 
 def _covered(call: Call, resource: str, row: Record, suspects: Collection[str], passed: Mapping[str, Iterable[str]],
              firm: Collection[str]) -> set[str]:
-    """Those of `suspects` who may share the row on their own, by the shares with `firm` grantees, or by one that such
-    a suspect has passed on."""
+    """Returns those of `suspects` who may still share the row.
+
+    They may by a rule without shares, by a share with a grantee in `firm`, or by a share from such a suspect.
+    """
     people = {user.id: Access(call.access.policy, principal_of(user), call.access.environment)
               for user in Rows(User, call.tenant_id).find_all(suspects)}
     named: dict[str, set[str]] = {}
@@ -77,7 +79,10 @@ def _covered(call: Call, resource: str, row: Record, suspects: Collection[str], 
 
 
 def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> bool:
-    """Whether the policy lets them share the row now, with a right to do so (`shared`) or without; an owner, always."""
+    """True if the principal may share the row now. `shared`: suppose that they hold a share with that right.
+
+    Owners always may.
+    """
     facts, principal, environment = row.__data__, access.principal, access.environment
     return (facts.get("owner_id") == principal.id
             or access.policy.decide(principal, f"{resource}.share", facts, environment, lambda *_: shared)
@@ -86,7 +91,7 @@ def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> b
 
 def _follow(starts: Iterable[str], passed: Mapping[str, Iterable[str]],
             reached: Callable[[str], Collection[str]]) -> set[str]:
-    """These granters, and all whom the right to share has reached from them on."""
+    """Returns these granters, and all users whom the right to share has reached from them."""
     found = set(starts)
     waiting = list(found)
     while waiting:

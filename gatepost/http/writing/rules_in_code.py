@@ -1,7 +1,7 @@
-"""Rules in code: what no policy line can lift, in a form that the service and its explanation both ask.
+"""Rules in code, which no rule of the policy can lift. The service and `explain` evaluate the same ones.
 
-The service raises the `refusal` of a rule; `explain` tells every rule about a request with the row's facts. Each has a
-stable name, by which docs/policy/rules-in-code.md documents it.
+The service raises the `refusal` of a rule. `explain` shows every rule about a request with the facts of the row. Each
+has a stable name, which docs/policy/rules-in-code.md documents.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, OW
 
 @dataclass(frozen=True)
 class RuleInCode:
-    """One rule about one request.
+    """Rule in code about one request.
 
-    name     a stable word; those of Gatepost are `NAMES`
-    text     the facts that it looked at, in words
-    refusal  what is answered where it does not hold; None: it holds
-    sent     it depends on what the request sends, or on the row where none is named: then `refusal` may be answered
-    reads    columns of the row that `text` tells
-    user_id  the user whose role `text` tells, where that is not the row itself
+    name     stable name; those of Gatepost are `NAMES`
+    text     the facts that the rule evaluated, as a sentence
+    refusal  the answer if the rule does not hold; None: it holds
+    sent     True if the rule depends on the body, or on a row that is not named; then `refusal` is only possible
+    reads    columns of the row that `text` reveals
+    user_id  the user whose role `text` reveals, if it is not the row itself
     """
 
     name: str
@@ -41,17 +41,17 @@ class RuleInCode:
 
     @property
     def refuses(self) -> bool:
-        """Whether the request is refused whatever it sends."""
+        """True if the request is refused, independent of its body."""
         return self.refusal is not None and not self.sent
 
     @property
     def holds(self) -> bool | None:
-        """None where it depends on what the request sends, or on the row."""
+        """True if the rule holds; None if that depends on the body or on the row."""
         return None if self.sent else self.refusal is None
 
 
 def outranked(access: Access, role: str) -> Problem | None:
-    """The refusal of a caller who decides about a user of a role that is none of the caller's."""
+    """Returns the refusal of a caller whose rank is too low for a user of this role, or None."""
     if access.ranks_over(role):
         return None
     return Problem("forbidden", Message("A {role} cannot decide about a user with the role {other}.",
@@ -59,7 +59,7 @@ def outranked(access: Access, role: str) -> Problem | None:
 
 
 def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str | None = None) -> RuleInCode:
-    """Whether the caller ranks high enough to decide about a user of this role; None: no user is named."""
+    """Compares the caller's rank with the role of a user; None: the request names no user."""
     if access.principal.role == ADMIN:
         return RuleInCode(RANK, Message("{role} ranks above every role", role=ADMIN))
     roles = ", ".join(sorted(access.roles - {GUEST}))
@@ -74,15 +74,15 @@ def rank(access: Access, role: str | None, whose: Message = _WHOSE, user_id: str
 
 
 def by_state(status: str, refusal: Problem | None) -> RuleInCode:
-    """Whether the state of a row allows what is asked; `refusal` says why it does not."""
+    """Rule about the state of a row; `refusal` is the reason if the state does not allow the request."""
     return RuleInCode(STATE, state_is("status", status, refusal), refusal, reads=("status",))
 
 
 def state_is(name: str, state: str, refusal: Problem | None = None) -> Message:
-    """What is said of the state of a row, and why that does not do."""
+    """Sentence about the state of a row, with the reason of the refusal."""
     found = Message("{name} is {value}", name=name, value=state)
     if refusal is None:
         return found
-    # Of the values of a message, those are said in another language that are messages themselves.
+    # Only values that are messages themselves are translated.
     reason = refusal.detail if isinstance(refusal.detail, Message) else Message(refusal.detail)
     return Message("{found}: {reason}", found=found, reason=reason)

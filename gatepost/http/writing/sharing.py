@@ -1,8 +1,8 @@
-"""Sharing one object with one person, group or role: `/api/{collection}/{id}/shares`.
+"""Sharing of one object with one user, group or role: `/api/{collection}/{id}/shares`.
 
-A share is a row, never a policy line; the condition `shared` says which rows it opens. A caller who may share an
-object names single users; groups and roles, which are many people, need `<resource>.manage`. Whom a grantee has invited
-goes with the grantee's right to share (`revocation`), and a user may give up a right of their own without being asked.
+A share is a row, not a rule; the condition `shared` in rules refers to it. A caller who may share an object can name
+single users. Groups and roles, which are many users, need `<resource>.manage`. Shares that a grantee has granted end
+with the grantee's right to share (`revocation`). A user may always give up a right of their own.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from ..schemas.fields import Id, Line, StrictSchema, Time, one_of
 from .revocation import SHARING, retract
 from .writable import Writable
 
-MOST_SHARES = 1_000  # of one object: each change of a right to share looks at all of them
+MOST_SHARES = 1_000  # of one object: each change of a right to share reads all of them
 ME = "me"
-GUESTS = f"role:{GUEST}"  # a grantee that is refused: every role inherits it
+GUESTS = f"role:{GUEST}"  # not allowed as a grantee, because every role inherits it
 _FORMS = Message("Use user:<id>, group:<name> or role:<name>.")
 _GRANTEE = r"(?:user|group|role):\S(?:.*\S)?"
 
 
 class Grantee(Line):
-    """`user:<id>`, `group:<name>` or `role:<name>`."""
+    """Field for a grantee: `user:<id>`, `group:<name>` or `role:<name>`."""
 
     def __init__(self, *, forms: str = _GRANTEE, about: str = _FORMS, **kwargs: Any) -> None:
         check = validate.Regexp(rf"\A{forms}\Z", error=_FORMS)
@@ -52,9 +52,9 @@ class Grantee(Line):
 
 
 class ShareSchema(StrictSchema):
-    """Who may do what with the object. A grantee has one right; write includes read, manage everything.
+    """Share of an object. A grantee has one right; `write` includes `read`, and `manage` includes everything.
 
-    `granted_by` is the user who gave it, null where the owner did.
+    `granted_by` is the user who granted it; null if the owner did.
     """
 
     grantee = Grantee(required=True)
@@ -64,11 +64,11 @@ class ShareSchema(StrictSchema):
 
 
 class NewShareSchema(ShareSchema):
-    """A right that is given to a grantee, in place of any other; write includes read, manage everything."""
+    """Right for a grantee, which replaces any other. `write` includes `read`, and `manage` includes everything."""
 
 
 class _Withdrawal(StrictSchema):
-    """`me` is taken by `_Leaving`, and is described here: one operation stands for both."""
+    """Query of a withdrawal. Its description includes `me`, which `_Leaving` takes: both are one operation."""
 
     grantee = Grantee(required=True, forms=f"(?:{ME}|{_GRANTEE})", about=(
         f"{_FORMS} `{ME}` is the caller's own user:<id>, which no permission is needed to give up."))
@@ -79,7 +79,7 @@ class _Leaving(StrictSchema):
 
 
 class _Shares(Readable):
-    """The shares of one object, oldest first; a caller who may share the object may read them all."""
+    """Shares of one object, the oldest first. A caller who may share the object may read them all."""
 
     name, resource = "shares", "share"
     model, schema = Share, ShareSchema
@@ -93,7 +93,7 @@ _OF_OBJECT = Where(((Share.resource == Bind("resource")) & (Share.object_id == B
 
 
 def endpoints(collection: Writable) -> Iterator[Endpoint]:
-    """The shares of the rows of a collection."""
+    """Yields the endpoints for shares of the rows of a collection."""
     resource = collection.resource
     path, permission = f"/api/{collection.name}/<id>/shares", collection.permission("share")
 
@@ -113,8 +113,8 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
         _withdraw(call, resource, call.principal.key)
 
     def left(call: Call) -> Record | None:
-        """The row, whether or not the caller may view it: None unless it is shared with the caller."""
-        # A guest has nothing of their own, and a token leaves nothing that it could not share.
+        """Returns the row, even if the caller may not view it; None if it is not shared with the caller."""
+        # A guest has no share. A token cannot give up a share that it could not grant.
         nothing = call.principal.kind == "guest" or call.access.is_lost
         if nothing or not call.access.policy.covers(call.principal, permission):
             raise call.access.refusal(permission)
@@ -154,12 +154,11 @@ def _put(call: Call, collection: Writable) -> None:
 
 
 def _granter(call: Call, before: Share | None, right: str) -> str | None:
-    """Whose grant it is from now on: the owner's (None) once the owner has set it, else that of the caller who added to
-    it last."""
+    """Returns the granter of the new share: None for the owner, else the last caller who extended the right."""
     if call.facts.get("owner_id") == call.principal.id:
         return None
     if before is not None and set(RIGHTS[right]) <= set(RIGHTS[before.right]):
-        return before.granted_by  # what is repeated or lowered was given by another
+        return before.granted_by  # a repeated or reduced right keeps its granter
     return call.principal.id
 
 
@@ -178,7 +177,7 @@ def _retract(call: Call, resource: str, grantee: str) -> None:
 
 
 def _refuse_read_only(sent: Mapping[str, Any], before: Share | None) -> None:
-    """400 for what a caller cannot set, unless it is sent back as it was read."""
+    """Raises 400 for a field that the caller cannot set, unless it has the stored value."""
     faults = [read_only(name) for name, value in sent.items()
               if value != (None if before is None else before.__data__[name])]
     if faults:
@@ -193,7 +192,7 @@ def _check(call: Call, collection: Writable, grantee: str) -> None:
             fault = Fault("invalid_reference", "There is no such user, or you may not see them.", pointer="/grantee")
             raise Problem.of([fault], "invalid_body")
         return
-    # Many people at once: to share with all users is to publish.
+    # Groups and roles are many users: sharing with all users is publishing.
     call.access.require(collection.manage, call.facts)
     if grantee == GUESTS:
         fault = Fault("invalid_reference", "Nothing is shared with guests. Name role:user for all users.",

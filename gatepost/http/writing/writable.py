@@ -1,7 +1,7 @@
-"""How the rows of a collection come to be and change: what a body may set, and what is stored.
+"""Creation and change of the rows of a collection: the fields that a body may set, and the stored values.
 
-A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp`, `derive` or `draft` to change what a write does;
-the handlers of `resources` and the lines of an import call the same methods.
+A subclass overrides `create`, `update`, `delete`, `restrict`, `stamp`, `derive` or `draft` to change what a write does.
+The handlers of `gatepost/collections` and the lines of an import call the same methods.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
 
-_ALWAYS = ("update", "delete", "share")  # what may be allowed in any state
-DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # what becomes of the rows of an erased person
+_ALWAYS = ("update", "delete", "share")  # possible in any state
+DELETE, ANONYMISE, HAND_OVER = "delete", "anonymise", "hand_over"  # effects on the rows of an erased user
 
 
 class Writable(Readable):
-    """What can be written of a collection; `Collection` says what the class attributes mean."""
+    """Writable side of a collection. `Collection` explains the class attributes."""
 
     computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
@@ -46,13 +46,13 @@ class Writable(Readable):
         self.references = references_of(self.body_schema)
         self.actions = [found for name in dir(type(self))
                         if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
-        self.states: dict[str, set[Any]] = {}  # column → the values that some action starts from or ends in
+        self.states: dict[str, set[Any]] = {}  # column → the states before and after its actions
         for found in self.actions:
             if not found.transitions:
                 continue
             self.states.setdefault(found.state, set()).update(found.transitions, found.transitions.values())
 
-    # What a collection may override
+    # Methods that a collection may override
 
     def create(self, call: Call, row: Any) -> None:
         """Stores a new row that the policy allows."""
@@ -81,17 +81,17 @@ class Writable(Readable):
 
     @property
     def stores_plainly(self) -> bool:
-        """Whether making a row is nothing but its insertion, so that many can be stored at once."""
+        """True if creating a row only inserts it, so that many can be stored at once."""
         return type(self).create is Writable.create
 
     @property
     def prepares(self) -> bool:
-        """Whether something is to be done before the transaction of a write."""
+        """True if the collection overrides `prepare`, which runs before the transaction of a write."""
         return type(self).prepare is not Writable.prepare
 
     @property
     def confirms(self) -> bool:
-        """Whether some changes need more than a permission."""
+        """True if the collection overrides `confirm`, because some changes need more than a permission."""
         return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
@@ -134,19 +134,19 @@ class Writable(Readable):
         return {name: fields.List(verb, metadata=about) for name in self.computed if name == "allowed_actions"}
 
     def restricted(self, verb: str) -> bool:
-        """Whether `restrict` is asked before `verb` is done to a row."""
+        """True if `restrict` runs before `verb` on a row."""
         return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """Returns the verbs that the caller may use on this row in its state."""
-        # A state that the caller may not see is not told by the verbs that are left out.
+        # Missing verbs must not reveal a state that the caller may not see.
         verbs = [verb for verb in _ALWAYS if self._permits(call, verb, row)]
         return verbs + [found.name for found in self.actions
                         if (found.starts_from(row) or self.hidden(call, row, (found.state,)))
                         and self._permits(call, found.name, row)]
 
     def _permits(self, call: Call, verb: str, row: Values) -> bool:
-        """True if the policy allows the verb by each of the requests that it can be asked for with."""
+        """True if the policy allows the verb for each request that can have it."""
         access, permission = call.access, self.permission(verb)
         if not reads_method(access.policy, (permission,)):
             return access.would_allow(permission, row)
@@ -159,12 +159,12 @@ class Writable(Readable):
             answer["allowed_actions"] = self.allowed_actions(call, row)
         return answer
 
-    # The rows of a person
+    # Rows of a user
 
     def of_person(self, person: User) -> pw.Expression | None:
         """Returns the condition for the rows of a user, for export and erasure. None: the table has none.
 
-        By default a person's are the rows that they own.
+        By default these are the rows that the user owns.
         """
         owner = self.model._meta.fields.get("owner_id")
         if owner is None or (issubclass(self.model, Owned) and self.model.owns_itself):
@@ -172,7 +172,7 @@ class Writable(Readable):
         mine: pw.Expression = (self.model.tenant_id == person.tenant_id) & (owner == person.id)
         return mine
 
-    # The row of a request
+    # Row of a request
 
     def load_record(self, call: Call) -> Any:
         """Returns the row that the path names, locked for the change; None if the caller may not view it."""
@@ -184,7 +184,7 @@ class Writable(Readable):
         return self.drafted(call, self.derive)
 
     def drafted(self, call: Call, derive: Callable[[Call, Any], Iterable[str] | None]) -> Any:
-        """The same, with what follows from the body as `derive` says."""
+        """Returns a draft, with the columns that `derive` computes from the body."""
         faults, body, fields = [read_only(name) for name in call.read_only], call.body, self.model._meta.fields
         row = new_row(self.model, call.tenant_id, now())
         self.stamp(call, row)
@@ -194,7 +194,7 @@ class Writable(Readable):
                 setattr(row, name, value)
         call.write.unknown = frozenset(derive(call, row) or ())
         if managed:
-            # Asked of the whole row, as every rule is.
+            # Evaluated on the whole row, like every rule.
             if call.access.is_certain(self.manage, row.__data__, call.write.unknown):
                 for name in managed.keys() & fields.keys():
                     setattr(row, name, managed[name])
@@ -213,18 +213,19 @@ class Writable(Readable):
     def derive(self, call: Call, row: Any) -> Iterable[str] | None:
         """Sets columns that follow from the body, for rules about `create`. Returns the columns that it cannot compute.
 
-        The references in the body are not checked yet. What makes a column unknown is refused in `create`, after the
-        decision: the row is allowed only if it is so whatever the column holds. It changes nothing but the row, because
-        it is also called for rows that are only asked about.
+        The references in the body are not checked yet; `create` refuses an invalid one after the decision. The row is
+        allowed only if the rules allow it for every value of an unknown column. The method changes only the row, as
+        questions about rows call it too.
         """
         return None
 
-    # What may be written
+    # Checks of values
 
     def permitted(self, call: Call, body: Values) -> dict[str, Any]:
-        """The changes in a body, after refusing what this caller may not set.
+        """Returns the changes in a body, after refusing fields that the caller may not set.
 
-        Equal values pass, but not where the caller may not see the field: they would be told that it is equal.
+        A read-only field may have its stored value, unless the caller may not see the field: the answer would reveal
+        the value.
         """
         current = dict(call.row.__data__)
         self.attach(call.tenant_id, [current])
@@ -251,11 +252,11 @@ class Writable(Readable):
         return self.lost(call, self.references, values)
 
     def lost(self, call: Call, references: Mapping[str, Reference], values: Values) -> list[Fault]:
-        """Those of these references that lead to rows which are absent or which the caller may not view."""
+        """Returns a fault for each reference to a row that does not exist, or that the caller may not view."""
         return [dangling(f"/{name}") for name, field in references.items() if values.get(name) is not None
                 and not call.services.collections[field.collection].sees(call, values[name])]
 
 
 def references_of(schema: Schema) -> dict[str, Reference]:
-    """The fields of a schema that refer to rows of collections, by name."""
+    """Returns the fields of a schema that refer to rows of collections, by name."""
     return {name: field for name, field in schema.fields.items() if isinstance(field, Reference)}

@@ -1,5 +1,5 @@
-"""The granian server: `server` starts and stops its processes, `application` is what each of them calls for a request.
+"""The granian server: `server` starts and stops its processes, and each of them calls `application` for a request.
 
-granian is used through its public interface, but for one function and one class that hand a supervisor's socket to a
-worker: tests/servers/test_servers_private.py names them.
+granian is used through its public interface. The exceptions are a function and a class that pass a supervisor's socket
+to a worker; tests/servers/test_servers_private.py names them.
 """

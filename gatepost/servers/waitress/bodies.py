@@ -1,5 +1,7 @@
-"""How much of a request's body waitress reads, and when: the large limit counts only after the application has found
-the head good, and what waits in memory or on disk for a handler is bounded, for the process and for each address.
+"""Limits of the request bodies that waitress reads.
+
+The large limit applies only after the application has accepted the head. The bodies that wait for a handler, in memory
+or on disk, are bounded for the process and for each address.
 """
 
 from __future__ import annotations
@@ -25,18 +27,18 @@ from .parser import Chunks, Parser
 
 TOTAL = 112 * 2**20  # bytes of all bodies beyond `FREE`: with a thousand connections' share, 128 MiB
 SHARE = 64 * 2**20  # bytes of one address: two imports of the usual limit
-FREE = 16_384  # bytes of each body that are not counted: a small one finds room whatever others send
+FREE = 16_384  # bytes of each body that are not counted, so that a small one always finds room
 LARGE = 2  # bodies over `limit` that one address may send at a time
 
-_LARGER = re.compile(r"/api/(v1/)?([^/]+/import|admin/policy/(try|apply))")  # what takes a body above the limit
+_LARGER = re.compile(r"/api/(v1/)?([^/]+/import|admin/policy/(try|apply))")  # paths that take a body above the limit
 
 
 class BodyBudget:
-    """What clients have sent of bodies whose requests are not yet answered, counted for one process.
+    """Counts the bytes of bodies whose requests are not answered yet, for one process.
 
     limit            most bytes of a body
-    import_limit     most bytes of a body to an import, or to what else takes larger ones
-    trusted_proxies  how many proxies deep the client's address is looked for
+    import_limit     most bytes of a body for endpoints that accept larger bodies, such as imports
+    trusted_proxies  the number of trusted proxies in front of the client's address
     """
 
     def __init__(self, *, limit: int, import_limit: int, trusted_proxies: int = 0) -> None:
@@ -48,12 +50,12 @@ class BodyBudget:
         self._large_of: Counter[str] = Counter()
 
     def address(self, headers: dict[str, str], peer: str) -> str:
-        """The network of the client who speaks to us as `peer`, or through proxies, as `ProxyFix` reads it."""
+        """Returns the network of the client: of `peer`, or of the address that `ProxyFix` reads behind proxies."""
         through = parse_list_header(headers.get("X_FORWARDED_FOR", "")) if self._trusted else []
         return network_of(through[-self._trusted] if len(through) >= self._trusted > 0 else peer)
 
     def acquire(self, address: str, size: int) -> bool:
-        """Count so many bytes more; False when there is no room for them."""
+        """Counts further bytes. Returns False if there is no room for them."""
         with self._lock:
             if self.held + size > TOTAL or self._held_of[address] + size > SHARE:
                 return False
@@ -62,7 +64,7 @@ class BodyBudget:
             return True
 
     def acquire_large(self, address: str) -> bool:
-        """Count one large body more; False when this address sends enough of them."""
+        """Counts a large body. Returns False if this address already sends `LARGE` of them."""
         with self._lock:
             if self._large_of[address] >= LARGE:
                 return False
@@ -70,7 +72,7 @@ class BodyBudget:
             return True
 
     def release(self, request: WaitressRequest) -> None:
-        """Count no more what was counted of this one; for the second time nothing."""
+        """Frees the bytes of this request. A second call does nothing."""
         with self._lock:
             address, size, large = request.address, request.held, request.large
             request.held, request.large = 0, False
@@ -85,7 +87,7 @@ class BodyBudget:
 class Missing(RawIOBase):
     """The `wsgi.input` of a request whose body was not read: reading it raises `Problem` (`body_too_large`).
 
-    The pipeline refuses such a request sooner. A handler that reads all the same must not take the body for empty.
+    The pipeline usually refuses such a request earlier. A handler that reads it must not get an empty body.
     """
 
     def readable(self) -> bool:
@@ -96,13 +98,13 @@ class Missing(RawIOBase):
 
 
 class WaitressRequest(Parser):
-    """A request whose body is read only as far as the application can use it.
+    """Request whose body is read only if the application can use it.
 
-    asks           only its head is there: the application is asked about it
-    unread         its body is not read, or not to its end: the connection closes after the answer
-    extra_environ  what is added to the environment that the application gets
-    held           bytes that `BodyBudget` counts of it
-    large          whether `BodyBudget` counts it as large
+    asks           True if it has only the head, about which the server asks the application
+    unread         True if its body is not read to the end: the connection closes after the answer
+    extra_environ  additions to the environment of the application
+    held           bytes that `BodyBudget` counts for it
+    large          True if `BodyBudget` counts it as large
     """
 
     asks = unread = large = False
@@ -117,7 +119,7 @@ class WaitressRequest(Parser):
         reading = self.headers_finished
         consumed: int = super().received(data)
         if self.error is not None:
-            # Waitress would say that the client may go on, and read what it has refused.
+            # Waitress would send 100 to the client, and read a refused body.
             self.expect_continue, self.unread = False, True
         elif reading:
             self._weigh()
@@ -132,7 +134,7 @@ class WaitressRequest(Parser):
         return stream
 
     def go_on(self, extra_environ: Mapping[str, Any]) -> WaitressRequest | None:
-        """The same request, whose head was found good, to be read to its end; None when its client sends enough."""
+        """Returns the same request to read its body, after the head was accepted; None if the budget is used up."""
         assert self._bodies is not None
         if not self._bodies.acquire_large(self.address):
             self.turn_away(Problem("overloaded", "Your address sends other large bodies at this moment.",
@@ -144,24 +146,24 @@ class WaitressRequest(Parser):
         return whole
 
     def turn_away(self, problem: Problem) -> None:
-        """Have the application answer this, whatever was asked."""
+        """Makes the application answer this problem, regardless of the request."""
         self.extra_environ, self.asks = {REFUSED_BY_SERVER: problem}, False
         if not self.completed:
             self._stop_reading()
 
     def close(self) -> None:
-        """Let the body go, and what was counted of it; for the second time nothing."""
+        """Releases the body and its counted bytes. A second call does nothing."""
         super().close()
         self.count_no_more()
 
     def count_no_more(self) -> None:
-        """Make room for other bodies."""
+        """Frees the counted bytes for other bodies."""
         if self._bodies is not None and (self.held or self.large):
             self._bodies.release(self)
 
     @cached_property
     def address(self) -> str:
-        """What `BodyBudget` counts it by."""
+        """Key by which `BodyBudget` counts the request."""
         assert self._bodies is not None
         return self._bodies.address(self.headers, self._peer)
 
@@ -182,7 +184,7 @@ class WaitressRequest(Parser):
         assert self._bodies is not None
         size = len(self.body_rcv)
         if size > (self._bodies.import_limit if self.large else self._bodies.limit):
-            # The application refuses by what it takes for the announced length.
+            # The application compares this with its limit, as the announced length.
             self.headers["CONTENT_LENGTH"] = str(size)
             self._stop_reading()
         elif (more := size - FREE - self.held) > 0:

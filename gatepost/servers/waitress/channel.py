@@ -1,6 +1,6 @@
-"""One connection of waitress: one request at a time, and no patience without end for a client that is slow.
+"""Connection of waitress: one request at a time, with limits for slow clients.
 
-Waitress itself starts the next pipelined request while earlier answers are unread, and lets a client hold a thread by
+Waitress itself starts the next pipelined request while earlier answers are unread. A client could hold a thread by
 reading nothing.
 """
 
@@ -25,14 +25,14 @@ from gatepost.http.protocol import expectation
 from gatepost.servers.waitress.bodies import BodyBudget, WaitressRequest
 
 RATE = 1000  # bytes a second that a client sends or reads at least
-WINDOW = 30.0  # seconds for which it may move nothing
-CREDIT = 300.0  # most seconds that a fast reader can save up: a receive window that has grown to 32 MB opens that late
+WINDOW = 30.0  # seconds for which a transfer may move nothing
+CREDIT = 300.0  # most seconds that a fast reader can earn: a receive window that has grown to 32 MB opens that late
 
 
 def unacknowledged(connection: socket.socket) -> int:
-    """Returns the bytes that were sent on a connection and have not arrived; 0 where there is no connection.
+    """Returns the bytes that were sent on a connection and have not arrived; 0 if there is no connection.
 
-    The kernel takes megabytes at once, which says nothing of who reads them.
+    The kernel takes megabytes at once, even if the client reads nothing.
     """
     try:
         return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
@@ -63,7 +63,7 @@ class Pace:
 # seconds
 IDLE = 60.0  # that a connection is kept without a request
 HEAD_SECONDS = 30.0  # in which line and headers have to come
-LINGER = 2.0  # that a client has to read an answer that came before its request had ended
+LINGER = 2.0  # in which a client can read an answer that came before the end of its request
 
 SWALLOWED = 32 * 2**20  # bytes of an unwanted body that are discarded during `LINGER`
 
@@ -71,7 +71,7 @@ _SINK = bytearray(65_536)
 
 
 class Doing(IntEnum):
-    """What a connection does, in the order in which connections have to make room for others."""
+    """Activity of a connection, in the order in which connections are closed to make room for others."""
 
     IDLING = auto()
     LINGERING = auto()
@@ -82,7 +82,7 @@ class Doing(IntEnum):
 
 
 class Accepting(Protocol):
-    """What a connection needs of the server that accepted it."""
+    """Interface of the server for its connections."""
 
     bodies: BodyBudget
     stopping: bool
@@ -91,15 +91,15 @@ class Accepting(Protocol):
 
 
 class Task(WSGITask):
-    """A request given to the application: whole, or its head alone, to be asked whether the body is worth reading."""
+    """Request for the application: the whole request, or only its head, to learn whether to read the body."""
 
     request: WaitressRequest
     channel: Channel
-    _needs_no_close = False  # while the head of an answer is written that ends without a body
+    _needs_no_close = False  # True while the head of an answer without a body is written
 
     @property
     def has_body(self) -> bool:
-        """False for the answer to a HEAD that has no length, too: waitress would end it like a body in chunks."""
+        """False also for an answer to HEAD without a length: waitress would end it like a chunked body."""
         stream_of_head = self.request.method == "HEAD" and self.content_length is None
         return bool(super().has_body) and not stream_of_head
 
@@ -123,7 +123,7 @@ class Task(WSGITask):
         # Waitress closes after each answer without a length, also after one that has no body.
         self._needs_no_close = not (self.has_body or self.close_on_finish or self.version == "1.0"
                                     or headers.get("CONNECTION") == "close")
-        # Who has read the answer may send the next body at once.
+        # A client that has read the answer may send the next body at once.
         if self.request.large:
             self.request.count_no_more()
         header: bytes = super().build_response_header()
@@ -140,7 +140,7 @@ class Task(WSGITask):
 
 
 class Channel(HTTPChannel):
-    """Takes the next request from what a client has sent when the answer before it has left, and not sooner."""
+    """Connection that takes the next request only after the previous answer is sent."""
 
     parser_class = WaitressRequest
     task_class = Task
@@ -150,22 +150,22 @@ class Channel(HTTPChannel):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._unparsed = b""
         self._arrived = self._sent = self._read = 0  # bytes; the last ones have reached the client
-        self._unread = False  # whether the request under way is answered before it has ended
-        self._swallow = 0  # bytes that a connection may still send that lingers
+        self._unread = False  # True if the current request is answered before its end
+        self._swallow = 0  # bytes that a lingering connection may still send
         self._does: tuple[Doing, object] = Doing.IDLING, 0
         self._since = monotonic()
-        self._pace: Pace | None = None  # of what has no whole deadline
+        self._pace: Pace | None = None  # of a transfer without a fixed deadline
         super().__init__(*arguments, **options)
 
     @property
     def idle(self) -> bool:
-        """Whether no handler runs or waits for this connection, or has asked for a body; its last answer has left."""
+        """True if the connection has no request in progress, and its last answer is sent."""
         asked_for = self.request is not None and self.request.large
         return not (asked_for or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
 
     @property
     def precedence(self) -> tuple[Doing, float]:
-        """How soon this connection has to make room for others: the least first."""
+        """Sort key for making room: the connection with the least key is closed first."""
         doing = self._doing()
         if doing != self._does:
             return doing[0], inf
@@ -195,7 +195,7 @@ class Channel(HTTPChannel):
 
     def handle_write(self) -> None:
         if self.total_outbufs_len:
-            # A thread may be flushing, also the one that has just answered: it asks for the body of an import.
+            # A thread may be flushing, even the one that has just answered 100 for the body of an import.
             self._flush_exception(self._flush_some_if_lockable)
         if self.will_close:
             self.handle_close()
@@ -217,7 +217,7 @@ class Channel(HTTPChannel):
         return True
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        """Send bytes to the client, and return how many the kernel has taken. Close nothing, whatever `do_close` says.
+        """Sends bytes to the client, and returns how many the kernel has taken. Ignores `do_close`.
 
         A thread sends too, and one that asks for a body does it with `do_close`. Only the loop closes connections. A
         thread removes them from the loop's map by their descriptor, which the loop may have given to a new connection.
@@ -228,7 +228,7 @@ class Channel(HTTPChannel):
         return sent
 
     def go_on(self, request: WaitressRequest, extra_environ: Mapping[str, Any]) -> bool:
-        """Read the body of a request whose head was found good; False when its client sends enough of them."""
+        """Reads the body of a request after its head was accepted. Returns False if its client already sends enough."""
         whole = request.go_on(extra_environ)
         if whole is None:
             return False
@@ -238,7 +238,7 @@ class Channel(HTTPChannel):
         return True
 
     def watch(self, now: float) -> None:
-        """Close the connection when its client has had time enough for what it does; `now` is monotonic."""
+        """Closes the connection if its client is too slow; `now` is monotonic."""
         doing = self._doing()
         if doing != self._does:
             self._does, self._since, self._pace = doing, now, self._pace_of(doing[0], now)
@@ -249,11 +249,11 @@ class Channel(HTTPChannel):
     def _pace_of(self, doing: Doing, now: float) -> Pace | None:
         if doing is Doing.SENDING_BODY:
             return Pace(now, WINDOW, self._arrived)
-        # An answer is sent in parts, between which the client waits for the handler: it keeps what it has earned.
+        # An answer is sent in parts, and the client waits for the handler between them. It keeps its earned seconds.
         return Pace(now, CREDIT) if doing is Doing.READING else None
 
     def _doing(self) -> tuple[Doing, object]:
-        """What the connection does; the second value is another one when it begins to do it anew."""
+        """Returns the activity, and a value that changes when the activity starts again."""
         request = self.request
         if self._swallow:
             return Doing.LINGERING, None
@@ -266,10 +266,10 @@ class Channel(HTTPChannel):
         return Doing.SENDING_BODY if request.headers_finished else Doing.SENDING_HEAD, request
 
     def _progress(self, doing: Doing) -> int:
-        """Bytes that a transfer has moved since the connection began."""
+        """Returns the bytes that a transfer has moved since the start of the connection."""
         if doing is Doing.SENDING_BODY:
             return self._arrived
-        # A thread may have given bytes to the kernel that are not counted yet: they take nothing from those before.
+        # A thread may have passed bytes to the kernel that are not counted yet; the number must not decrease.
         self._read = max(self._read, self._sent - unacknowledged(self.socket))
         return self._read
 
@@ -292,7 +292,7 @@ class Channel(HTTPChannel):
             self._unparsed = data
 
     def _finish(self) -> None:
-        """Close after the last answer; later, where closing at once would take it from a client that still sends."""
+        """Closes after the last answer; later if a client that still sends would lose the answer."""
         self.close_when_flushed = False
         if not (self._unread or self._unparsed):
             self.handle_close()
@@ -303,7 +303,7 @@ class Channel(HTTPChannel):
 
 
 def _elements(header: str) -> list[str]:
-    """The elements of a list (RFC 9110 section 5.6.1), in lower case."""
+    """Returns the elements of a list (RFC 9110 section 5.6.1), in lower case."""
     return [element.strip(" \t").lower() for element in header.split(",")]
 
 

@@ -1,4 +1,4 @@
-"""Threads that answer the requests of waitress, and the one that refuses what has waited too long."""
+"""Threads that answer the requests of waitress, and a thread that refuses requests that have waited too long."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger("gatepost.serving")
 
 
 class Dispatcher:
-    """So many threads that answer requests in their order, and one that answers `LIVE` while all others are busy.
+    """Threads that answer requests in their order, and a spare one that answers `LIVE` while all others are busy.
 
-    A channel in the queue has one request, which is whole. One that has waited for `PATIENCE` is refused.
+    A channel in the queue has one complete request. It is refused after `PATIENCE`.
     """
 
     def __init__(self, threads: int) -> None:
@@ -96,7 +96,7 @@ class Dispatcher:
                 look = monotonic() + LOOK
 
     def _overdue(self) -> list[Channel]:
-        """Takes out of the queue what has waited too long: its first requests have waited longest."""
+        """Removes the requests that have waited too long from the queue. The first ones have waited longest."""
         late, overdue = monotonic() - PATIENCE, []
         with self._changed:
             while self._queue and self._queue[0][1] < late:

@@ -1,4 +1,4 @@
-"""Where waitress accepts connections: as many as there are descriptors for, and never in a loop that only fails."""
+"""Listener of waitress: accepts as many connections as descriptors allow, and never loops over a failing accept."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .channel import Channel, Doing
 log = logging.getLogger("gatepost.serving")
 
 CONNECTIONS = 1000  # at most
-FEWEST = 16  # connections that are tried even where descriptors are few
-SWEEP = 0.5  # seconds between two looks for clients that are too slow
-PAUSE = 0.5  # seconds without accepting when there is nothing to accept with
+FEWEST = 16  # connections that are accepted even with few descriptors
+SWEEP = 0.5  # seconds between two checks for slow clients
+PAUSE = 0.5  # seconds without accepting when there are no descriptors
 UNREAD = 256 * 2**20  # bytes of answers that wait to be read, in memory and on disk
 
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
 def connections_allowed(threads: int) -> int:
-    """How many connections there may be, after asking the system for as many descriptors as we may have.
+    """Raises the limit of descriptors as far as allowed, and returns the number of connections that fit.
 
-    Database, policy files, logs and what the handlers of `threads` open need some too.
+    Database, policy files, logs and the handlers of `threads` need descriptors too.
     """
     others = 100 + 4 * threads
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -47,14 +47,14 @@ def channels(sockets: dict[int, Any]) -> list[Channel]:
 
 
 class Listener(TcpWSGIServer):
-    """Makes room for a new connection by closing the one that has been idle longest; looks for slow clients."""
+    """Listener that closes slow clients, and the longest idle connection to make room for a new one."""
 
     channel_class = Channel
-    stopping = False  # whether each connection ends with its next answer
+    stopping = False  # True once each connection ends with its next answer
 
     def __init__(self, app: WSGIApplication, sockets: dict[int, Any], *arguments: Any, bodies: BodyBudget,
                  connections: int, **options: Any) -> None:
-        """`sockets` are by descriptor, those of all connections among them; the others are for waitress."""
+        """Takes all sockets of the loop by descriptor, including connections. The other arguments are for waitress."""
         self.bodies, self._sockets = bodies, sockets
         self._connections = connections
         self._next_sweep = self._paused_until = 0.0  # monotonic
@@ -93,7 +93,7 @@ class Listener(TcpWSGIServer):
         return accepted
 
     def sweep(self, now: float) -> None:
-        """Close the connections whose clients are too slow, and those that keep too much unread."""
+        """Closes connections of clients that are too slow, or that leave too much unread."""
         connections = channels(self._sockets)
         for channel in connections:
             channel.watch(now)
@@ -104,7 +104,7 @@ class Listener(TcpWSGIServer):
                 channel.handle_close()
 
     def _make_room(self) -> bool:
-        """Close the connection that has had no request under way for longest, if there is one."""
+        """Closes the connection that has been idle longest, if there is one."""
         first = min(channels(self._sockets), key=lambda each: each.precedence, default=None)
         if first is None or first.precedence[0] > Doing.SENDING_BODY:
             return False

@@ -1,7 +1,7 @@
-"""What a message may look like for waitress: parsed in linear time, and refused where two servers could read it in two
-ways.
+"""Parser of messages for waitress: takes linear time, and refuses ambiguous messages.
 
-Waitress parses in the one thread that serves all connections: what takes long there stops the service.
+A message is ambiguous if two servers could read it differently. Waitress parses in the one thread that serves all
+connections: slow parsing there stops the service.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..grammar import refusal
 HEADERS = 65_536  # bytes of a request's line and headers; as many for its trailers
 MOST_HEADERS = 100  # as many as granian takes
 CHUNK_LINE = 256  # bytes that say how long a chunk is
-LARGEST_CHUNK = 2**64  # bytes, which no other server counts beyond
+LARGEST_CHUNK = 2**64  # bytes; no other server accepts more
 FRAMING = 32_768  # bytes around the chunks of a body, beside a quarter of what the body has: chunks of 24 bytes pass
 
 REQUEST_LINE = re.compile(rf"({TCHAR}++) ([!-~]++) HTTP/1\.([01])\r\n".encode())
@@ -46,7 +46,7 @@ _ERRORS = {400: BadRequest, 417: ExpectationFailed}
 
 
 class Parser(HTTPRequestParser):
-    """Refuses what two servers in a row could cut in two places (RFC 9112, sections 5.2 and 6.3)."""
+    """Parser that refuses messages whose end two servers could see in two places (RFC 9112, sections 5.2 and 6.3)."""
 
     path = method = ""  # of a head that cannot be read
     body_rcv: Any  # of waitress, or `Chunks`
@@ -86,8 +86,8 @@ class Parser(HTTPRequestParser):
 class Chunks:
     """Puts the chunks of a body together (RFC 9112, section 7.1), as waitress's own `ChunkedReceiver` does.
 
-    completed  whether the body has ended, or cannot go on
-    error      what is wrong with it: a line that is too long, or too much framing
+    completed  True if the body has ended, or is invalid
+    error      the error: a line that is too long, or too much framing
     """
 
     completed = False
@@ -111,7 +111,7 @@ class Chunks:
         return self._buffer
 
     def received(self, data: bytes) -> int:
-        """Take bytes from the connection; how many of them belong to the body."""
+        """Takes bytes from the connection, and returns how many of them belong to the body."""
         at = 0
         while at < len(data) and not self.completed:
             if not (self._left or self._line) and self._next == self._size:
@@ -135,7 +135,7 @@ class Chunks:
         return at
 
     def _whole_chunks(self, data: bytes, at: int) -> int:
-        """Take the chunks from there on that are whole and have no extension, as most are; where they end."""
+        """Takes the complete chunks without extensions from `at` on, as most are. Returns the place after them."""
         start, chunks = at, []
         while (size := PLAIN_SIZE.match(data, at)) is not None:
             begin = size.end()

@@ -1,7 +1,7 @@
-"""The waitress server: one process that takes connections, and that stops without losing a request.
+"""The waitress server: one process that accepts connections, and stops without losing a request.
 
-Waitress by itself cancels what is queued when it is told to stop, and can be stopped by what clients send. The first is
-mended here, the second in `listener`, `channel`, `bodies` and `parser`. In production nginx or Caddy stands in front.
+Waitress by itself cancels queued requests when it stops, and clients can block it. This module fixes the first;
+`listener`, `channel`, `bodies` and `parser` fix the second. In production nginx or Caddy is in front of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gatepost.servers.waitress.parser import HEADERS
 
 
 def turn(sockets: dict[int, Any], timeout: float) -> None:
-    """Wait for events on the sockets, `timeout` seconds at most, and handle them.
+    """Waits for events on the sockets, `timeout` seconds at most, and handles them.
 
     sockets  by descriptor
 
@@ -65,10 +65,10 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
     A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
     their next request: a request that a client has just sent is answered, and its next one goes to the next process.
 
-    body_limit       most bytes of a body that are read; a request with more of them is answered without
-    import_limit     the same of an import, once the application has found its head good
+    body_limit       most bytes of a body that is read; a larger one is refused unread
+    import_limit     the same for an import, after the application has accepted its head
     trusted_proxies  proxies in front whose X-Forwarded-For says the client's address
-    drain_timeout    seconds that a stop waits for requests under way
+    drain_timeout    seconds for which a stop waits for current requests
     ready            called with host and port once requests are answered
     held             listening sockets to serve instead of `host` and `port`
     notifier         is told when the service stops, and that it is alive: this loop turns, and so does the thread that
@@ -114,7 +114,7 @@ def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limi
 
 
 def _ask(address: tuple[str, int], answered: Event, signals: _Signals) -> None:
-    """Ask until a request is answered, and wake the loop then."""
+    """Sends requests until one is answered, and then wakes the loop."""
     while not signals.count:
         if answers(*address):
             answered.set()
@@ -125,7 +125,7 @@ def _ask(address: tuple[str, int], answered: Event, signals: _Signals) -> None:
 
 def listen(app: WSGIApplication, sockets: dict[int, Any], dispatcher: Dispatcher, *, host: str, port: int,
            connections: int, bodies: BodyBudget, held: Sequence[socket.socket] = ()) -> list[Listener]:
-    """The listeners of an address, or of sockets that are held.
+    """Returns the listeners of an address, or of held sockets.
 
     sockets     the map for `turn`
     dispatcher  the threads that answer
@@ -145,7 +145,7 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], dispatcher: Dispatcher
         clear_untrusted_proxy_headers=False,
     )
     try:
-        # Its own `bind` is left out for a socket that is bound.
+        # A bound socket needs no `bind`.
         return [Listener(app, sockets, True, own, dispatcher=dispatcher, adj=adjustments, sockinfo=address,
                          bind_socket=own is None, bodies=bodies, connections=connections)
                 for own, address in _addresses(held, adjustments)]
@@ -155,14 +155,14 @@ def listen(app: WSGIApplication, sockets: dict[int, Any], dispatcher: Dispatcher
 
 
 def _addresses(held: Sequence[socket.socket], adjustments: Adjustments) -> list[tuple[socket.socket | None, Any]]:
-    """Sockets that are there, or None, each with what `getaddrinfo` says of its address."""
+    """Returns existing sockets, or None, each with the result of `getaddrinfo` for its address."""
     if held:
         return [(each, (each.family, each.type, each.proto, each.getsockname())) for each in held]
     return [(None, address) for address in adjustments.listen]
 
 
 def _drain(sockets: dict[int, Any]) -> int:
-    """Tell idle connections to close, and slow clients to go; how many connections are left."""
+    """Closes idle connections and those of slow clients, and returns the number of the others."""
     connections = channels(sockets)
     for channel in connections:
         channel.watch(monotonic())
@@ -172,7 +172,7 @@ def _drain(sockets: dict[int, Any]) -> int:
 
 
 class _Signals:
-    """Counts the requests to stop. A handler does no more: it may run in the middle of anything."""
+    """Counter of the signals to stop. A handler only counts, because it may run in the middle of anything."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self.count = 0
