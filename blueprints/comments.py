@@ -9,7 +9,7 @@ from models.tables.comment import Comment
 
 
 class CommentSchema(OwnedSchema):
-    """What a reader says about an article."""
+    """A comment of a reader on an article."""
 
     article_id = Reference("articles", expand="article", required=True)
     body = Text(required=True, minimum=1, maximum=10_000, metadata={"example": "I was there last week."})
@@ -17,7 +17,7 @@ class CommentSchema(OwnedSchema):
 
 
 class Comments(Collection):
-    """What readers say."""
+    """Comments of readers on articles."""
 
     name, resource = "comments", "comment"
     model, schema = Comment, CommentSchema

@@ -24,7 +24,7 @@ class ContactSchema(RecordSchema):
 
 
 class ReceiptSchema(StrictSchema):
-    """That the message has arrived; its sender cannot read it again."""
+    """Receipt of a message, which its sender cannot read again."""
 
     id = Id(required=True)
 

@@ -33,7 +33,7 @@ class OrderSchema(OwnedSchema):
 
 
 class Orders(Collection):
-    """What is bought."""
+    """Orders of users."""
 
     name, resource = "orders", "order"
     model, schema = Order, OrderSchema

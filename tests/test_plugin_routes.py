@@ -23,7 +23,7 @@ def clock(call):
     """What time it is."""
     return {"time": "noon"}
 '''
-GREETINGS = '''"""Words for whoever comes in."""
+GREETINGS = '''"""Words for visitors."""
 from flask import Blueprint, abort, g, make_response, request
 from gatepost import Conflict, Line, Rows, StrictSchema, permission, public
 from models.tables.tenant import Tenant
@@ -36,7 +36,7 @@ class NameSchema(StrictSchema):
 @bp.get("")
 @public("a greeting is for everybody", produces=("application/json",))
 def hello():
-    """Greet whoever asks."""
+    """Greet the caller."""
     return {"hello": g.call.principal.kind}
 
 @bp.get("/<int:number>")
@@ -172,7 +172,7 @@ def test_a_view_that_refuses_leaves_nothing_behind(greeted):
 def test_the_document_describes_the_views_of_a_blueprint(greeted):
     paths = greeted.test_client().get("/api/openapi.json").get_json()["paths"]
     assert paths["/api/greetings"]["get"]["operationId"] == "greetings_hello"
-    assert paths["/api/greetings"]["get"]["summary"] == "Greet whoever asks."
+    assert paths["/api/greetings"]["get"]["summary"] == "Greet the caller."
     assert "`greeting.view`" in paths["/api/greetings/{number}"]["get"]["description"]
     assert "NameSchema" in str(paths["/api/greetings/named"]["put"]["requestBody"]) or "Name" in str(
         paths["/api/greetings/named"]["put"]["requestBody"])

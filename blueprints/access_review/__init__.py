@@ -11,9 +11,9 @@ feature = Feature(
     extends={"console": "blueprints.access_review.pages", "audit": "blueprints.access_review.review"},
     commands={
         "policy who": Command("blueprints.access_review.commands.who:who_command",
-                              "Who may do this, to an object or to any, and by which line?"),
+                              "List who may do this, to an object or to any, and by which rule."),
         "policy unused": Command("blueprints.access_review.commands.unused:unused_command",
-                                 "Which lines and permissions does nobody use?"),
+                                 "List the rules and permissions that nobody uses."),
         "policy review": Command("blueprints.access_review.commands.review:review_command",
-                                 "Who has which role, how did they get it, and do they use it?"),
+                                 "Show who has which role, how they got it, and when they last used it."),
     })

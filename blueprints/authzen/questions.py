@@ -148,15 +148,15 @@ class Known:
 class _Looking(Supposed):
     """The access of a subject, limited to objects that the caller may also view."""
 
-    __slots__ = ("_asker",)
+    __slots__ = ("_caller",)
 
-    def __init__(self, asker: Access, subject: Principal, environment: Any) -> None:
-        super().__init__(asker.policy, subject, environment)
-        self._asker = asker
+    def __init__(self, caller: Access, subject: Principal, environment: Any) -> None:
+        super().__init__(caller.policy, subject, environment)
+        self._caller = caller
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
         viewed = permission.endswith(".view")
-        return self.would_allow(permission, row) and (not viewed or self._asker.would_allow(permission, row))
+        return self.would_allow(permission, row) and (not viewed or self._caller.would_allow(permission, row))
 
 
 class Question:

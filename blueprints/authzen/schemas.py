@@ -64,7 +64,7 @@ class SearchPageSchema(OpenSchema):
 def _context() -> fields.Dict:
     return fields.Dict(keys=fields.String(), metadata={
         "description": "`time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the "
-                       "asker's own request."})
+                       "caller's own request."})
 
 
 class EvaluationSchema(OpenSchema):

@@ -17,7 +17,7 @@ from .frame import HOME, LOGIN, drawn_again, inside, page, routes, see_other, sh
 from .navigation import entries
 
 _API = {endpoint.name: endpoint for endpoint in session.endpoints}
-_OPEN = "whoever wants to log in has no session yet"
+_OPEN = "a user who logs in has no session yet"
 
 
 @routes.get(HOME, **page(public="it leads to the first page that the caller may see"))

@@ -11,11 +11,11 @@ feature = Feature(
     extends={"console": "blueprints.policy_changes.pages"},
     commands={
         "policy diff": Command("blueprints.policy_changes.commands.diff:diff_command",
-                               "What does a change really change? With an example of each."),
+                               "Show what a change of the rules changes, with an example of each."),
         "policy apply": Command("blueprints.policy_changes.commands.changing:apply_command",
                                 "Put the policy files of a folder in force."),
         "policy log": Command("blueprints.policy_changes.commands.history:log_command",
-                              "Which policies were in force, since when, and what each changed."),
+                              "List the versions of the policy, since when each was in force, and what it changed."),
         "policy show": Command("blueprints.policy_changes.commands.history:show_command",
                                "The files of a policy that was in force."),
         "policy revert": Command("blueprints.policy_changes.commands.changing:revert_command",

@@ -1,4 +1,4 @@
-"""What happens in a tenant, in numbers."""
+"""Numbers about a tenant."""
 
 from __future__ import annotations
 

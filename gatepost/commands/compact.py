@@ -55,7 +55,7 @@ def _mend_words(database: Database) -> None:
         if collection.search:
             if has_lost_words(database, collection.model):
                 index_anew(database, collection.model)
-                echo(f"Searches did not find all {collection.name}: their words are indexed anew.")
+                echo(f"Searches did not find all {collection.name}: their words are indexed again.")
             merge(database, collection.model)
 
 

@@ -192,7 +192,7 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
                 except TimedOut:
                     unknown.append(collection.name)
     if lost:
-        return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them anew")
+        return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them again")
     text = "searches find what is stored"
     return Found(State.OK, f"{text}; too many to look through: {', '.join(unknown)}" if unknown else text)
 

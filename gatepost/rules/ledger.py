@@ -116,7 +116,7 @@ class Ledger:
                 continue
             self._drop(row.id)
         with self._database.connected():
-            numbers = list(policy_version.untold())
+            numbers = list(policy_version.unreported())
         for seq in numbers:
             self._tell(seq)
 

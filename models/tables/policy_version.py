@@ -158,7 +158,7 @@ def named(version: str) -> PolicyVersion | None:
     return row
 
 
-def untold() -> Iterator[int]:
+def unreported() -> Iterator[int]:
     """Yields the numbers of rows whose changes are not known yet, the oldest first."""
     query = PolicyVersion.select(PolicyVersion.seq).where(PolicyVersion.changes.is_null()).order_by(PolicyVersion.seq)
     rows: Any = query.tuples()

@@ -4,9 +4,9 @@ Known are the columns of a rule (`rule.when`, …), the permission (`act`), the 
 names a user, the caller's key (`key`). The rest reads r.sub, r.obj, r.env.
 
 The result for each part of a matcher is remembered under all that it depends on: the constants that the part compares,
-and the answers of `g` and `globMatch` in it. So thousands of rules with the same condition are evaluated once, whoever
-they name, and the memory does not grow with the number of users. `expression.rebuild` remembers nothing, so this class
-walks the parts by itself.
+and the answers of `g` and `globMatch` in it. So thousands of rules with the same condition are evaluated once, for all
+the users that they name, and the memory does not grow with the number of users. `expression.rebuild` remembers nothing,
+so this class walks the parts by itself.
 """
 
 from __future__ import annotations

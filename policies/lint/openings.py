@@ -50,7 +50,7 @@ class Openings:
         return self._guarded(rule)
 
     def _guarded(self, rule: Rule) -> str | None:
-        """Says that a pattern shows the guarded fields of several collections, or lets them be set, whoever asks."""
+        """Says that a pattern shows the guarded fields of several collections, or lets them be set, to every caller."""
         guarded = [name for name in self._policy.patterns.covered(rule.act) if name.partition(".")[2] in (SHOWN, SET)]
         gained = [name for name in (self._gained(rule) if _resources(guarded) > 1 else ())
                   if name in guarded and self._asks_nothing_of_the_caller(rule, name)]

@@ -24,21 +24,21 @@ class Trials:
     """Result of a trial of recorded decisions without some rules.
 
     decisions    number of decisions
-    untold       number of decisions whose permission was not recorded
+    unrecorded   number of decisions whose permission was not recorded
     needed       rules that were put back
     unknown      rule → number of decisions that it matters to and that depend on facts that were not recorded
     permissions  permissions that somebody used: those of allowed decisions
     """
 
     decisions: int = 0
-    untold: int = 0
+    unrecorded: int = 0
     needed: set[Rule] = field(default_factory=set)
     unknown: Counter[Rule] = field(default_factory=Counter)
     permissions: set[str] = field(default_factory=set)
 
     def alike(self, rule: Rule) -> bool:
         """True if every decision is proved to be the same without this rule."""
-        return not (rule in self.needed or self.unknown[rule] or self.untold)
+        return not (rule in self.needed or self.unknown[rule] or self.unrecorded)
 
 
 def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Iterable[Entry]) -> Trials:
@@ -51,7 +51,7 @@ def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Ite
         for decision in decisions(row, policy.vocabulary):
             found.decisions += decision.count
             if decision.permission not in policy.vocabulary.by_permission:
-                found.untold += decision.count
+                found.unrecorded += decision.count
             else:
                 _try(found, base, halves, decision)
     return found

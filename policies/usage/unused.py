@@ -62,7 +62,7 @@ class Unused:
     since: str
     lines: int
     decisions: int
-    untold: int
+    unrecorded: int
     idle: tuple[UnusedLine, ...]
     unseen: tuple[UnusedLine, ...]
     undecided: tuple[Rule, ...]
@@ -76,7 +76,7 @@ class Unused:
     def as_json(self) -> dict[str, Any]:
         return {
             "policy_version": self.version, "since": self.since, "lines": self.lines,
-            "replayed": {"decisions": self.decisions, "not_told": self.untold},
+            "replayed": {"decisions": self.decisions, "not_told": self.unrecorded},
             "without_effect": [line.as_json() for line in self.idle],
             "not_seen": [line.as_json() for line in self.unseen],
             "undecided": [{"file": rule.file, "line": rule.line, "text": line_of(rule)} for rule in self.undecided],
@@ -102,8 +102,8 @@ class Unused:
             yield from ("", "Permissions that nobody used (* no line gives it):")
             for resource, verbs in self._by_resource().items():
                 yield from wrapped(f"{resource}: {', '.join(verbs)}", "  ")
-        if self.untold:
-            yield from ("", *wrapped(f"Of {self.untold} refusals it was not recorded what was asked."))
+        if self.unrecorded:
+            yield from ("", *wrapped(f"Of {self.unrecorded} refusals it was not recorded what was asked."))
         if self.gaps:
             yield from ("", "Not counted:")
             for gap in self.gaps:
@@ -151,7 +151,7 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
 
     unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
     return Unused(
-        policy.version, since, len(policy.rules), trials.decisions, trials.untold,
+        policy.version, since, len(policy.rules), trials.decisions, trials.unrecorded,
         tuple(told(rule) for rule in policy.rules if rule in reasons), tuple(map(told, unseen)),
         tuple(rule for rule in policy.rules if rule in found.undecided and rule not in unseen),
         _permissions(policy, counts, trials), (*gaps, *([CLOSED] if policy.closed else [])))

@@ -232,7 +232,7 @@ def test_a_persons_groups_are_shown_to_callers_who_may_see_them_only(among_the_c
     ann, article = given.user("user", groups=groups), given.article("published")
     developer, owner = among_the_curious("developer"), among_the_curious("owner")
     for question in ((ann.id, "article.reject"), (ann.id, "article.reject", article.id)):
-        assert ask(developer, *question).status_code == 403, "of whoever has the group, and of whoever has not"
+        assert ask(developer, *question).status_code == 403, "of users in the group, and of the others"
         assert ask(owner, *question).status_code == 200
     assert ask(developer, "user", "article.reject").status_code == 200
 

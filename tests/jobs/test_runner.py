@@ -166,7 +166,7 @@ def test_a_kind_that_is_gone_fails_its_jobs_with_a_sentence(jobs):
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("lease", [{"until": 0.0}, {"until": FAR, "boot": "another boot"}],
-                         ids=["it ran out", "the machine was started anew"])
+                         ids=["it ran out", "the machine was restarted"])
 def test_a_job_whose_process_died_is_taken_over(lease, jobs):
     jobs.kind(lambda task: task.attempt)
     id = jobs.add()

@@ -28,7 +28,7 @@ NO_USER, DISABLED = "lines name a user that there is not", "lines name a disable
               help="Write it to FILE, which only you can read.")
 @overwrite_option
 def review_command(file: Path, overwrite: bool) -> None:
-    """Who has which role, how did they get it, and do they use it?
+    """Show who has which role, how they got it, and when they last used it.
 
     A CSV file with one row for each user and role, of all tenants; at its end one for each `user:` line that names
     nobody. Exit code 2, and no file, where something could not be read; 1 when lines name no user, or a disabled one.

@@ -24,7 +24,7 @@ from policies.usage.unused import unused
               help="How many days to look back.")
 @AS_JSON
 def unused_command(days: int, as_json: bool) -> None:
-    """Which lines and permissions does nobody use?
+    """List the rules and permissions that nobody uses.
 
     Proved: without the line no request is answered otherwise, or nothing that the audit trail recorded. Not seen: the
     line has settled nothing and shown no row since then, as far as the service has counted; what it has not counted is

@@ -47,7 +47,7 @@ _read = reader(_COLUMNS)
 @click.argument("id", required=False)
 def who_command(at: str | None, ip: str | None, device: str | None, method: str | None, directory: Path | None,
                 tenant: str | None, as_json: bool, permission: str, id: str | None) -> None:
-    """Who may do this, to an object or to any, and by which line?
+    """List who may do this, to an object or to any, and by which rule.
 
     Every active user of a tenant whom the policy lets, by role, by a line of their own, a group or a share, and guests;
     with ID those who may do it to that object. A user who may do it at certain times, from certain addresses, with

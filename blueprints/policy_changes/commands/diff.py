@@ -48,7 +48,7 @@ def _begun(_: click.Context, __: click.Parameter, window: str | None) -> str | N
               help="Ask the audit trail whom NEW would have let in, or refused, in the last days (7d) or hours (24h).")
 @AS_JSON
 def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str | None, as_json: bool) -> None:
-    """What does a change really change? With an example of each.
+    """Show what a change of the rules changes, with an example of each.
 
     What NEW allows that OLD does not, and the reverse. Each is a folder, or `shipped`. Without OLD, the instance's
     files. Each example was tried on both. Exit code 1 when there is a difference, or when one could not be ruled out.

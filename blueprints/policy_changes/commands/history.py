@@ -20,7 +20,7 @@ VERSION = click.argument("version", metavar="VERSION")
               help="How many to show.")
 @AS_JSON
 def log_command(number: int, as_json: bool) -> None:
-    """Which policies were in force, since when, and what each changed.
+    """List the versions of the policy, since when each was in force, and what it changed.
 
     The newest first.
 

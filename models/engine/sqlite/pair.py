@@ -33,7 +33,7 @@ from system.files import fresh_file
 SUFFIX = ".pair"
 LOOKS = 5  # times to read file and sidecar while another process is changing them
 PAUSE = 0.01  # seconds between two reads: that process waits for its disk
-ANEW = 64  # restarts of a log without a note, at most: a foreign log begins at random in 2**32
+RESTARTS = 64  # restarts of a log without a note, at most: a foreign log begins at random in 2**32
 _COOKIE, _TOKEN = 40, 60  # offsets of the schema cookie and the user version in the file header, 4 bytes each
 _HEAD = 32 + 24  # bytes of the log's header and of its first frame's header
 _MOST = 1 << 16  # bytes of a sidecar
@@ -61,7 +61,7 @@ class Known:
 
         Its writer may have been killed just then, or have missed that the log became shorter.
         """
-        return salts == self.salts or 0 < (salts[0] - self.salts[0]) % 2**32 <= ANEW
+        return salts == self.salts or 0 < (salts[0] - self.salts[0]) % 2**32 <= RESTARTS
 
 
 def new_token() -> int:

@@ -250,7 +250,7 @@ def test_an_id_that_finds_nothing_is_refused_alike_whether_absent_or_of_another_
 def test_an_id_of_a_hidden_row_is_refused_like_an_absent_one(tmp_path, database_url):
     with served(tmp_path, database_url, "p, user, article.import, always, allow") as (caller, there):
         user, hidden = caller("user"), there.article("draft", slug="hidden-from-users")
-        answers = [send(user, [article("anew", id=id), {"id": id}], headers={**NDJSON, "X-Request-ID": "the-same"})
+        answers = [send(user, [article("renewed", id=id), {"id": id}], headers={**NDJSON, "X-Request-ID": "the-same"})
                    for id in (NO_ROW, hidden.id)]
         assert faults(answers[0]) == [(1, "invalid_reference", "/id"), (2, "invalid_reference", "/id")]
         assert answers[0].get_data() == answers[1].get_data()

@@ -54,7 +54,7 @@ CROSSING = {
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
-    "policy_version.append", "policy_version.listed", "policy_version.untold", "policy_version.by_number",
+    "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
     "activity.note_requests", "activity.counted_since", "activity.purge",  # one service for all tenants

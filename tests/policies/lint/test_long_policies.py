@@ -62,7 +62,7 @@ def test_links_of_persons_are_looked_at_one_by_one(counted: Callable[[type, str]
     policies = [assembled(ROLE_LINES, [*LINKS, *(f"g, {person}, {role}" for person in people(count)
                                                  for role in ("support", "editor"))]) for count in (10, 100)]
     few, many = grown(counted(Roles, "__init__"), "__init__", policies)
-    assert few == many, "the roles are not put together anew for each link"
+    assert few == many, "the roles are not put together again for each link"
     few, many = grown(counted(Standing, "cell"), "cell", [assembled(list(policy.files["rules.csv"].decode().split(
         "\n")[:-2]), policy.files["roles.csv"].decode().split("\n")[:-2]) for policy in policies])
     assert few == many, "persons who were lent the same are one question"

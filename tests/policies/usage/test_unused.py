@@ -96,7 +96,7 @@ def test_a_line_is_not_proved_where_a_decision_depends_on_what_was_not_recorded(
 def test_nothing_is_proved_where_it_was_not_recorded_what_was_asked() -> None:
     merged = refused(action="*", resource="*", facts=None, count=7)
     result = found([OWN], merged)
-    assert (told(result.unseen), result.untold) == ({OWN: None}, 7)
+    assert (told(result.unseen), result.unrecorded) == ({OWN: None}, 7)
 
 
 @pytest.mark.parametrize("rows", [
@@ -141,4 +141,4 @@ def test_a_line_that_is_put_back_is_tried_among_those_that_reach_the_caller(monk
         read.clear()
         assert not found([SUBMIT, *lines], *rows).unseen[1:], "each person needs the line"
         counts.append(sum(read))
-    assert counts[1] < 11 * counts[0], "rules that are read anew: as many as there are lines, not their square"
+    assert counts[1] < 11 * counts[0], "rules that are read again: as many as there are lines, not their square"
