@@ -52,17 +52,17 @@ def test_a_rule_is_edited_wrongly_mended_applied_seen_and_undone(script, watched
     page.wait_for_selector(".verdict.yes")
     row = page.locator("#found .turns tbody tr")
     assert [part in row.inner_text() for part in ("gain", "support", "order.approve", "never → always")] == [True] * 4
-    page.get_by_label("Why, for the history").fill("while Ann is away")
+    page.get_by_label("Note for the policy history").fill("while Ann is away")
     press(page, "Apply")
     page.wait_for_url("**/console/history/*")
     assert "while Ann is away" in page.locator("main").inner_text()
 
     page.get_by_role("link", name="Undo").click()
     assert page.locator("del").inner_text().endswith(APPROVING)
-    press(page, "Bring these rules back")
+    press(page, "Restore this version")
     page.wait_for_url("**/console/history/*")
-    assert "These rules are in force now." in page.locator(".head").inner_text()
-    page.get_by_role("link", name="The whole history").click()
+    assert "This is the active version." in page.locator(".head").inner_text()
+    page.get_by_role("link", name="Policy history").click()
     assert "while Ann is away" in page.locator("tbody tr").nth(1).inner_text()
     assert APPROVING not in editor(page, watched.url, "file=orders.csv").input_value()
 
@@ -118,9 +118,9 @@ def test_other_rules_that_came_into_force_meanwhile_are_shown_beside_the_text(wa
         "files": {"orders.csv": theirs}, "base_version": base}, token)
     assert status == 200, answer
     press(page, "Apply")
-    page.get_by_text("Other rules are in force by now").wait_for()
+    page.get_by_text("The active rules have changed").wait_for()
     assert text.input_value() == mine and page.locator("ins", has_text="# theirs").count() == 1
-    press(page, "Go on from the rules in force")
+    press(page, "Continue from the active rules")
     page.wait_for_selector(".verdict.yes")
     assert page.get_by_role("button", name="Apply").count() == 1
 

@@ -25,7 +25,7 @@ _ASKED = ("from", "to", "after", "before")
 
 show = showing(__package__)
 routes = Routes("console_history", "Which rules were in force.", when=served)
-enter(Page("/console/history", Message("History"), "policy.view", place=40))
+enter(Page("/console/history", Message("Policy history"), "policy.view", place=40))
 
 
 @routes.get(PATH, **page("policy.view", query=texts(*_ASKED)))
@@ -87,5 +87,5 @@ def _compared(call: Call, old: str, new: str) -> Response:
 def _newest(call: Call) -> str:
     rows = ask(call, "policy_versions", {"limit": 1, "fields": "version"})["items"]
     if not rows:
-        raise Problem("not_found", "The rules in force are not written down yet.")
+        raise Problem("not_found", "The active rules are not in the policy history yet.")
     return str(rows[0]["version"])
