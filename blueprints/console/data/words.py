@@ -75,6 +75,43 @@ FIELDS: Mapping[str, Message] = {
     "updated_at": Message("Updated"),
     "version": Message("Version"),
 }
+# Values that rows have. The text is the value itself; a translation says it in words.
+VALUES = (
+    # states
+    Message("active"), Message("approved"), Message("archived"), Message("cancelled"), Message("completed"),
+    Message("done"), Message("draft"), Message("failed"), Message("in_review"), Message("pending"),
+    Message("published"), Message("refunded"), Message("rejected"), Message("running"), Message("shipped"),
+    Message("waiting"),
+    # roles and principals
+    Message("admin"), Message("developer"), Message("editor"), Message("guest"), Message("manager"),
+    Message("moderator"), Message("operator"), Message("owner"), Message("support"), Message("system"),
+    Message("user"),
+    # rights of a share
+    Message("manage"), Message("read"), Message("write"),
+    # actions
+    Message("approve"), Message("archive"), Message("cancel"), Message("complete"), Message("disable"),
+    Message("enable"), Message("publish"), Message("refund"), Message("reject"), Message("retry"), Message("share"),
+    Message("ship"), Message("submit"), Message("update"),
+    # what an action does, as its collection describes it
+    Message("Accept it for publication."),
+    Message("Accept it."),
+    Message("Decline it; its products go back into stock."),
+    Message("End the user's sessions and refuse new ones."),
+    Message("Give it back to its author as a draft."),
+    Message("Hand it to the editors."),
+    Message("Hide it from all but its author and the moderators."),
+    Message("It can be ordered from then on."),
+    Message("It can no longer be ordered, and is kept."),
+    Message("It is begun anew, and may be tried as often as a new one; steps that were committed are not done again."),
+    Message("Its products have arrived."),
+    Message("Its products have left."),
+    Message("Let the user log in again."),
+    Message("Pay the money back; what has not been shipped goes back into stock."),
+    Message("Show it to every reader."),
+    Message("Take it back; its products go back into stock."),
+    Message("Take it down, and keep it."),
+    Message("Take it off the public pages, and keep it."),
+)
 
 
 def collection_called(name: str) -> str:
