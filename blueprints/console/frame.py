@@ -16,9 +16,10 @@ from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
+from blueprints.console.naming import PERSON, names_of
 from blueprints.console.navigation import entries
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
-from gatepost.collections.names import title
+from gatepost.collections.names import USERS, title
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.browsers import page_headers
 from gatepost.http.pipeline.errors import problem_response
@@ -30,6 +31,8 @@ from settings import Settings
 
 _SHORT = 8
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+# What `with_short_ids` makes of the id of a user: every other `<` of a page's texts is escaped.
+_SHORT_USER = re.compile(r'<span class=user title="([^"]+)">[^<]+</span>')
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -64,14 +67,28 @@ def with_local_times(text: object) -> str:
 
 
 def with_short_ids(text: object) -> Markup:
-    """A text with its ids shortened; the whole of each is its title."""
-    shown, found = readable(text), Markup()
+    """Returns a text with its ids shortened; the whole of each is its title. `show` replaces those of users by names.
+    """
+    shown, parts = readable(text), Markup()
     end = 0
     for match in _ID.finditer(shown):
-        found += Markup('{}<span title="{}">{}</span>').format(
-            shown[end:match.start()], match.group(), shortened(match.group()))
+        kind = " class=user" if shown.endswith(PERSON, 0, match.start()) else ""
+        parts += Markup('{}<span{} title="{}">{}</span>').format(
+            shown[end:match.start()], kind, match.group(), shortened(match.group()))
         end = match.end()
-    return found + shown[end:]
+    return parts + shown[end:]
+
+
+def _with_names(call: Call, page: str) -> str:
+    """Returns a page with the names of the users, whom the caller may view, in place of their shortened ids."""
+    ids = set(_SHORT_USER.findall(page))
+    names = names_of(call, ((USERS, id) for id in ids)) if ids else {}
+
+    def name(short: re.Match[str]) -> str:
+        called = names.get((USERS, short[1]))
+        return str(Markup('<bdi title="{}">{}</bdi>').format(short[1], readable(called))) if called else short[0]
+
+    return _SHORT_USER.sub(name, page)
 
 
 def served(settings: Settings) -> bool:
@@ -173,7 +190,7 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, p
         here=call.request.path, me=_name_of(call) if known else "",
         role=principal.role if known and principal is not None else "",
         key=trace.request_id(call.request.environ), **values)
-    return Response(text, status, content_type=HTML, headers=_HEADERS)
+    return Response(_with_names(call, text) if known else text, status, content_type=HTML, headers=_HEADERS)
 
 
 def refused(problem: Problem) -> Response:

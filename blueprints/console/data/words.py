@@ -86,6 +86,9 @@ VALUES = (
     Message("admin"), Message("developer"), Message("editor"), Message("guest"), Message("manager"),
     Message("moderator"), Message("operator"), Message("owner"), Message("support"), Message("system"),
     Message("user"),
+    # one row of a collection
+    Message("article"), Message("category"), Message("comment"), Message("contact"), Message("job"),
+    Message("order"), Message("page"), Message("product"), Message("session"), Message("token"),
     # rights of a share
     Message("manage"), Message("read"), Message("write"),
     # actions

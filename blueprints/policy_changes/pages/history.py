@@ -25,7 +25,7 @@ _ASKED = ("from", "to", "after", "before")
 
 show = showing(__package__)
 routes = Routes("console_history", "Which rules were in force.", when=served)
-enter(Page("/console/history", Message("Policy history"), "policy.view", place=40))
+enter(Page("/console/history", Message("History"), "policy.view", place=40))
 
 
 @routes.get(PATH, **page("policy.view", query=texts(*_ASKED)))

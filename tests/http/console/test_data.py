@@ -263,3 +263,9 @@ def test_there_is_no_page_of_what_is_not_there(both, world):
     assert visitor.get(f"{ROOT}/articles/{NO_ROW}").status_code == 404
     assert visitor.get(f"{ROOT}/articles/{NO_ROW}/explode").status_code == 404
     assert visitor.post(f"{ROOT}/articles/{NO_ROW}/explode").status_code == 404
+
+
+def test_a_row_without_a_title_is_called_by_the_beginning_of_its_text(app, given):
+    row = given.comment("pending", body="Well said.\nAnd more.")
+    page = visit(app, "admin").get(f"{ROOT}/comments/{row.id}").text
+    assert "<h1><bdi>Well said.</bdi></h1>" in page

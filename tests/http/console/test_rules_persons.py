@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -51,7 +52,14 @@ def test_the_lines_of_a_person_are_told_apart_from_those_of_the_role(personal):
     found = seen(admin, person=personal.ann.id, cell=f"{key} article.update")
     assert "through the role user" in found.text
     assert any(link.startswith(f"/console/why?as={personal.ann.id}") for link in found.links)
-    assert "by the role" not in seen(admin, person=personal.ann.id, cell=f"{key} article.publish").text
+    assert "through the role" not in seen(admin, person=personal.ann.id, cell=f"{key} article.publish").text
+
+
+def test_a_rule_names_the_users_whom_the_reader_may_see_and_shortens_the_ids_of_others(personal):
+    text = visit(personal.app, "admin").get("/console/people/unused").text
+    named = re.findall(r'user:<bdi title="([^"]+)">([^<]+)</bdi>, article', text)
+    assert (personal.ann.id, "Ann Arbor") in named and {id for id, _ in named} == {personal.ann.id, personal.bob.id}
+    assert "<script>alert" not in text and personal.far.id not in text
 
 
 def test_a_part_of_a_name_finds_persons_with_lines_of_their_own(personal):
