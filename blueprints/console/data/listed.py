@@ -123,6 +123,7 @@ def _rows(call: Call, kind: Kind) -> Response:
             raise
         problem = sentence(call, refusal)
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
+                head=field_called(head) if head else Message("ID"),
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
                 rows=_drawn(call, kind, page_of["items"], head, columns, whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
