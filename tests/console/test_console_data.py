@@ -57,7 +57,7 @@ def test_an_article_is_made_filed_changed_by_two_published_and_deleted(script, w
     page.get_by_label("Title").fill("My own story")
     save(page)
     page.locator("[role=alert]").wait_for()
-    assert "It says now: Another story" in page.locator("#form").inner_text()
+    assert "Current value: Another story" in page.locator("#form").inner_text()
     if script:
         assert barriers(page) == []
     save(page)
