@@ -105,7 +105,7 @@ VALUES = (
     Message("Hide it from all but its author and the moderators."),
     Message("It can be ordered from then on."),
     Message("It can no longer be ordered, and is kept."),
-    Message("It is begun anew, and may be tried as often as a new one; steps that were committed are not done again."),
+    Message("Run it again, with as many attempts as a new one; committed steps are not repeated."),
     Message("Its products have arrived."),
     Message("Its products have left."),
     Message("Let the user log in again."),
