@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
@@ -15,9 +16,10 @@ from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from marshmallow import Schema
 
+from blueprints.console.naming import PERSON, names_of
 from blueprints.console.navigation import entries
 from gatepost import Call, Message, Problem, Routes, StrictSchema, Text, plural
-from gatepost.collections.names import title
+from gatepost.collections.names import USERS, title
 from gatepost.http.credentials import console_sessions
 from gatepost.http.pipeline.browsers import page_headers
 from gatepost.http.pipeline.errors import problem_response
@@ -28,7 +30,9 @@ from models.engine.errors import TimedOut, Unavailable
 from settings import Settings
 
 _SHORT = 8
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+# What `with_short_ids` makes of the id of a user: every other `<` of a page's texts is escaped.
+_SHORT_USER = re.compile(r'<span class=user title="([^"]+)">[^<]+</span>')
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -44,20 +48,47 @@ def shortened(id: object) -> str:
     return f"…{text[-_SHORT:]}" if len(text) > _SHORT else text
 
 
-def with_short_times(text: object) -> str:
-    """Returns a text with its times to the minute: `2026-11-18 22:00 UTC`."""
-    return _TIME.sub(r"\1 \2 UTC", readable(text))
+def local_time(text: str, zone: tzinfo) -> str:
+    """Returns a time of the API as a clock in `zone` shows it, `2026-11-18 23:00:00`; any other text as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return text if moment.tzinfo is None else moment.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError):
+        return readable(text)
+
+
+def _local(text: str) -> str:
+    return local_time(text, g.call.services.settings.zone)
+
+
+def with_local_times(text: object) -> str:
+    """Returns a text with its times in the zone of the settings, to the minute: `2026-11-18 23:00`."""
+    return _TIME.sub(lambda found: _local(found[0])[:16], readable(text))
 
 
 def with_short_ids(text: object) -> Markup:
-    """A text with its ids shortened; the whole of each is its title."""
-    shown, found = readable(text), Markup()
+    """Returns a text with its ids shortened; the whole of each is its title. `show` replaces those of users by names.
+    """
+    shown, parts = readable(text), Markup()
     end = 0
     for match in _ID.finditer(shown):
-        found += Markup('{}<span title="{}">{}</span>').format(
-            shown[end:match.start()], match.group(), shortened(match.group()))
+        kind = " class=user" if shown.endswith(PERSON, 0, match.start()) else ""
+        parts += Markup('{}<span{} title="{}">{}</span>').format(
+            shown[end:match.start()], kind, match.group(), shortened(match.group()))
         end = match.end()
-    return found + shown[end:]
+    return parts + shown[end:]
+
+
+def _with_names(call: Call, page: str) -> str:
+    """Returns a page with the names of the users, whom the caller may view, in place of their shortened ids."""
+    ids = set(_SHORT_USER.findall(page))
+    names = names_of(call, ((USERS, id) for id in ids)) if ids else {}
+
+    def name(short: re.Match[str]) -> str:
+        called = names.get((USERS, short[1]))
+        return str(Markup('<bdi title="{}">{}</bdi>').format(short[1], readable(called))) if called else short[0]
+
+    return _SHORT_USER.sub(name, page)
 
 
 def served(settings: Settings) -> bool:
@@ -108,7 +139,7 @@ def _names_of(package: str) -> frozenset[str]:
 _TEMPLATES = _Environment(loader=_Loader(), autoescape=True, undefined=StrictUndefined,
                          trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 _TEMPLATES.filters |= {"readable": readable, "short": shortened, "short_ids": with_short_ids,
-                       "short_times": with_short_times}
+                       "local": _local, "local_times": with_local_times}
 _MENDABLE = (400, 401, 403, 409, 412, 422, 428, 429)  # statuses of what its sender may send otherwise
 _WITHOUT_LOGIN = ("unauthenticated", "invalid_token", "token_expired")
 _ASSETS = files(__package__).joinpath("static")
@@ -155,11 +186,11 @@ def show(call: Call, template: str, status: int = 200, *, framed: bool = True, p
     shown = [one for one in entries(paths) if access is not None and one.is_for(access)] if known else []
     text = _TEMPLATES.get_template(f"{package}:{template}" if package else template).render(
         _=say, rich=rich, several=several, has=paths.__contains__, root=path_of(call.request),
-        language=translation.tag, pages=shown,
+        language=translation.tag, zone=call.services.settings.time_zone, pages=shown,
         here=call.request.path, me=_name_of(call) if known else "",
         role=principal.role if known and principal is not None else "",
         key=trace.request_id(call.request.environ), **values)
-    return Response(text, status, content_type=HTML, headers=_HEADERS)
+    return Response(_with_names(call, text) if known else text, status, content_type=HTML, headers=_HEADERS)
 
 
 def refused(problem: Problem) -> Response:

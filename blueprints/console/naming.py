@@ -63,7 +63,7 @@ def people(call: Call, text: str) -> list[tuple[str, str]]:
     """`found` of users. Raises `Problem` (`not_found`) where it finds nobody whom the caller may see."""
     if several := found(call, "users", text):
         return several
-    raise Problem("not_found", "There is no such person, or you may not see them.")
+    raise Problem("not_found", "There is no such user, or you may not see them.")
 
 
 def title_parameter(collection: Collection) -> str | None:

@@ -31,9 +31,9 @@ class Page:
 
 
 _pages = {page.path: page for page in (
-    Page("/console/people", Message("People"), "user.view", place=60),
+    Page("/console/people", Message("Users"), "user.view", place=60),
     Page("/console/data", Message("Data"), None, place=70),
-    Page("/console/running", Message("Running"), "policy.view", place=80),
+    Page("/console/running", Message("Status"), "policy.view", place=80),
 )}
 
 

@@ -46,7 +46,7 @@ def test_an_article_is_made_filed_changed_by_two_published_and_deleted(script, w
     page.locator("button[name=_find][value=category_id]").click()
     assert page.locator("#f-category_id option:checked").inner_text() == "Events"
     save(page)
-    page.locator("h2:has-text('What you may do')").wait_for()
+    page.locator("h2:has-text('Actions')").wait_for()
     item = page.url
     page.locator("a[href$='/update']").click()
     other = watched.page(storage_state=state, java_script_enabled=script)
@@ -57,7 +57,7 @@ def test_an_article_is_made_filed_changed_by_two_published_and_deleted(script, w
     page.get_by_label("Title").fill("My own story")
     save(page)
     page.locator("[role=alert]").wait_for()
-    assert "It says now: Another story" in page.locator("#form").inner_text()
+    assert "Current value: Another story" in page.locator("#form").inner_text()
     if script:
         assert barriers(page) == []
     save(page)

@@ -111,7 +111,7 @@ def test_a_question_is_answered_in_place_with_script(watched, states):
     page = watched.page(storage_state=states["admin"])
     page.goto(f"{watched.url}/console/why")
     page.evaluate("document.body.dataset.kept = 'yes'")
-    page.get_by_label("Who").fill("guest")
+    page.get_by_label("User or role").fill("guest")
     page.get_by_label("Permission").fill("article.create")
     page.get_by_role("button", name="Explain").click()
     page.wait_for_selector(".verdict.no")

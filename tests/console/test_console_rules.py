@@ -69,7 +69,7 @@ def test_the_table_is_skipped_by_keyboard(visitor, state):
     page = opened(visitor, state, 1440)
     page.get_by_role("button", name="Show").focus()
     page.keyboard.press("Tab")
-    assert page.locator(":focus").inner_text() == "Skip the table"
+    assert page.locator(":focus").inner_text() == "Skip table"
     page.keyboard.press("Enter")
     page.wait_for_selector("#more:focus")
 

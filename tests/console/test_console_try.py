@@ -51,18 +51,18 @@ def test_a_rule_is_edited_wrongly_mended_applied_seen_and_undone(script, watched
     press(page, "Try")
     page.wait_for_selector(".verdict.yes")
     row = page.locator("#found .turns tbody tr")
-    assert [part in row.inner_text() for part in ("gain", "support", "order.approve", "never → always")] == [True] * 4
-    page.get_by_label("Why, for the history").fill("while Ann is away")
+    assert all(part in row.inner_text() for part in ("more access", "support", "order.approve", "never → always"))
+    page.get_by_label("Note for the policy history").fill("while Ann is away")
     press(page, "Apply")
     page.wait_for_url("**/console/history/*")
     assert "while Ann is away" in page.locator("main").inner_text()
 
     page.get_by_role("link", name="Undo").click()
     assert page.locator("del").inner_text().endswith(APPROVING)
-    press(page, "Bring these rules back")
+    press(page, "Restore this version")
     page.wait_for_url("**/console/history/*")
-    assert "These rules are in force now." in page.locator(".head").inner_text()
-    page.get_by_role("link", name="The whole history").click()
+    assert "This is the active version." in page.locator(".head").inner_text()
+    page.get_by_role("link", name="Policy history").click()
     assert "while Ann is away" in page.locator("tbody tr").nth(1).inner_text()
     assert APPROVING not in editor(page, watched.url, "file=orders.csv").input_value()
 
@@ -74,10 +74,10 @@ def test_with_script_the_text_stays_where_it_is_and_what_was_tried_counts_for_th
     press(page, "Try")
     page.wait_for_selector(".verdict.yes")
     assert text.get_attribute("data-kept") == "yes"
-    decisions = page.get_by_label("With the decisions of the last 7 days")
+    decisions = page.get_by_label("Replay the last 7 days")
     decisions.uncheck()
     page.locator("#try").dblclick()  # two trials at once would be refused
-    page.get_by_role("heading", name="The last 7 days once more").wait_for(state="detached")
+    page.get_by_role("heading", name="Replay of the last 7 days").wait_for(state="detached")
     assert not decisions.is_checked() and page.get_by_role("alert").count() == 0
     assert page.evaluate("document.activeElement.tagName") == "H2"
     apply = page.get_by_role("button", name="Apply")
@@ -118,9 +118,9 @@ def test_other_rules_that_came_into_force_meanwhile_are_shown_beside_the_text(wa
         "files": {"orders.csv": theirs}, "base_version": base}, token)
     assert status == 200, answer
     press(page, "Apply")
-    page.get_by_text("Other rules are in force by now").wait_for()
+    page.get_by_text("The active rules have changed").wait_for()
     assert text.input_value() == mine and page.locator("ins", has_text="# theirs").count() == 1
-    press(page, "Go on from the rules in force")
+    press(page, "Continue from the active rules")
     page.wait_for_selector(".verdict.yes")
     assert page.get_by_role("button", name="Apply").count() == 1
 
@@ -147,5 +147,5 @@ def test_what_is_told_of_a_change_has_no_barriers_and_fits_each_window(scheme, w
         page.goto(path)
         assert barriers(page) == [], path
         assert overflow(page) <= 0, path
-    page.get_by_role("link", name="Difference").first.click()
+    page.get_by_role("link", name="View diff").first.click()
     assert barriers(page) == [] and overflow(page) <= 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +26,7 @@ from blueprints.console.pages import (
 from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 from gatepost.collections.names import USERS
+from policies.syntax.vocabulary import date_time
 
 TRAIL = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")
@@ -38,7 +40,7 @@ Row = dict[str, Any]
 
 show = showing(__package__)
 routes = Routes("console_trail", "The audit trail.", when=served)
-enter(Page("/console/audit", Message("Audit"), "audit.view", place=50))
+enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 
 
 @routes.get(TRAIL, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
@@ -50,7 +52,7 @@ def trail(call: Call) -> Response:
     try:
         persons = _persons(call, asked["who"])
         if len(persons) < 2:
-            found = ask(call, "audit_list", _query(asked, persons))
+            found = ask(call, "audit_list", _query(asked, persons, call.services.settings.zone))
     except Problem as refusal:
         problem = sentence(call, refusal)
     follows = bool(asked["follow"]) and not asked["cursor"] and not asked["before"]
@@ -90,28 +92,29 @@ def _persons(call: Call, who: str) -> list[tuple[str, str]]:
     return people(call, who.removeprefix(PERSON))
 
 
-def _query(asked: Mapping[str, str], persons: list[tuple[str, str]]) -> dict[str, Any]:
+def _query(asked: Mapping[str, str], persons: list[tuple[str, str]], zone: tzinfo) -> dict[str, Any]:
     who = f"{PERSON}{persons[0][0]}" if persons else asked["who"]
     return {"principal": who, "resource": asked["resource"], "action": asked["action"], "result": asked["result"],
-            "resource_id": asked["id"], "time__gte": _time(asked["from"]), "time__lt": _time(asked["to"]),
+            "resource_id": asked["id"], "time__gte": _time(asked["from"], zone), "time__lt": _time(asked["to"], zone),
             "cursor": asked["cursor"], "before": asked["before"], "limit": _ROWS}
 
 
-def _time(text: str) -> str:
-    """Completes a time for the API: a time without an offset is in UTC, and a day means its midnight."""
-    day, _, clock = text.partition("T")
-    if not text or clock.endswith("Z") or "+" in clock or "-" in clock:
-        return text
-    return f"{day}T{clock or '00:00'}{':00' if clock.count(':') < 2 else ''}Z"
+def _time(text: str, zone: tzinfo) -> str:
+    """Returns a time as the API takes it. Without an offset it is in `zone`; a date alone means midnight."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return date_time(moment if moment.tzinfo is not None else moment.replace(tzinfo=zone))
+    except (ValueError, OverflowError):
+        return text  # The API says what is wrong with it.
 
 
 def _rows(call: Call, items: list[Row]) -> list[Row]:
     """Returns rows for the template, with the names of users and the titles of objects that the caller may see."""
     about = {one["id"]: (collection_of(call, one["resource"]), one["resource_id"] or "") for one in items}
     known = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
-    return [{**one, "permission": f"{one['resource']}.{one['action']}", "day": one["time"][:10],
-             "clock": one["time"][11:19], "user": _user(one), "name": known.get((USERS, _user(one)), ""),
-             "title": known.get(about[one["id"]], ""), "person": about[one["id"]][0] == USERS} for one in items]
+    return [{**one, "permission": f"{one['resource']}.{one['action']}", "user": _user(one),
+             "name": known.get((USERS, _user(one)), ""), "title": known.get(about[one["id"]], ""),
+             "person": about[one["id"]][0] == USERS} for one in items]
 
 
 def _user(row: Mapping[str, Any]) -> str:

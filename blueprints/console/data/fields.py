@@ -179,7 +179,7 @@ def entries(call: Call, schema: Schema, names: Iterable[str], typed: MultiDict[s
         made.append(Entry(
             name, field_called(name), CHOICE if kind == MARK else JSON if kind == ROWS else kind,
             field.required and not field.allow_none, sent[-1] if sent else "", tuple(sent),
-            found or tuple((value, value) for value in known), say(_hint(field, kind)),
+            found or tuple((value, str(say(value))) for value in known), say(_hint(field, kind)),
             current if now is not None and current != "\n".join(one.replace("\r\n", "\n") for one in sent if one)
             else "",
             tuple(say(fault.detail) for fault in (problem.faults if problem else ())

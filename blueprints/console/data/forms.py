@@ -129,12 +129,13 @@ def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[
     """The rows that references may lead to: the one that is chosen, and those that are found. Where one alone is found,
     it is chosen in `given`."""
     options: Options = {}
+    say = call.services.translations.wanted(call.request).say
     for name in names:
         field, text = schema.fields[name], given.get(f"_find_{name}", "")
         if isinstance(field, Grantee):
             people = [(f"{PERSON}{id}", called) for id, called in (found(call, "users", text) if text else [])]
             _choose_the_only(given, name, people)
-            options[name] = (*people, *((f"role:{role}", role) for role in call.access.policy.roles.of_users))
+            options[name] = (*people, *((f"role:{role}", str(say(role))) for role in call.access.policy.roles.of_users))
         elif isinstance(field, Reference):
             several = dict(found(call, field.collection, text))
             _choose_the_only(given, name, list(several.items()))

@@ -14,7 +14,7 @@ from gatepost.http.credentials.console_sessions import member
 
 from ..frame import page, routes, show, texts
 from ..naming import PERSON, names_of, sentence
-from .fields import LONG, OWN, shown
+from .fields import LONG, OWN, shown, summary
 from .listed import Kind, possible
 from .seen import seen
 from .words import collection_called
@@ -59,7 +59,8 @@ def item(call: Call, kind: Kind, problem: Problem | None = None, who: str = "") 
     names = sorted((name for name in collection.representation.names if name != "id"
                     and (view is None or name not in view["hidden"])), key=_BESIDES.__contains__)
     fields = shown(call, collection, [answer], names)[0]
-    called = title(answer, with_email=False)
+    head = summary(collection, names)[0]
+    called = title(answer, with_email=False) or (str(answer.get(head) or "").partition("\n")[0] if head else "")
     return show(call, "data_item.html", kind=kind, collection=collection_called(kind.name), id=id, title=called,
                 long=[field for field in fields if field.kind == LONG],
                 pairs=[field for field in fields if field.kind != LONG and field.name not in OWN],

@@ -123,6 +123,7 @@ def _rows(call: Call, kind: Kind) -> Response:
             raise
         problem = sentence(call, refusal)
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
+                head=field_called(head) if head else Message("ID"),
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
                 rows=_drawn(call, kind, page_of["items"], head, columns, whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
@@ -182,7 +183,7 @@ def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
             raise Problem.of([Fault("invalid_parameter", "There is no such user, or you may not see them.",
                                     parameter="owner")], "invalid_parameter")
         if owner == OWNER and len(ids) > 1:
-            raise Problem.of([Fault("invalid_parameter", "Several people are called so: write the whole e-mail.",
+            raise Problem.of([Fault("invalid_parameter", "Several users have this name. Enter the full e-mail address.",
                                     parameter="owner")], "invalid_parameter")
         query[owner] = ",".join(ids)
     return query
@@ -216,6 +217,6 @@ def _link(asked: Mapping[str, str], name: str, value: str | None) -> str:
 
 def _order_called(order: str, say: Any) -> str:
     keys = [(key.removeprefix("-"), key.startswith("-")) for key in order.split(",")]
-    names = [say(Message("{field}, falling", field=field_called(name))) if falling
+    names = [say(Message("{field}, descending", field=field_called(name))) if falling
              else say(field_called(name)) for name, falling in keys]
     return "; ".join(map(str, names))

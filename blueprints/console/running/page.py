@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, cast
 
 from flask import Response
@@ -11,7 +12,7 @@ from flask import Response
 from blueprints.console.amounts import Amounts, Axis, ago
 from blueprints.console.data.listed import Kind, possible
 from blueprints.console.forms import form
-from blueprints.console.frame import drawn_again, page, routes, see_other, show, texts
+from blueprints.console.frame import drawn_again, local_time, page, routes, see_other, show, texts
 from blueprints.console.naming import sentence
 from gatepost import Call, Collection, Endpoint, Message, Problem, later, now
 from gatepost.collections.asking import ask
@@ -57,11 +58,14 @@ def together(minutes: Sequence[Mapping[str, Any]], number: int) -> list[dict[str
                 for name in ("requests", "refusals", "limited", "errors")}} for group in groups]
 
 
-def columns_of(amounts: Amounts, spans: Sequence[Mapping[str, Any]], *, single: bool) -> dict[str, Plot]:
+def columns_of(amounts: Amounts, spans: Sequence[Mapping[str, Any]], *, single: bool, zone: tzinfo) -> dict[str, Plot]:
     """Returns two charts over time: number of requests and their duration. With `single`, a column is a minute."""
+    def clock(span: Mapping[str, Any]) -> str:
+        return local_time(span["start"], zone)[11:16]
+
     every = 10 if single else 12
-    requests = [Column(one["start"][11:16], _by_outcome(one)) for one in spans]
-    times = [Column(one["start"][11:16], (("a", one["median_milliseconds"] or 0),), one["p95_milliseconds"])
+    requests = [Column(clock(one), _by_outcome(one)) for one in spans]
+    times = [Column(clock(one), (("a", one["median_milliseconds"] or 0),), one["p95_milliseconds"])
              for one in spans]
     slowest = max((max(one["p95_milliseconds"] or 0, one["median_milliseconds"] or 0) for one in spans), default=0)
     return {"requests": Plot(requests, amounts.axis(max((one["requests"] for one in spans), default=0), 1), every),
@@ -96,7 +100,7 @@ _LARGEST = 8  # tables that are shown at once
 _FAILED = 10  # jobs
 _RETRY = "retry"
 _COST = 18  # roughly the cost of the endpoints that it calls
-_AWAY = Message("The database did not answer that. Look again in a moment; the log says why.")
+_AWAY = Message("The database did not answer. Refresh the page in a moment. The service log has the reason.")
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     return show(
         call, "running.html", wanted=wanted, spans=SPANS, follows=call.query.get("follow") == "1", at=now(),
         amounts=amounts, ago=ago, health=_asked(call, "health_get"), activity=activity,
-        minutes=spans, single=single, plots_of=columns_of(amounts, spans, single=single),
+        minutes=spans, single=single,
+        plots_of=columns_of(amounts, spans, single=single, zone=call.services.settings.zone),
         sizes=_asked(call, "admin_sizes"), largest=_LARGEST, stats=stats,
         days=days_of(amounts, None if stats is None else stats.answer),
         failed=_failed(call) if may("job.view") else None, problem="" if problem is None else sentence(call, problem))

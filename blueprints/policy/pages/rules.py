@@ -126,7 +126,7 @@ def _table(call: Call, asked: Mapping[str, str]) -> tuple[dict[str, Any] | None,
 def _sentence(call: Call, refusal: Problem) -> str:
     say = call.services.translations.wanted(call.request).say
     if refusal.code == "not_found":
-        return say(Message("There is no such person, or you may not see them."))
+        return say(Message("There is no such user, or you may not see them."))
     wrong = next((_WRONG[one.parameter] for one in refusal.faults if one.parameter in _WRONG), None)
     return sentence(call, refusal) if wrong is None else say(wrong)
 

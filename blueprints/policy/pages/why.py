@@ -17,7 +17,7 @@ _DEVICES = ("desktop", "mobile", "tablet", "bot", "other")
 
 show = showing(__package__)
 routes = Routes("console_why", "Why something is allowed or refused.", when=served)
-enter(Page("/console/why", Message("Why?"), "policy.view", place=20))
+enter(Page("/console/why", Message("Explain access"), "policy.view", place=20))
 
 
 @routes.get("/console/why", **page("policy.view", query=texts(*_ASKED), cost=3))
@@ -44,4 +44,4 @@ def _people(call: Call, text: str) -> list[tuple[str, str]]:
         return []
     if several := found(call, "users", text):
         return several
-    raise Problem("not_found", "There is no such person or role, or you may not see them.")
+    raise Problem("not_found", "There is no such user or role, or you may not see them.")

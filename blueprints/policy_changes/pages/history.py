@@ -87,5 +87,5 @@ def _compared(call: Call, old: str, new: str) -> Response:
 def _newest(call: Call) -> str:
     rows = ask(call, "policy_versions", {"limit": 1, "fields": "version"})["items"]
     if not rows:
-        raise Problem("not_found", "The rules in force are not written down yet.")
+        raise Problem("not_found", "The active rules are not in the policy history yet.")
     return str(rows[0]["version"])

@@ -56,11 +56,11 @@ def begin(call: Call) -> Response:
     name = asked.get("file", "")
     if name not in files and files and (new := asked.get("new", "").strip()):
         if new not in files and (fault_of(new, _NEW) is not None or not new.endswith(".csv")):
-            fault = Message("The name of a rule file has small letters, digits, - and _, and ends in .csv.")
+            fault = Message("The name of a rule file consists of lowercase letters, digits, - and _, and ends in .csv.")
             return _files(call, files, 400, fault, new)
         name, files = new, {new: _NEW, **files}
     if name not in files:
-        return _files(call, files, *((404, Message("There is no such rule file in force.")) if name and files else ()))
+        return _files(call, files, *((404, Message("There is no such active rule file.")) if name and files else ()))
     draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
     if line := next(iter(asked.get("add", "").splitlines()), "").strip():
         draft = draft.with_line(line)
@@ -146,7 +146,7 @@ def _require_tried(call: Call) -> None:
     """409 for a text that is not the one that was tried."""
     sent = typed(call)
     if sent.get("_tried") != Draft.sent(sent).seal:
-        raise Problem("conflict", "The text was changed after it was tried. Try it once more, then put it in force.")
+        raise Problem("conflict", "The text has changed since you tried it. Try it again, then apply it.")
 
 
 def _again(problem: Problem) -> Response:

@@ -75,7 +75,7 @@ def test_it_names_people_and_objects_and_marks_the_result(admin, refused):
 def test_refusals_that_were_merged_say_how_many_they_are(admin, note):
     row = note(result="refused", count=14, action="burn")
     page = seen(admin, action="burn")
-    assert events(page) == [row.id] and "14 of the same" in page.text
+    assert events(page) == [row.id] and "14 identical events" in page.text
 
 
 def test_the_newest_come_first_and_pages_go_by_cursor_both_ways(admin, note):
@@ -108,22 +108,22 @@ def test_it_is_narrowed(query, found, admin, note):
             note(time="2026-01-01T11:00:00.000000Z", resource_id=mark).id: "old"}
     page = seen(admin, id=mark, **query)
     assert {made[id] for id in events(page)} == found
-    assert found or "Nothing like that happened." in page.text
+    assert found or "No matching events." in page.text
 
 
 def test_a_name_of_several_asks_which_of_them(admin, given, refused):
     given.user(name="Ann Archer the elder")
     page = seen(admin, who="ann archer", result="refused")
-    assert "Which of them?" in page.text and events(page) == []
+    assert "Select a user" in page.text and events(page) == []
     links = [link for link in page.links if "who=01" in link and "result=refused" in link]
     assert len(links) >= 2
     assert refused.id in [id for link in links for id in events(seen(admin, link))]
 
 
 @pytest.mark.parametrize(("query", "said"), [
-    ({"who": "xyzzyxyzzy"}, "There is no such person"),
-    ({"who": "nobody@example.org"}, "There is no such person"),
-    ({"who": NO_ROW}, "There is no such person"),
+    ({"who": "xyzzyxyzzy"}, "There is no such user"),
+    ({"who": "nobody@example.org"}, "There is no such user"),
+    ({"who": NO_ROW}, "There is no such user"),
     ({"id": "no-id"}, "This is not an id"),
     ({"from": "teatime"}, "time"),
     ({"cursor": "made-up"}, ""),
@@ -140,7 +140,7 @@ def test_following_is_a_link_and_looks_at_the_newest_alone(admin, note):
     assert not any("data-follow" in attributes for _, attributes in page.tags)
     page = seen(admin, follow)
     assert [attributes["data-swap"] for _, attributes in page.tags if "data-follow" in attributes] == ["found"]
-    assert "action=hoe" in follow and "Look again" in page.text and "Stop following" in page.text
+    assert "action=hoe" in follow and "Refresh" in page.text and "Stop auto-refresh" in page.text
 
 
 def test_to_look_changes_nothing_but_for_one_row_an_hour_that_says_so(app, given):
@@ -158,7 +158,7 @@ def test_to_look_changes_nothing_but_for_one_row_an_hour_that_says_so(app, given
 def test_an_event_tells_all_of_it_and_by_which_facts_it_was_decided(admin, refused):
     page = seen(admin, f"{TRAIL}/{refused.id}")
     assert "was refused article.delete on “The gate at dusk”" in page.text
-    assert "status is in_review, must be draft" in page.text and "What came nearest" in page.text
+    assert "status is in_review, must be draft" in page.text and "Closest rules" in page.text
     assert all(text in page.text for text in (refused.id, refused.request_id, refused.policy_version, "127.0.0.1",
                                               '"status": "in_review"'))
     [today] = [link for link in page.links if link.startswith("/console/why?")]
@@ -176,9 +176,9 @@ def test_an_event_is_proved_by_its_seal_once_it_has_one(app, admin, refused):
     with services.database.connected():
         [head] = [one.head for one in heads()][-1:]
     text = seen(admin, path).text
-    assert "proved as it was sealed, with every row that the same seal covers" in text and head in text
+    assert "verified This event and all others under the same seal are unchanged." in text and head in text
     disarmed(services.database, f"UPDATE audit SET principal = 'forged' WHERE id = '{refused.id}'")
-    assert "not proved this row, or another that the same seal covers, is not what was sealed" in seen(admin, path).text
+    assert "verification failed This event, or another under the same seal, was changed." in seen(admin, path).text
 
 
 def test_what_was_allowed_names_the_line(app, admin, as_user, given):
@@ -186,20 +186,20 @@ def test_what_was_allowed_names_the_line(app, admin, as_user, given):
     article = given.article("draft", owner_id=bo.id)
     assert bo.patch(f"/api/articles/{article.id}", {"title": "New"}).status_code == 200
     page = seen(admin, f"{TRAIL}/{events(seen(admin, id=article.id))[0]}")
-    assert "was allowed article.update" in page.text and "The line that decided" in page.text
+    assert "was allowed article.update" in page.text and "Deciding rule" in page.text
 
 
 def test_what_was_no_decision_says_so(admin, note):
     row = note(principal="guest", role="guest", action="create", resource="session", result="failed",
                reason="invalid_credentials", facts={"email": HOSTILE})
-    assert "This was no decision of the rules" in seen(admin, f"{TRAIL}/{row.id}").text
+    assert "The rules did not decide this event." in seen(admin, f"{TRAIL}/{row.id}").text
 
 
 def test_rules_that_are_gone_are_said_to_be_so(admin, note):
     row = note(principal=f"user:{NO_ROW}", role="user", action="delete", result="refused", reason="forbidden",
                policy_version="0123456789abcdef", facts={"obj": None})
     page = seen(admin, f"{TRAIL}/{row.id}")
-    assert "are not kept any more" in page.text and "What would the rules of today say?" in page.text
+    assert "are not kept any more" in page.text and "Check against the active rules" in page.text
 
 
 @pytest.mark.parametrize("id", ["absent", "foreign", "no-id"])
@@ -224,11 +224,11 @@ def test_facts_and_reasons_are_for_those_who_may_see_them(under, given, refused)
     trail_alone = under(lines={"admin.csv": "p, support, audit.view, always, allow"})
     page = seen(visit(trail_alone, given.user("support")), f"{TRAIL}/{refused.id}")
     assert "article.delete" in page.text and "Ann Archer" in page.text
-    absent = ("in_review", "What came nearest", "What would the rules of today say?")
+    absent = ("in_review", "Closest rules", "Check against the active rules")
     assert not any(text in page.text for text in absent)
     with_facts = under(lines={"admin.csv": "p, support, audit.*, always, allow"})
     page = seen(visit(with_facts, given.user("support")), f"{TRAIL}/{refused.id}")
-    assert "in_review" in page.text and "What came nearest" not in page.text
+    assert "in_review" in page.text and "Closest rules" not in page.text
 
 
 def test_names_that_the_reader_may_not_see_are_ids(under, given, refused):

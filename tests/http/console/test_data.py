@@ -223,14 +223,14 @@ def test_lists_are_searched_filtered_sorted_and_paged_as_the_api_does(both, give
     query = "q=quillwort&status=archived&owner=quentin&sort=title&count=yes"
     first = visitor.page(f"{ROOT}/articles?{query}")
     assert "Quillwort 00" in first.text and "Quillwort 19" in first.text and "Quillwort 20" not in first.text
-    assert "23 in all" in first.text
+    assert "23 total" in first.text
     further = next(link for link in first.links if "cursor=" in link)
     assert parse_qs(urlsplit(further).query)["owner"] == ["quentin"]
     second = visitor.page(further)
     assert "Quillwort 22" in second.text and "Quillwort 19" not in second.text
     back = next(link for link in second.links if "before=" in link)
     assert "Quillwort 19" in visitor.page(back).text
-    assert "nothing like that" in visitor.page(f"{ROOT}/articles?status=draft&q=quillwort").text
+    assert "No matching rows." in visitor.page(f"{ROOT}/articles?status=draft&q=quillwort").text
     assert "There is no such user" in visitor.page(f"{ROOT}/articles?owner=nobody-of-that-name").text
     assert visitor.page(f"{ROOT}/articles?status=nonsense").text
     assert visitor.get(f"{ROOT}/articles?colour=red").status_code == 400
@@ -247,12 +247,12 @@ def test_an_object_tells_names_shares_and_what_happened_to_it(both, given):
     found = visitor.page(f"{ROOT}/articles/{article.id}")
     assert all(name in found.text for name in ("Olga Owner", "Rita Reader", "Tides"))
     assert f"{ROOT}/categories/{category.id}" in found.links
-    assert "publish" in found.text[found.text.index("What happened to it"):]
+    assert "publish" in found.text[found.text.index("Recent events"):]
     [all_of_it] = [link for link in found.links if article.id in link and link.startswith("/console/audit?")]
     assert "article.publish" in visitor.page(all_of_it).text
     assert any(link.startswith("/console/why?") and article.id in link for link in found.links)
     plain = both("editor")[0].page(f"{ROOT}/articles/{article.id}")
-    assert "What happened to it" not in plain.text.replace("and what happened to it", "")
+    assert "Recent events" not in plain.text.replace("and what happened to it", "")
     assert not any(link.startswith("/console/why") for link in plain.links)
 
 
@@ -263,3 +263,9 @@ def test_there_is_no_page_of_what_is_not_there(both, world):
     assert visitor.get(f"{ROOT}/articles/{NO_ROW}").status_code == 404
     assert visitor.get(f"{ROOT}/articles/{NO_ROW}/explode").status_code == 404
     assert visitor.post(f"{ROOT}/articles/{NO_ROW}/explode").status_code == 404
+
+
+def test_a_row_without_a_title_is_called_by_the_beginning_of_its_text(app, given):
+    row = given.comment("pending", body="Well said.\nAnd more.")
+    page = visit(app, "admin").get(f"{ROOT}/comments/{row.id}").text
+    assert "<h1><bdi>Well said.</bdi></h1>" in page

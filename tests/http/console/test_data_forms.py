@@ -56,7 +56,7 @@ def test_what_was_deleted_by_the_first_click_is_no_error_for_the_second(admin, g
     article = given.article("draft")
     path = f"{ROOT}/articles/{article.id}/delete"
     form = admin.page(path).form(path)
-    assert "cannot be brought back" in admin.page(path).text
+    assert "cannot be undone" in admin.page(path).text
     assert [admin.post(path, form.fields).status_code for _ in range(2)] == [303, 303]
     assert given.found(Article, article.id) is None and recorded(given, article.id) == ["delete"]
 
@@ -125,8 +125,8 @@ def test_who_was_slower_is_told_who_was_quicker_and_loses_nothing(admin, app, gi
     answer = admin.post(path, {**form.fields, "title": "My own title"})
     found = Seen.of(answer)
     assert answer.status_code == 412 and "Quick Quinn" in found.text and "update" in found.text
-    assert found.form(path).fields["title"] == "My own title" and "It says now: Quinn's title" in found.text
-    assert found.text.count("It says now:") == 1
+    assert found.form(path).fields["title"] == "My own title" and "Current value: Quinn's title" in found.text
+    assert found.text.count("Current value:") == 1
     assert given.found(Article, article.id).title == "Quinn's title"
     assert admin.post(path, found.form(path).fields).status_code == 303
     assert given.found(Article, article.id).title == "My own title"

@@ -50,7 +50,7 @@ def test_rows_that_only_they_see_are_not_shown(app, ann, given):
 def test_an_object_tells_what_they_may_do_and_offers_nothing(admin, ann, given):
     article = given.article("draft", title="Hers", owner_id=ann.id, department="news")
     found = admin.page(f"{ROOT}/articles/{article.id}?as=ann@seen.example")
-    assert "Ann Archer" in found.text and "They may:" in found.text and "submit" in found.text
+    assert "Ann Archer" in found.text and "Allowed actions:" in found.text and "submit" in found.text
     assert [form.action for form in found.forms if form.method == "post"] == ["/console/logout"]
     assert not [link for link in found.links if link.endswith(("/update", "/delete", "/share"))]
     public = given.article("published", department="secret-service")
@@ -69,7 +69,7 @@ def test_a_form_is_judged_by_who_sends_it_whoever_is_looked_through(app, ann, gi
 def test_who_may_not_see_the_policy_is_told_so_and_not_offered_it(role, app, ann, given):
     visitor = visit(app, role)
     article = given.article("published", owner_id=ann.id)
-    assert "As seen by" not in visitor.page(f"{ROOT}/articles").text
+    assert "View as" not in visitor.page(f"{ROOT}/articles").text
     for path in (f"{ROOT}/articles?as={ann.id}", f"{ROOT}/articles/{article.id}?as={ann.id}"):
         assert "does not allow policy.view" in visitor.page(path).text
 

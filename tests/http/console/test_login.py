@@ -200,4 +200,4 @@ def test_a_setting_takes_the_console_away_without_trace(instance_folder, databas
 
 
 def test_a_user_with_no_page_is_told_so(app, given):
-    assert "Nothing to see" in visit(app, given.user("a-role-of-the-past")).page("/console").text
+    assert "No access" in visit(app, given.user("a-role-of-the-past")).page("/console").text

@@ -52,7 +52,7 @@ def test_each_cell_says_what_the_api_answers_and_leads_to_its_lines(admin, as_ro
 
 def test_the_version_and_the_lines_are_named_with_the_way_to_the_history(admin, as_role):
     found, page = seen(admin), told(as_role)
-    assert f"Policy {page['version']}, {page['line_count']} lines." in found.text
+    assert f"Policy version {page['version']}, {page['line_count']} rules." in found.text
     assert "/console/history" in found.links
 
 
@@ -85,13 +85,13 @@ def test_the_table_is_of_what_is_asked_for_and_its_marks_keep_that(query, column
 
 @pytest.mark.parametrize(("query", "words"), [
     ({"resource": "moons"}, "There is no such resource."), ({"role": "janitor"}, "There is no such role."),
-    ({"person": "nobody@example.org"}, "There is no such person"), ({"person": NO_ROW}, "There is no such person"),
-    ({"person": "zzyzx"}, "Nobody of that name has lines of their own."), ({"person": "x" * 200}, "Length must be"),
-    ({"offset": "many"}, "integer"), ({"offset": "100"}, "There are not so many."),
-    ({"cell": "editor article.burn"}, "There is no such mark in this table."),
-    ({"cell": "janitor article.view"}, "There is no such mark in this table."),
-    ({"cell": "user article.view", "resource": "order"}, "There is no such mark in this table."),
-    ({"cell": "user", "at": " "}, "Who may do what"),
+    ({"person": "nobody@example.org"}, "There is no such user"), ({"person": NO_ROW}, "There is no such user"),
+    ({"person": "zzyzx"}, "No user with this name has user-specific rules."), ({"person": "x" * 200}, "Length must be"),
+    ({"offset": "many"}, "integer"), ({"offset": "100"}, "There are no more entries."),
+    ({"cell": "editor article.burn"}, "There is no such cell in this table."),
+    ({"cell": "janitor article.view"}, "There is no such cell in this table."),
+    ({"cell": "user article.view", "resource": "order"}, "There is no such cell in this table."),
+    ({"cell": "user", "at": " "}, "Rules"),
 ])
 def test_what_there_is_not_is_said_in_words(query, words, admin):
     found = seen(admin, **query)
@@ -146,7 +146,7 @@ def test_the_chosen_mark_is_named_and_closing_comes_back_to_it(admin):
 
 def test_a_cell_without_a_mark_says_that_it_is_never(admin):
     text = seen(admin, cell="guest article.update").text
-    assert "guest may not article.update" in text and "Never:" in text
+    assert "guest may not article.update" in text and "Never." in text
 
 
 @pytest.mark.parametrize("name", ["resource", "role", "person", "cell", "at", "offset"])
@@ -199,7 +199,7 @@ def test_an_edit_that_was_refused_is_shown_with_its_lines(under):
     finally:
         file.write_text(kept)
     line = kept.count("\n")
-    assert "What stands in the files is not in force" in page.text
+    assert "The rule files are not active" in page.text
     assert f"orders.csv:{line}" in page.text and "did you mean editor?" in page.text
     assert f"/console/try?file=orders.csv&line={line}" in page.links
     assert "<script>alert" not in answer.text and "\N{RIGHT-TO-LEFT OVERRIDE}" not in answer.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -42,16 +43,23 @@ def test_a_person_is_one_more_column_with_their_own_lines_below(personal):
         assert (cells["archive"].text, cells["publish"].cell) == (
             "never", f"user:{personal.ann.id} article.publish")
     text = seen(admin, person=personal.ann.id, resource="order").text
-    assert "3 lines are about them." in text and "Lines about Ann Arbor" in text
-    assert "deny article.view published" in text and "They may also do what the role moderator may." in text
+    assert "3 rules name this user." in text and "Rules about Ann Arbor" in text
+    assert "deny article.view published" in text and "This user also has the permissions of the role moderator." in text
 
 
 def test_the_lines_of_a_person_are_told_apart_from_those_of_the_role(personal):
     admin, key = visit(personal.app, "admin"), f"user:{personal.ann.id}"
     found = seen(admin, person=personal.ann.id, cell=f"{key} article.update")
-    assert "by the role user" in found.text
+    assert "through the role user" in found.text
     assert any(link.startswith(f"/console/why?as={personal.ann.id}") for link in found.links)
-    assert "by the role" not in seen(admin, person=personal.ann.id, cell=f"{key} article.publish").text
+    assert "through the role" not in seen(admin, person=personal.ann.id, cell=f"{key} article.publish").text
+
+
+def test_a_rule_names_the_users_whom_the_reader_may_see_and_shortens_the_ids_of_others(personal):
+    text = visit(personal.app, "admin").get("/console/people/unused").text
+    named = re.findall(r'user:<bdi title="([^"]+)">([^<]+)</bdi>, article', text)
+    assert (personal.ann.id, "Ann Arbor") in named and {id for id, _ in named} == {personal.ann.id, personal.bob.id}
+    assert "<script>alert" not in text and personal.far.id not in text
 
 
 def test_a_part_of_a_name_finds_persons_with_lines_of_their_own(personal):
@@ -67,7 +75,7 @@ def test_somebody_without_lines_of_their_own_has_the_column_of_the_role(admin, g
     editor = found.columns.index("editor")
     assert all(row.cells[0].text.partition(": ")[2] == row.cells[editor].text.partition(": ")[2]
                for row in found.rows)
-    assert "No line is about them." in seen(admin, person=eve.id).text
+    assert "No rule names this user." in seen(admin, person=eve.id).text
 
 
 def test_nobody_of_another_tenant_is_told(personal):

@@ -19,8 +19,8 @@ from tests.http.console.pages import Seen, visit
 PATH = "/console/running"
 HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}\N{RIGHT-TO-LEFT OVERRIDE}'
 READERS = ("developer", "owner", "admin")
-PARTS = {"health_get": "Whether it is well", "jobs_list": "All jobs", "admin_activity": "How busy it is",
-         "admin_sizes": "How large it has become", "admin_stats": "Logins and refusals a day"}
+PARTS = {"health_get": "Health", "jobs_list": "All jobs", "admin_activity": "Traffic",
+         "admin_sizes": "Storage", "admin_stats": "Logins and refusals per day"}
 
 
 def read(visitor, **query):
@@ -80,13 +80,13 @@ def api(app, visitor, path):
 def test_the_numbers_of_an_hour_are_those_of_the_api_minute_by_minute(app, busy, admin, answered):
     assert len(api(app, admin, "/api/admin/activity")["minutes"]) == 60
     html, told = read(admin).text, answered["admin_activity"]["minutes"]
-    rows = {row[0]: row[1:] for row in table(html, "Requests by time")}
+    rows = {row[0]: row[1:] for row in table(html, "Requests over time")}
     assert len(rows) == 60
     for minute in told:
         assert rows[minute["start"][11:16]] == [f"{minute[name]:,}" for name in
                                                 ("requests", "refusals", "limited", "errors")]
     assert ["1,300", "15", "1,200", "5"] in rows.values()
-    times = {row[0]: row[1:] for row in table(html, "Milliseconds by time")}
+    times = {row[0]: row[1:] for row in table(html, "Response time in milliseconds")}
     shown = next(minute for minute in told if minute["p95_milliseconds"] is not None)
     assert float(times[shown["start"][11:16]][1]) == pytest.approx(shown["p95_milliseconds"], rel=0.1)
     assert float(times[shown["start"][11:16]][0]) == pytest.approx(shown["median_milliseconds"], rel=0.1)
@@ -95,11 +95,11 @@ def test_the_numbers_of_an_hour_are_those_of_the_api_minute_by_minute(app, busy,
 def test_a_day_is_told_by_quarters_of_an_hour_that_add_up(app, busy, admin, answered):
     assert len(api(app, admin, "/api/admin/activity?minutes=1440")["minutes"]) == 1440
     html, told = read(admin, minutes="1440").text, answered["admin_activity"]["minutes"]
-    rows = table(html, "Requests by time")
+    rows = table(html, "Requests over time")
     assert len(rows) == 96
     assert sum(int(row[1].replace(",", "")) for row in rows) == sum(minute["requests"] for minute in told)
-    assert "Medians of minutes do not add up" in html
-    assert {len(row) for row in table(html, "Milliseconds by time")} == {2}
+    assert "highest 95th percentile of a minute" in html
+    assert {len(row) for row in table(html, "Response time in milliseconds")} == {2}
 
 
 def test_minutes_together_are_summed_and_keep_the_worst_of_the_slow():
@@ -140,8 +140,8 @@ def test_where_nothing_was_there_are_sentences_instead_of_empty_plots(admin, mon
     answers(monkeypatch, admin_activity=lambda: {"minutes": [idle] * 60}, admin_stats=lambda: {
         "logins_per_day": [], "refusals_per_day": [], "deprecated_use": []})
     page = read(admin)
-    for said in ("Nobody has asked for anything in this time.", "No request was answered in this time.",
-                 "Nobody has logged in.", "Nothing was refused.", "Nobody uses anything that is deprecated."):
+    for said in ("No requests in this period.",
+                 "No logins.", "No refusals.", "No deprecated features in use."):
         assert said in page.text, said
     assert 'class="plot"' not in page.text and 'id="requests-all"' not in page.text
 
@@ -164,10 +164,11 @@ def test_health_is_said_check_by_check_with_what_to_do(app, admin, monkeypatch):
     answers(monkeypatch, health_get=lambda: told)
     answer = read(admin)
     text = Seen.of(answer).text
-    for said in ("It works, and somebody should have a look", "Database: down", "Disk: worth a look",
-                 "Clock: as it should be", "120 MiB free", "gatepost doctor", "gatepost compact", "3 hours ago",
-                 "never proved: gatepost restore --verify FILE", "2 people have roles", "Gatepost 1.2.3",
-                 "Waiting: 3, running: 1, failed: 0. The one that waits longest was due 2 hours ago."):
+    for said in ("Degraded", "Database: down", "Disk: needs attention",
+                 "Clock: OK", "120 MiB free", "gatepost doctor", "gatepost compact", "3 hours ago",
+                 "None. Run gatepost restore --verify FILE", "2 users have roles",
+                 "Gatepost 1.2.3",
+                 "Waiting: 3, running: 1, failed: 0. The oldest waiting job was due 2 hours ago."):
         assert said in text, said
     assert "<script>alert" not in answer.text
 
@@ -175,12 +176,12 @@ def test_health_is_said_check_by_check_with_what_to_do(app, admin, monkeypatch):
 def test_a_health_that_tells_little_is_shown_as_it_is(app, admin, monkeypatch):
     answers(monkeypatch, health_get=lambda: {"status": "ok", "checks": {"database": "ok", "a new one": "ok"}})
     text = Seen.of(read(admin)).text
-    assert "It is well" in text and "a new one" in text and "Newest backup" not in text
+    assert "Healthy" in text and "a new one" in text and "Last backup" not in text
 
 
 def test_sizes_are_those_of_the_api(app, admin):
     html, told = read(admin).text, api(app, admin, "/api/admin/sizes")
-    largest = table(html, "The largest tables")
+    largest = table(html, "Largest tables")
     rows = {row[0]: row[2].replace(",", "") for row in (*largest, *table(html, "Smaller tables"))}
     assert rows.keys() == {one["name"] for one in told["tables"]} and len(largest) == 8
     for one in told["tables"]:
@@ -194,21 +195,22 @@ def test_another_tenant_is_told_no_tables(app, monkeypatch, admin):
                                               "disk_free_bytes": None, "audit_since": None})
     page = read(admin)
     text = Seen.of(page).text
-    assert "their folder cannot be read" in text and "the disk does not say" in text and "nothing is in it" in text
-    assert table(page.text, "The largest tables") == []
+    assert "folder not readable" in text and "unknown" in text and "empty" in text
+    assert table(page.text, "Largest tables") == []
 
 
 def test_deprecated_uses_and_days_are_those_of_the_api(app, admin, given, answered):
-    given.database.transact(lambda: note_use(given.tenant_id, "GET /api/old", "user:" + given.user().id, 1234))
+    client = "user:" + given.user(name="Olga Olds").id
+    given.database.transact(lambda: note_use(given.tenant_id, "GET /api/old", client, 1234))
     page, told = read(admin), answered["admin_stats"]
     assert told.keys() == api(app, admin, "/api/admin/stats").keys()
-    days = {row[0]: row[1:] for row in table(page.text, "Logins and refusals a day")}
+    days = {row[0]: row[1:] for row in table(page.text, "Logins and refusals per day")}
     assert len(days) == 31
     for name, column in (("logins_per_day", 0), ("refusals_per_day", 1)):
         for day in told[name]:
             assert days[day["date"]][column] == f"{day['count']:,}"
     text = Seen.of(page).text
-    assert "GET /api/old" in text and "1234 times" in text and "user:…" in text
+    assert "GET /api/old" in text and "1234 times" in text and "user:Olga Olds" in text
 
 
 def test_hostile_names_are_texts(app, admin, given):
@@ -244,7 +246,8 @@ def test_a_job_that_another_has_tried_again_meanwhile_is_told_on_the_page(app, a
     assert log_in(app, admin.user).post(f"/api/jobs/{job.id}/retry").status_code == 200
     answer = admin.post(retry.action, retry.fields)
     assert answer.status_code == 409
-    assert "How it runs" in answer.text and "retry is not possible from waiting." in Seen.of(answer).text
+    assert "Health, traffic and storage" in answer.text
+    assert "retry is not possible from waiting." in Seen.of(answer).text
 
 
 def test_a_job_is_tried_again_only_by_whom_the_rules_let(under, given):
@@ -259,15 +262,15 @@ def test_a_job_is_tried_again_only_by_whom_the_rules_let(under, given):
 def test_what_is_refused_to_somebody_who_may_not_see_the_page_draws_none(app, given):
     job = given.job("waiting", owner_id=(user := visit(app, "user")).user.id)
     answer = user.post(f"{PATH}/jobs/{job.id}/retry")
-    assert answer.status_code == 409 and "How it runs" not in answer.text
+    assert answer.status_code == 409 and "Health, traffic and storage" not in answer.text
 
 
 def test_nothing_is_marked_as_well_that_was_never_done_or_has_failed(admin, given):
     text = Seen.of(read(admin)).text
-    assert "Backups: none made" in text and "Backups: as it should be" not in text
+    assert "Backups: none yet" in text and "Backups: OK" not in text
     given.job("failed", kind="audit.export", done_at=now(), result="null")
     text = Seen.of(read(admin)).text
-    assert re.search(r"Jobs: [0-9]+ failed", text) and "Jobs: as it should be" not in text
+    assert re.search(r"Jobs: [0-9]+ failed", text) and "Jobs: OK" not in text
 
 
 def test_jobs_of_others_are_not_shown_to_whom_they_are_not(app, given):
@@ -278,7 +281,7 @@ def test_jobs_of_others_are_not_shown_to_whom_they_are_not(app, given):
 @pytest.mark.parametrize("role", READERS)
 def test_readers_of_the_policy_see_the_page(role, app):
     page = Seen.of(read(visit(app, role)))
-    assert "How it runs" in page.text and PATH in page.links
+    assert "Health, traffic and storage" in page.text and PATH in page.links
 
 
 @pytest.mark.parametrize("role", ["user", "editor", "manager"])
@@ -295,7 +298,7 @@ def test_guests_log_in_first(app):
 def test_statistics_are_drawn_only_for_whom_they_are(under):
     app = under(lines={"admin.csv": "p, editor, policy.view, always, allow"})
     page = Seen.of(read(visit(app, "editor")))
-    assert "Time until the answer" in page.text and "How large it has become" in page.text
+    assert "Response time" in page.text and "Storage" in page.text
     assert "Logins" not in page.text and "What is still used" not in page.text
 
 
@@ -307,17 +310,17 @@ def test_a_part_that_is_not_answered_is_said_and_the_others_stay(operation, reas
 
     answers(monkeypatch, **{operation: refuse})
     page = Seen.of(read(admin))
-    said = "Not for you." if reason == "refused" else "The database did not answer that."
+    said = "Not for you." if reason == "refused" else "The database did not answer."
     assert said in page.text and PARTS[operation] in page.text
-    for other, title in {"admin_activity": "Time until the answer", "admin_sizes": "Audit trail since",
-                         "health_get": "Rules in force", "admin_stats": "What is still used and will go"}.items():
+    for other, title in {"admin_activity": "Response time", "admin_sizes": "Audit log since",
+                         "health_get": "Policy version", "admin_stats": "Deprecated features in use"}.items():
         assert (title in page.text) == (other != operation), title
 
 
 @pytest.mark.parametrize("minutes", ["0", "1441", "-5", "abc", HOSTILE])
 def test_a_span_that_there_is_not_is_said_in_its_place(minutes, admin):
     page = read(admin, minutes=minutes)
-    assert "How busy it is" in Seen.of(page).text and 'role="alert"' in page.text and "<script>alert" not in page.text
+    assert "Traffic" in Seen.of(page).text and 'role="alert"' in page.text and "<script>alert" not in page.text
 
 
 def test_it_follows_where_that_is_asked_and_has_a_way_to_look_again(admin):
@@ -331,7 +334,7 @@ def test_it_follows_where_that_is_asked_and_has_a_way_to_look_again(admin):
 def test_it_is_said_in_german(admin):
     page = read(admin, lang="de", minutes="1440")
     text = Seen.of(page).text
-    for said in ("Wie es läuft", "Anfragen je Viertelstunde", "kleinere Tabellen", "nie geprüft"):
+    for said in ("Status", "Anfragen pro 15 Minuten", "kleinere Tabellen", "Letzte geprüfte Sicherung"):
         assert said in text, said
 
 

@@ -70,14 +70,14 @@ def test_a_file_that_is_none_leads_to_those_that_are(name, app):
     answer = visit(app, "admin").get(f"{TRY}?file={name}")
     assert answer.status_code in (400, 404) and "<script>" not in answer.text
     if answer.status_code == 404:
-        assert "There is no such rule file in force." in answer.text
+        assert "There is no such active rule file." in answer.text
 
 
 def test_a_new_file_is_begun_tried_and_put_in_force(edited, here):
     admin = visit(edited, "admin")
     assert "new" in admin.page(TRY).form(TRY).fields
     begun = admin.page(f"{TRY}?new=support.csv")
-    assert "is there once it is put in force" in begun.text
+    assert "Apply the change to create it" in begun.text
     form = edit_form(begun)
     assert (form.fields["file"], form.fields["text"].split()[-2:]) == ("support.csv", ["#", "end"])
     ready = edit_form(tried(admin, form, text=with_line(form.fields["text"], APPROVING)))
@@ -87,8 +87,8 @@ def test_a_new_file_is_begun_tried_and_put_in_force(edited, here):
 
 def test_the_name_of_a_file_that_is_there_leads_to_it(app):
     seen = visit(app, "developer").page(f"{TRY}?new=articles.csv")
-    assert "is there once it is put in force" not in seen.text
-    assert "This began as the file that is in force" in seen.text
+    assert "Apply the change to create it" not in seen.text
+    assert "This text is based on the active version" in seen.text
 
 
 @pytest.mark.parametrize("name", [
@@ -105,10 +105,10 @@ def test_a_try_tells_who_gains_by_which_line_and_what_rows_open_and_changes_noth
     form = form_of(visitor, "pages.csv")
     text = with_line(form.fields["text"], "p, user, page.view, always, allow")
     seen = tried(visitor, form, text=text, replay_days="7")
-    assert "It could come into force" in seen.text and "published → always" in seen.text
-    assert "Allowed then, for example: status is" in seen.text and "pages.csv:" in seen.text
-    assert "Rows that open and close" in seen.text and "Open then" in seen.text
-    assert "The last 7 days once more" in seen.text
+    assert "This change is valid" in seen.text and "published → always" in seen.text
+    assert "Newly allowed, for example: status is" in seen.text and "pages.csv:" in seen.text
+    assert "Affected rows" in seen.text and "Newly allowed" in seen.text
+    assert "Replay of the last 7 days" in seen.text
     assert (live(app), stored(app, "pages.csv")) == (before, form.fields["text"])
     assert edit_form(seen).fields["text"] == text
 
@@ -117,13 +117,13 @@ def test_an_error_is_told_at_its_line_and_cannot_be_applied(unedited, here):
     visitor = visit(unedited, "admin")
     form = form_of(visitor, "articles.csv")
     seen = tried(visitor, form, text=with_line(form.fields["text"], OPEN))
-    assert "It cannot come into force" in seen.text and "invariants.csv:30" in seen.text
+    assert "This change is not valid" in seen.text and "invariants.csv:30" in seen.text
     assert "#line-37" in seen.links and ("b", {"class": "error", "id": "line-37"}) in seen.tags
     assert APPLY not in edit_form(seen).buttons
 
 
 @pytest.mark.parametrize(("role", "setting", "words"), [
-    ("developer", "on", "which you do not have"), ("admin", "off", "gatepost policy apply")])
+    ("developer", "on", "You need the permission"), ("admin", "off", "gatepost policy apply")])
 def test_who_may_not_apply_is_told_how_it_would_come_into_force_and_sees_no_button(
         role, setting, words, app, unedited, here):
     served = unedited if setting == "on" else app
@@ -149,8 +149,8 @@ def test_what_takes_too_long_is_said_to_be_unknown(app, here, monkeypatch):
         {"findings": []}, {"changes": "timeout", "rows": "failed"}))
     visitor = visit(app, "developer")
     seen = tried(visitor, form_of(visitor, "orders.csv"))
-    assert "Who may do something else is not known. It takes too long." in seen.text
-    assert "Which rows open and close is not known. It failed" in seen.text
+    assert "The changed permissions are unknown. The calculation took too long." in seen.text
+    assert "The affected rows are unknown. The calculation failed" in seen.text
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ class TestApply:
         for sent in (form.fields, edit_form(tried(visitor, form, text=with_line(form.fields["text"], "# one"))).fields):
             text = with_line(form.fields["text"], APPROVING)
             answer = visitor.post(APPLY, {**sent, "text": text, "note": "mine"})
-            assert answer.status_code == 409 and "changed after it was tried" in answer.text
+            assert answer.status_code == 409 and "has changed since you tried it" in answer.text
             assert edit_form(Seen.of(answer)).fields["text"] == text
             assert live(unedited) == base
 
@@ -198,12 +198,12 @@ class TestApply:
         answer = visitor.post(APPLY, {**ready.fields, "note": "why"})
         seen = Seen.of(answer)
         assert answer.status_code == 409 and live(edited) == in_force and APPROVING in stored(edited, "orders.csv")
-        assert "Other rules are in force by now" in seen.text
-        assert f"comes: {APPROVING}" in seen.text and f"goes: {APPROVING}" in seen.text
+        assert "The active rules have changed" in seen.text
+        assert f"added: {APPROVING}" in seen.text and f"removed: {APPROVING}" in seen.text
         kept = edit_form(seen)
         assert kept.fields["text"] == mine and APPLY not in kept.buttons
         assert kept.fields["base_version"] == form.fields["base_version"]
-        assert "Other rules are in force by now" in tried(visitor, kept).text, "a try alone does not go on"
+        assert "The active rules have changed" in tried(visitor, kept).text, "a try alone does not go on"
         merged = with_line(stored(edited, "orders.csv"), "# mine")
         on = edit_form(tried(visitor, kept, text=merged, _rebase=in_force))
         assert on.fields["base_version"] == in_force and APPLY in on.buttons
@@ -241,7 +241,7 @@ class TestApply:
         form = form_of(visitor, "orders.csv")
         assert line not in form.fields["text"]
         seen = tried(visitor, form, text=with_line(form.fields["text"], APPROVING))
-        assert "An operator can change it by a command." in seen.text and APPLY not in edit_form(seen).buttons
+        assert "An operator can apply it with a command." in seen.text and APPLY not in edit_form(seen).buttons
 
 
 class TestWhatIsTyped:

@@ -26,19 +26,19 @@ def admin(app):
 
 def test_what_is_allowed_names_the_line(admin):
     text = seen(admin, **{"as": "editor", "permission": "article.publish"}).text
-    assert "editor may article.publish" in text and "The line that decides" in text and "articles.csv:" in text
+    assert "editor may article.publish" in text and "Deciding rule" in text and "articles.csv:" in text
 
 
 def test_what_is_refused_names_what_came_nearest_by_the_names_of_people(admin, given):
     ann, article = given.user(name="Ann Archer"), given.article("draft", owner_id=given.user(name="Bo Berg").id)
     text = seen(admin, **{"as": ann.email, "permission": "article.update", "id": article.id}).text
     assert f"Ann Archer, {ann.email} may not article.update on “{article.title}”" in text
-    assert "What came nearest" in text and "Bo Berg" in text
+    assert "Closest rules" in text and "Bo Berg" in text
 
 
 def test_what_depends_on_the_object_says_so(admin):
     text = seen(admin, **{"as": "user", "permission": "article.update"}).text
-    assert "depending on the object" in text and "Name an object to know." in text
+    assert "depending on the object" in text and "Enter an object to get a definite answer." in text
 
 
 @pytest.mark.parametrize(("query", "said"), [
@@ -83,7 +83,7 @@ def test_a_name_finds_people_and_a_title_finds_objects(admin, given):
 
 
 @pytest.mark.parametrize(("query", "said"), [
-    ({"as": "nobody-of-that-name", "permission": "article.view"}, "There is no such person or role"),
+    ({"as": "nobody-of-that-name", "permission": "article.view"}, "There is no such user or role"),
     ({"as": "user", "permission": "article.view", "id": "xyzzyxyzzy"}, "There is no such object"),
     ({"as": "user", "permission": "article.burn"}, "There is no such permission."),
     ({"as": "user", "permission": "article.view", "at": "teatime"}, "This is not a time"),
@@ -105,7 +105,7 @@ def test_it_says_what_would_be_at_another_time(under):
 def test_it_proposes_lines_and_leads_to_trying_them(admin, given):
     article = given.article("published")
     found = seen(admin, **{"as": "user", "permission": "article.publish", "id": article.id})
-    assert "A line that would allow it" in found.text
+    assert "Rules that would allow it" in found.text
     assert any("add=p%2C+user%2C+article.publish%2C+published%2C+allow" in link or
                "add=p%2C%20user%2C%20article.publish%2C%20published%2C%20allow" in link for link in found.links)
 
