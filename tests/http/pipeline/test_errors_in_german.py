@@ -182,8 +182,8 @@ def test_what_must_be_sent_is_asked_for_in_german(app, as_role, there, monkeypat
 
 
 @pytest.mark.parametrize(("raised", "status", "title"), [
-    (Unavailable("x"), 503, "Der Dienst ist zurzeit nicht verfügbar"),
-    (RuntimeError("x"), 500, "Auf unserer Seite ist etwas schiefgegangen"),
+    (Unavailable("x"), 503, "Der Dienst ist nicht verfügbar"),
+    (RuntimeError("x"), 500, "Interner Fehler"),
 ], ids=["unavailable", "internal error"])
 def test_errors_of_the_server_are_answered_in_german(app, as_role, monkeypatch, raised, status, title):
     def fail():
