@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help serve check test test-slow test-all test-newest test-clients test-console coverage lint types messages bench bench-start bench-pages bench-search bench-policy bench-login \
   bench-replay bench-export bench-imports bench-kill bench-jobs bench-backup attacks faults restarts failover contracts growth \
-  ledger kills soak proofs campaigns profile picture pictures wheel constraints sbom clean
+  ledger kills soak proofs campaigns profile pictures wheel constraints sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -159,17 +159,6 @@ campaigns: attacks faults restarts failover growth ledger kills bench-backup soa
 
 profile: $(VENV)/gatepost.stamp ## where the time of one request goes, stage by stage
 	$(BIN)/python -m benchmarks.profile
-
-CHROMIUM ?= chromium
-PICTURED := $(patsubst %,--role %,guest user editor moderator manager owner) --resource article --resource order
-SHOT = $(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=960,600 \
-  --force-device-scale-factor=1.5 file://$(CURDIR)/build/matrix.html
-
-picture: $(VENV)/gatepost.stamp ## photograph the matrix of the shipped rules for README.md (needs chromium)
-	@mkdir -p build
-	@$(BIN)/gatepost policy matrix policies $(PICTURED) --html build/matrix.html --overwrite
-	@$(SHOT) --blink-settings=preferredColorScheme=1 --screenshot=docs/matrix-light.png
-	@$(SHOT) --blink-settings=preferredColorScheme=0 --screenshot=docs/matrix-dark.png
 
 wheel: $(VENV)/gatepost.stamp ## build dist/gatepost-….whl
 	$(PIP) wheel $(QUIETLY) --no-deps --no-build-isolation --wheel-dir dist .
