@@ -15,7 +15,7 @@ feature = Feature(
         "policy apply": Command("blueprints.policy_changes.commands.changing:apply_command",
                                 "Put the policy files of a folder in force."),
         "policy log": Command("blueprints.policy_changes.commands.history:log_command",
-                              "List the versions of the policy, since when each was in force, and what it changed."),
+                              "List the versions of the policy, and what each changed."),
         "policy show": Command("blueprints.policy_changes.commands.history:show_command",
                                "The files of a policy that was in force."),
         "policy revert": Command("blueprints.policy_changes.commands.changing:revert_command",

@@ -20,7 +20,7 @@ VERSION = click.argument("version", metavar="VERSION")
               help="How many to show.")
 @AS_JSON
 def log_command(number: int, as_json: bool) -> None:
-    """List the versions of the policy, since when each was in force, and what it changed.
+    """List the versions of the policy, and what each changed.
 
     The newest first.
 
