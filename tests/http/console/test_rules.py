@@ -168,7 +168,7 @@ def test_a_phone_chooses_among_few_columns_by_pills_and_among_many_by_the_form(n
     pills = [given for tag, given in page.tags if given.get("type") == "radio"]
     assert len(found.columns) == number
     assert len(pills) == (number if number <= MOST_PILLS else 0)
-    assert ("choose a role above" in page.text) == (number > MOST_PILLS)
+    assert ("Select a role above" in page.text) == (number > MOST_PILLS)
     alone = seen(admin, role="extra-1")
     assert len([given for tag, given in alone.tags if given.get("type") == "radio"]) == 1
 
