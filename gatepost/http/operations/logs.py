@@ -126,7 +126,8 @@ class Repetitions(logging.Filter):
         if (moment := monotonic()) < self._ends:
             return
         messages, self._messages, self._ends = self._messages, {}, moment + MINUTE
-        for message in messages.values():
+        # Another thread may still add to this minute: a mapping that changes must not be walked.
+        for message in list(messages.values()):
             if message.lines > OFTEN:
                 logging.getLogger(message.logger).log(message.level, "%d lines were left out that begin: %s",
                                                       message.lines - OFTEN, message.beginning)

@@ -179,6 +179,30 @@ def test_messages_left_out_are_counted_also_when_the_message_does_not_come_again
     assert minutes(told=True) == []
 
 
+def test_a_thread_that_logs_while_lines_are_counted_is_no_error(lines, monkeypatch):
+    """Such a thread adds a message to the minute whose messages are being counted."""
+    moment = [0.0]
+    monkeypatch.setattr(logs, "monotonic", lambda: moment[0])
+    repetitions, logger = Repetitions(), logging.getLogger("gatepost.jobs")
+    for _ in range(2 * OFTEN):
+        for text in ("first", "second"):
+            repetitions.filter(logger.makeRecord(logger.name, logging.WARNING, "", 0, text, (), None))
+    minute = repetitions._messages
+
+    class Late(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            minute[record.getMessage()] = next(iter(minute.values()))
+
+    late = Late()
+    logger.addHandler(late)
+    moment[0] = 2 * logs.MINUTE
+    try:
+        repetitions.tell()
+    finally:
+        logger.removeHandler(late)
+    assert len(lines) == 2
+
+
 def test_another_exception_under_the_same_message_is_written(app, minutes):
     def fail(error: Exception) -> None:
         try:
