@@ -40,7 +40,7 @@ test: lint types ## five minutes: all that needs neither waiting nor foreign pro
 test-slow: $(VENV)/test.stamp ## the rest of these tests: both databases everywhere, servers, incidents, proxies, the wheel, the tutorial
 	$(TESTS) --numprocesses 3 -m slow $(PYTEST_ARGS)
 
-test-all: ## everything, in about twenty-five minutes: test, test-slow, test-newest, test-clients, test-console
+test-all: ## everything, in half an hour: test, test-slow, test-newest, test-clients, test-console
 	$(MAKE) test
 	$(MAKE) test-newest
 	$(MAKE) $(VENV)/clients.stamp $(VENV)/console.stamp

@@ -42,7 +42,7 @@ def test_a_docstring_begins_with_a_verb_or_a_noun_phrase():
 
 
 def test_words_are_those_of_the_field():
-    found = [f"{file.relative_to(ROOT)}:{number}: {word[0]} (say: {INSTEAD[word[0].lower()]})"
+    matches = [f"{file.relative_to(ROOT)}:{number}: {word[0]} (say: {INSTEAD[word[0].lower()]})"
              for file in (*PYTHON, *PAGES, *DOCUMENTS) if file not in (Path(__file__), SAMPLES)
              for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) for word in WORDS.finditer(line)]
-    assert found == []
+    assert matches == []

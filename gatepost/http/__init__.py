@@ -1,17 +1,17 @@
 """HTTP: everything between a request and its answer that is the same for all endpoints.
 
-`pipeline/stages` tells the story of a request: each stage in order, and where it may refuse the request. The rooms,
-from the ground up; each imports only rooms that are named before it (`schemas` and `operations` know nothing of each
-other, nor do `pipeline` and `reading`), and none imports `servers`:
+`pipeline/stages` has the stages of a request in their order, and the refusals of each. The folders, from the ground up
+(tests/rooms.py has the imports that are allowed):
 
-    protocol    HTTP and its words: problems, languages, entity tags, versions, traces
-    schemas     what data may look like: fields, validation, visible characters, rows as JSON, files of rows
-    operations  what runs around requests: limits, counters, metrics, logs, deprecation, the background thread
-    security    what is signed, sealed and hashed: keys, access tokens, cursors, passwords, hidden versions
-    request     who asks, for what, under which rules: `Endpoint`, `Call`, `Access`, sessions, sensitive changes, audit
-    pipeline    what happens to a request, from its arrival to its answer
-    reading     how rows get out: lists, filters, expansion, exports, without the fields that are guarded
-    writing     how rows get in: changes, actions, shares and their revocation, imports
-    resources   a declaration becomes endpoints: `Collection`, `Routes`, the registry, the OpenAPI description
-    servers     who listens: waitress in one process, granian in several; only the commands know them
+    protocol     HTTP itself: problems, languages, entity tags, versions, traces
+    schemas      form of data: fields, validation, visible characters, rows as JSON, files of rows
+    operations   work around requests: limits, counters, metrics, logs, deprecation, the background thread
+    security     signatures, seals and hashes: keys, access tokens, cursors, passwords
+    auditing     writer and seals of the audit log
+    request      caller, endpoint and rules: `Endpoint`, `Call`, `Access`, the events of the audit log
+    credentials  sessions, tokens, cookies, and passwords that are asked for again
+    pipeline     stages of a request, from its arrival to its answer
+    reading      rows in answers: lists, filters, expansion, exports, without hidden fields
+    writing      rows in requests: changes, actions, shares and their revocation, imports
+    openapi      description of the endpoints
 """

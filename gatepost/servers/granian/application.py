@@ -125,12 +125,12 @@ def _body(environ: WSGIEnvironment) -> Body | None:
     length = environ.get("CONTENT_LENGTH", "")
     if "HTTP_TRANSFER_ENCODING" not in environ and length in ("", "0"):
         return None
-    known = int(length) if length.isascii() and length.isdigit() else None
-    if known is None:
+    size = int(length) if length.isascii() and length.isdigit() else None
+    if size is None:
         environ[CUT_UNSEEN] = True
     else:
         del environ["wsgi.input_terminated"]
-    body = environ["wsgi.input"] = Body(environ["wsgi.input"], known)
+    body = environ["wsgi.input"] = Body(environ["wsgi.input"], size)
     return body
 
 

@@ -46,12 +46,12 @@ class Worker:
 
     def ask(self, path: str, body: bytes = b"", **more: str) -> Answer:
         """Returns status and headers of an answer; calls the application as a thread of granian does."""
-        found = list[Answer]()
+        answers = list[Answer]()
         self.application({
             "PATH_INFO": path, "REQUEST_METHOD": "POST" if body else "GET", "SERVER_PROTOCOL": "HTTP/1.1",
             "HTTP_HOST": "x", "wsgi.input": io.BytesIO(body), "wsgi.input_terminated": True, **more,
-        }, lambda status, headers, error=None: found.append((int(status[:3]), dict(headers))))
-        return found[0]
+        }, lambda status, headers, error=None: answers.append((int(status[:3]), dict(headers))))
+        return answers[0]
 
 
 @pytest.fixture
