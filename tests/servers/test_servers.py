@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -19,7 +20,7 @@ import pytest
 
 from tests.databases import new_database
 from tests.incidents.load import SERVERS, Load, kept
-from tests.running import Instance, Served, wait_until
+from tests.running import GATEPOST, Instance, Served, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -250,6 +251,18 @@ def test_a_stop_while_the_workers_still_start_does_not_wait_for_a_timeout(local)
     with patient.served("--workers", "4") as service:
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(timeout=300) == 0
+
+
+def test_ctrl_c_in_a_terminal_ends_the_service_without_a_word_of_errors(local, server):
+    """A terminal signals all processes of a group, and the workers must not end before the first process ends them."""
+    command = [sys.executable, *GATEPOST[1:], "serve", "--port", "0", *SERVERS[server]]
+    with subprocess.Popen(command, env=local.environ(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          process_group=0) as process:
+        assert process.stdout.readline().startswith("Serving on")
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert "error" not in errors.lower() and "panicked" not in errors
 
 
 def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monkeypatch):

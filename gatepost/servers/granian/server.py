@@ -71,6 +71,8 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
     with nullcontext(port) if held else _reserved(host, port) as free:
         def work(number: int, name: str, loader: object, listener: object, *options: Any) -> None:
             """Serves in a worker, the first of which has the number 1."""
+            os.setpgid(0, 0)  # Ctrl-C in a terminal signals a whole group: only the first process ends the workers
+
             def load() -> Application:
                 # Only the first process holds this end now: reading the other one ends when that process does.
                 os.close(owned)
