@@ -12,6 +12,10 @@ def answers(host: str, port: int) -> bool:
     try:
         with socket.create_connection((host, port), timeout=5) as connection:
             connection.sendall(_ASKED)
-            return connection.recv(1) != b""
+            length = 0
+            # All of it: a client that leaves earlier is a line of the log.
+            while part := connection.recv(4096):
+                length += len(part)
+            return length > 0
     except OSError:
         return False
