@@ -260,9 +260,9 @@ def test_ctrl_c_in_a_terminal_ends_the_service_without_a_word_of_errors(local, s
                           process_group=0) as process:
         assert process.stdout.readline().startswith("Serving on")
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=300)
+        output, errors = process.communicate(timeout=300)
     assert process.returncode == 0
-    assert "error" not in errors.lower() and "panicked" not in errors
+    assert output == "" and "error" not in errors.lower() and "panicked" not in errors
 
 
 def test_without_the_extra_several_workers_are_refused_in_a_sentence(local, monkeypatch):
