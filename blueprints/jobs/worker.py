@@ -44,6 +44,8 @@ def worker(create_app: AppFactory) -> None:
     try:
         services.ensure_running()
         echo("Running jobs (Ctrl-C stops)")
-        ended.wait()
+        # A signal that arrives just before the wait blocks does not interrupt it; its handler runs at the next pause.
+        while not ended.wait(timeout=1):
+            pass
     finally:
         services.stop()
