@@ -47,7 +47,8 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
 
     # Functions that get each request before its endpoint, and each response after it, in this order.
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
-    app.departures = [browsers.telling(live), compression.compress, *departures, logs.request_lines(live),
+    app.departures = [browsers.telling(live), compression.compress, *departures,
+                      logs.request_lines(live, services.registry.secret_paths),
                       *(() if services.metrics is None else (services.metrics.count,))]
 
     # WSGI middleware, the innermost first.

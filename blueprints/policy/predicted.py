@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from gatepost.collections.collection import Collection
@@ -261,7 +262,10 @@ def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
         yield RuleInCode(TENANT, Message("the object belongs to another tenant"), not_found())
         return
     refused = False
-    for rule in asked.collection.rules_in_code(asked.call, asked.verb, row):
+    found = asked.collection.rules_in_code(asked.call, asked.verb, row)
+    if asked.endpoint is not None and asked.endpoint.rules is not None:
+        found = chain(found, asked.endpoint.rules(asked.call, row))
+    for rule in found:
         refused = refused or rule.refuses
         yield rule
     if row is not None and not refused and asked.collection.restricted(asked.verb) \

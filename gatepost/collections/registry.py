@@ -119,6 +119,12 @@ class Registry:
         return frozenset(endpoint.path for _, _, endpoints in self.endpoints() for endpoint in endpoints)
 
     @cached_property
+    def secret_paths(self) -> tuple[str, ...]:
+        """The paths with variables that logs do not show."""
+        return tuple(endpoint.path for _, _, endpoints in self.endpoints() for endpoint in endpoints
+                     if endpoint.secret_path)
+
+    @cached_property
     def by_operation(self) -> Mapping[str, Endpoint]:
         """Every endpoint by its `operationId`."""
         return {operation_id(group, endpoint): endpoint
@@ -160,12 +166,13 @@ class Registry:
         tables = {collection.resource: collection for collection in collections}
         names = {collection.name: collection.resource for collection in collections}
         methods = _methods(chain.from_iterable(groups))
+        about_rows = {one.permission for one in chain.from_iterable(groups) if one.permission and one.rules}
         for collection in collections:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {
                     collection.permission(verb) for verb in VERBS if verb != "share" or collection.shares}
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
-        resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
+        resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names, about_rows)
                      for name, verbs in permissions.items()}
         left_out = {one.resource: resources.pop(one.resource) for one in self.left_out.values()}
         gone = {permission: why_left_out(one.collection, ())
@@ -208,7 +215,7 @@ def _methods(endpoints: Iterable[Endpoint]) -> dict[str, frozenset[str]]:
 
 
 def _resource(name: str, permissions: set[str], collection: Collection | None, migrations: Mapping[str, Path],
-              methods: Mapping[str, frozenset[str]], resources: Mapping[str, str]) -> Resource:
+              methods: Mapping[str, frozenset[str]], resources: Mapping[str, str], about_rows: set[str]) -> Resource:
     needed = {permission: methods[permission] for permission in sorted(permissions) if permission in methods}
     viewed = {permission for permission in permissions if permission.startswith(f"{name}.view_")}
     if collection is None:
@@ -227,7 +234,7 @@ def _resource(name: str, permissions: set[str], collection: Collection | None, m
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
                     {column.name: column for column in collection.columns}, collection.name, needed,
-                    frozenset(viewed | _on_viewed(collection)) & permissions, defaults)
+                    frozenset(viewed | about_rows | _on_viewed(collection)) & permissions, defaults)
 
 
 def _on_viewed(collection: Collection) -> set[str]:

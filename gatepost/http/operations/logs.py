@@ -16,7 +16,7 @@ import json
 import logging
 import select
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from select import PIPE_BUF
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from flask import Request, Response, g, has_request_context, request
 
 from ..protocol import trace
+from ..protocol.secret_paths import without_secret
 
 if TYPE_CHECKING:
     from policies import Principal
@@ -210,13 +211,17 @@ def set_level(level: str) -> None:
     logging.root.setLevel(level.upper())
 
 
-def request_lines(live: LiveSettings) -> Callable[[Request, Response], Response]:
-    """Returns a function that logs a line for each request if `log_requests` is set, but none for 100 Continue."""
+def request_lines(live: LiveSettings, secret_paths: Collection[str] = ()) -> Callable[[Request, Response], Response]:
+    """Returns a function that logs a line for each request if `log_requests` is set, but none for 100 Continue.
+
+    secret_paths  declared paths with variables that no line shows
+    """
     def log_answer(request: Request, response: Response) -> Response:
         if live.current.log_requests and response.status_code != 100 and requests.isEnabledFor(logging.INFO):
             call: Answered | None = g.get("call")
             principal = None if call is None else call.actor
-            requests.info("%s %s", request.method, request.path, extra={"fields": {
+            path = without_secret(request.path, secret_paths)
+            requests.info("%s %s", request.method, path, extra={"fields": {
                 "status": response.status_code, "code": g.get("problem"),
                 "milliseconds": round(trace.elapsed(request.environ) * 1000, 3),
                 "principal": None if principal is None else principal.key, "address": request.remote_addr}})

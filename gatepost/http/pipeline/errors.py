@@ -29,6 +29,7 @@ from models.engine.errors import (
 from ..protocol import trace
 from ..protocol.messages import Message
 from ..protocol.problems import CATALOGUE, REFUSED_BY_SERVER, Fault, Problem
+from ..protocol.secret_paths import without_secret
 from ..request.call import services
 from ..request.urls import path_of, url_of
 from ..security.passwords import CannotHash, TooManyHashes
@@ -45,6 +46,7 @@ def problem_response(problem: Problem) -> Response:
     found = services()
     translation = found.translations.wanted(request)
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
+    path = without_secret(request.path, found.registry.secret_paths)
     g.problem = problem.code
     document = {
         "type": url_of(found.settings, request, f"/docs/errors#{problem.code}", by_proxy=False),
@@ -52,7 +54,7 @@ def problem_response(problem: Problem) -> Response:
         "status": status,
         "detail": translation.say(problem.detail) or title + ".",
         # The document has the path, which may not be valid UTF-8. The report of an error must not fail.
-        "instance": path_of(request, request.path).encode("utf-8", "replace").decode(),
+        "instance": path_of(request, path).encode("utf-8", "replace").decode(),
         "code": problem.code,
         "request_id": trace.request_id(request.environ),
         "errors": [fault.to_dict(translation) for fault in problem.faults],

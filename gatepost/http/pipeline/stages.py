@@ -297,6 +297,10 @@ def _judge(call: Call) -> None:
             call.access.require(call.endpoint.permission, call.facts, call.write.unknown)
         if call.endpoint.restrict is not None:
             call.endpoint.restrict(call)
+        if call.endpoint.rules is not None:
+            for rule in call.endpoint.rules(call, call.row):
+                if rule.refuses:
+                    raise rule.refusal
     except Problem:
         audit.note_refused(call)
         raise

@@ -5,7 +5,7 @@ Its functions take the `Call`. `call` imports this module, so their types cannot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +30,7 @@ class Route:
     name      within the blueprint, such as `list` or `publish`
     path      whole path in Flask's notation: `/api/articles/<id>`; `method` in capitals
     by_slug   the `id` of the path may also be a slug, which `load` looks up
+    secret_path  the variables of the path are secret: logs and problem documents have `path` instead
     deferred  endpoint that answers instead if the client prefers `respond-async` (RFC 7240 section 4.1)
     variant   (parameter, value, endpoint): endpoint that answers instead if the query string has that value
     """
@@ -38,6 +39,7 @@ class Route:
     method: str
     path: str
     by_slug: bool = False
+    secret_path: bool = False
     deferred: Endpoint | None = None
     variant: tuple[str, str, Endpoint] | None = None
 
@@ -52,6 +54,8 @@ class Access:
     offline      works without the database: health, documentation
     narrows      the handler itself keeps to the rows on which the permission is granted (lists, exports, imports)
     restrict     refuses what no rule can allow; called whenever the row is decided on
+    rules        the same as rules in code (`RuleInCode`) for the call and its row, which `explain` shows; the row may
+                 be None. For an endpoint about a row of another feature's collection
     judge_after  the row is decided on again as the handler changed it (PUT, PATCH)
     recorded     name in the audit log, if it is not the permission: `session.logout`
     """
@@ -63,6 +67,7 @@ class Access:
     offline: bool = False
     narrows: bool = False
     restrict: Callable[[Any], None] | None = None
+    rules: Callable[[Any, Any], Iterable[Any]] | None = None
     judge_after: bool = False
     recorded: str = ""
 
