@@ -12,6 +12,7 @@ from gatepost.http.credentials import step_up
 from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import Fault
 from gatepost.http.request.access import MOST_GROUPS
+from gatepost.http.security.passwords import UNUSABLE
 from gatepost.http.writing import administrators
 from gatepost.http.writing.revocation import retract_user
 from gatepost.http.writing.rules_in_code import RuleInCode, outranked, rank
@@ -26,7 +27,8 @@ class UserSchema(RecordSchema):
     owner_id = fields.String(dump_only=True)
     name = Name(required=True, metadata={"example": "Noor Visser"})
     email = Email(required=True, metadata={"example": "noor@example.org"})
-    password = NewPassword(required=True, load_only=True, attribute="password_hash")
+    password = NewPassword(load_only=True, attribute="password_hash", metadata={
+        "description": "Without one, the user cannot log in until they choose one by a password link."})
     role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy."})
     department = Name(allow_none=True)
     groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
@@ -49,7 +51,7 @@ class Users(Collection):
 
     def stamp(self, call: Call, row: User) -> None:
         step_up.refuse_elsewhere(call.body)
-        row.owner_id = row.id
+        row.owner_id, row.password_hash = row.id, UNUSABLE
 
     def confirm(self, call: Call, id: str, body: Mapping[str, Any]) -> None:
         step_up.confirm_email(call, id, body)

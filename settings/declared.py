@@ -95,6 +95,7 @@ class Settings:
     console: bool = setting(True, switch(), "serve the pages for administrators at /console")
     console_idle_minutes: int = live(60, whole(1, 1440), "minutes after which an unused login on the console ends")
     console_hours: int = live(12, whole(1, 168), "hours after which every login on the console ends")
+    password_link_hours: int = live(24, whole(1, 168), "hours that a link to choose a password is valid")
     token_max_days: int = live(365, whole(1, 3650), "most days that a service token made over HTTP is valid")
 
     # limits

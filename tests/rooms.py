@@ -43,6 +43,7 @@ BETWEEN: Mapping[tuple[str, str], str] = {
     ("authzen", "access_review"): "a search for subjects is a search for holders",
     ("authzen", "policy"): "circumstances and new rows of a question",
     ("console", "sessions"): "its login is a login of the API",
+    ("password_links", "console"): "its pages",
     ("policy", "console"): "its pages",
     ("policy_changes", "console"): "its pages",
     ("public", "health"): "the answer of /api/ping",

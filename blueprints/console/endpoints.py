@@ -6,7 +6,9 @@ from .data import item as row
 from .data import listed as rows
 from .frame import routes
 from .people import listed as persons
+from .people import new as new_person
 from .people import person
 from .running import page as how_it_runs
 
-__all__ = ["how_it_runs", "login", "person", "persons", "routes", "row", "row_forms", "rows"]
+__all__ = ["how_it_runs", "login", "new_person", "person", "persons", "routes", "row", "row_forms",
+           "rows"]

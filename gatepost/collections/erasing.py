@@ -26,6 +26,7 @@ from models.tables.deprecated_use import DeprecatedUse
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import Job
 from models.tables.job_chunk import JobChunk, sweep
+from models.tables.password_link import PasswordLink
 from models.tables.session import end_all
 from models.tables.share import Share
 from models.tables.user import User
@@ -175,7 +176,8 @@ def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
             ("shares that the person granted", Share, traces.shares_by(person)),
             ("kept answers", IdempotencyKey, traces.keys_of(person)),
             ("uses of what is deprecated", DeprecatedUse, traces.uses_of(person)),
-            ("chunks of files", JobChunk, traces.chunks_of(person))]
+            ("chunks of files", JobChunk, traces.chunks_of(person)),
+            ("password links", PasswordLink, traces.links_of(person))]
 
 
 def _settle(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:

@@ -20,6 +20,7 @@ from models.tables.deprecated_use import DeprecatedUse
 from models.tables.idempotency import IdempotencyKey
 from models.tables.job import CANCELLED, DONE, FAILED, Job
 from models.tables.job_chunk import JobChunk
+from models.tables.password_link import PasswordLink
 from models.tables.share import Share
 from models.tables.user import User
 
@@ -95,6 +96,12 @@ def uses_of(user: User) -> pw.Expression:
 def chunks_of(user: User) -> pw.Expression:
     """Returns the condition that a chunk belongs to a file of the user's jobs."""
     mine: pw.Expression = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id == user.id)
+    return mine
+
+
+def links_of(user: User) -> pw.Expression:
+    """Returns the condition that a password link is the user's."""
+    mine: pw.Expression = (PasswordLink.tenant_id == user.tenant_id) & (PasswordLink.owner_id == user.id)
     return mine
 
 

@@ -1,1 +1,1 @@
-"""Pages about users: all of them, also by role (`listed`), and one (`person`)."""
+"""Pages about users: all of them, also by role (`listed`), one (`person`), a `new` one, and the caller (`account`)."""

@@ -39,7 +39,7 @@ def listed(call: Call) -> Response:
     return show(call, "people.html", asked=asked, items=items, problem=problem,
                 columns=[name for name in _SHOWN if any(name in one for one in items)],
                 roles=call.access.policy.roles.of_users, private=call.access.may_ever(_PRIVATE),
-                ways=ways(call),
+                ways=ways(call), may_create=call.access.may_ever("user.create"),
                 later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
                 earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
 

@@ -70,7 +70,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     users = cast(Collection, call.services.collections["users"])
     fields = ",".join((*users.representation.names, *users.computed))
     found, headers = asked(call, "users_get", {"fields": fields}, path={"id": id})
-    sessions, tokens = (_listed(call, name, id) for name in ("sessions", "tokens"))
+    sessions, tokens = (listed_of(call, name, id) for name in ("sessions", "tokens"))
     allowed = found.get("allowed_actions", [])
     faults = _faults(call, problem)
     return show(call, "person.html", found=found, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
@@ -79,7 +79,17 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
                 roles=[role for role in access.policy.roles.of_users if access.ranks_over(role)],
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
                 sessions=sessions, tokens=tokens, oneself=id == call.principal.id,
-                may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"))
+                may_ask=access.may_ever("policy.view"), may_look=access.may_ever("audit.view"),
+                may_link=may_run(call, "users_create_password_link", id))
+
+
+def may_run(call: Call, operation: str, id: str) -> bool:
+    """True if an operation on the user is served, and neither the policy nor its rules in code refuse it."""
+    endpoint = call.services.registry.by_operation.get(operation)
+    row = cast(Collection, call.services.collections["users"]).rows(call).find(id)
+    if endpoint is None or row is None or not call.access.would_allow(endpoint.permission or "", row.__data__):
+        return False
+    return endpoint.rules is None or not any(rule.refuses for rule in endpoint.rules(call, row))
 
 
 def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
@@ -100,7 +110,7 @@ def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
     return found
 
 
-def _listed(call: Call, name: str, owner: str) -> Row | None:
+def listed_of(call: Call, name: str, owner: str) -> Row | None:
     """Returns the sessions or tokens of a user; None if the caller may see none of any user.
 
     Each has `ends`: true if the caller may end it.

@@ -38,16 +38,17 @@ def sent(request: Request, name: str) -> str | None:
     return next(iter(found), None)
 
 
-def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True) -> None:
+def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True, opaque: bool = False) -> None:
     """Raises `Problem` (`forbidden`) for a request from a page of another origin. Only browsers send the origin.
 
     It is in `Sec-Fetch-Site` for a trustworthy origin (Fetch Metadata), and otherwise in `Origin`. `unsaid` is True if
-    a request with neither header is accepted.
+    a request with neither header is accepted; `opaque` if one with `Origin: null` counts as such a request. Browsers
+    send that for a form of a page with `Referrer-Policy: no-referrer`, if they send no `Sec-Fetch-Site`.
     """
     site, origin = request.environ.get("HTTP_SEC_FETCH_SITE"), request.environ.get("HTTP_ORIGIN")
     if site is not None:
         own = site in ("same-origin", "none")
-    elif origin is not None:
+    elif origin is not None and not (opaque and origin == "null"):
         home = _origin(settings.public_url or request.host_url)
         own = home is not None and _origin(origin) == home
     else:

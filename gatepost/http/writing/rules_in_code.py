@@ -16,8 +16,9 @@ from ..request.access import Access
 
 ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR = "account", "tenant", "rank", "state", "last_administrator"
 MANAGED, PASSWORD, OWNED, OTHER = "managed_fields", "current_password", "rows_owned", "collection"
+LOGIN, NOT_OWN = "login", "other_account"
 _WHOSE = Message("the user's role")
-NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, OWNED, OTHER)
+NAMES = (ACCOUNT, TENANT, RANK, STATE, LAST_ADMINISTRATOR, MANAGED, PASSWORD, LOGIN, NOT_OWN, OWNED, OTHER)
 
 
 @dataclass(frozen=True)
