@@ -46,6 +46,7 @@ BETWEEN: Mapping[tuple[str, str], str] = {
     ("password_links", "console"): "its pages",
     ("policy", "console"): "its pages",
     ("policy_changes", "console"): "its pages",
+    ("privacy", "console"): "its page",
     ("public", "health"): "the answer of /api/ping",
     ("sessions", "users"): "who registers becomes a row of users",
 }

@@ -5,10 +5,11 @@ from .data import forms as row_forms
 from .data import item as row
 from .data import listed as rows
 from .frame import routes
+from .people import account as own_account
 from .people import listed as persons
 from .people import new as new_person
 from .people import person
 from .running import page as how_it_runs
 
-__all__ = ["how_it_runs", "login", "new_person", "person", "persons", "routes", "row", "row_forms",
+__all__ = ["how_it_runs", "login", "new_person", "own_account", "person", "persons", "routes", "row", "row_forms",
            "rows"]

@@ -7,7 +7,7 @@ erase`.
 from gatepost.features import Command, Feature
 
 feature = Feature(
-    name="privacy", permissions=("profile.export",),
+    name="privacy", permissions=("profile.export",), extends={"console": "blueprints.privacy.pages"},
     commands={
         "user export": Command("blueprints.privacy.commands:export_person", "Write everything about a user to a file."),
         "user erase": Command("blueprints.privacy.commands:erase_person", "Erase a user, for good."),

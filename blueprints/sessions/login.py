@@ -321,6 +321,13 @@ def change_password(call: Call) -> None:
     revoke(call.tenant_id, Session.owner_id == user.id, Session.id != (call.credential_id or ""))
 
 
+@routes.post("/api/profile/end-other-sessions", permission="profile.update", status=204, load=_own_account,
+             recorded="profile.end_other_sessions", operation="profile_end_other_sessions")
+def end_other_sessions(call: Call) -> None:
+    """End all sessions of the caller except the one of this request."""
+    revoke(call.tenant_id, Session.owner_id == call.principal.id, Session.id != (call.credential_id or ""))
+
+
 @routes.get("/.well-known/jwks.json", public=_JWKS, answer=KeySetSchema(), problems=(404,), operation="jwks")
 def public_keys(call: Call) -> Response | dict[str, Any]:
     """List the public keys that verify access tokens (RFC 7517), where the setting `token_algorithm` is not HS256."""

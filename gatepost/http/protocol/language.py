@@ -1,4 +1,6 @@
-"""Languages that a caller prefers: `lang`, then `Accept-Language` (RFC 9110 section 12.5.4)."""
+"""Languages that a caller prefers: `lang`, then the cookie of the console, then `Accept-Language` (RFC 9110 section
+12.5.4).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from werkzeug.datastructures import LanguageAccept
 from werkzeug.http import parse_accept_header
 
 PARAMETER = "lang"
+COOKIE = "gatepost_language"  # set on the account page of the console; browsers send it to the console's pages only
 
 Wish = tuple[str, float]
 """A language range and its weight, from 0 (never) to 1."""
@@ -46,6 +49,8 @@ def wishes(request: Request) -> list[Wish]:
         named = request.args.getlist(PARAMETER)
     except UnicodeError:  # some servers let a query through that is not UTF-8
         named = []
+    if not named and COOKIE in request.environ.get("HTTP_COOKIE", ""):
+        named = [request.cookies.get(COOKIE, "")]
     sent = request.headers.get("Accept-Language", "")
     accepted = parse_accept_header(sent, LanguageAccept) if len(sent) <= _LONGEST else ()
     return [*((tag, 1.0) for tag in named if len(named) == 1 and is_well_formed(tag)), *accepted]

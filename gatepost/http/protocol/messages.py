@@ -78,7 +78,7 @@ class Translation:
 class Translations:
     """Every language that errors can be said in: English, and each for which a directory has a file `<tag>.po`.
 
-    What several directories have in one language is looked up in their order.
+    What several directories have in one language is looked up in their order. `tags` are the languages.
     """
 
     def __init__(self, default: str, directories: Iterable[Traversable] = (SHIPPED,)) -> None:
@@ -90,10 +90,12 @@ class Translations:
             elif kind == "po":
                 catalogues[tag] = read_texts(file, tag)
         self._default = default
+        self.tags = tuple(sorted(catalogues))
         self._known = {tag: Translation(tag, catalogue) for tag, catalogue in catalogues.items()}
 
     def wanted(self, request: Request) -> Translation:
-        """The language that suits the caller best: `lang`, then `Accept-Language`, then the setting `language`."""
+        """The language that suits the caller best: `lang`, cookie, `Accept-Language` (`wishes`), then the setting
+        `language`."""
         return self._known[best((*wishes(request), (self._default, 1.0)), self._known, SOURCE)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from marshmallow import ValidationError
 from werkzeug.test import EnvironBuilder
 
-from gatepost.http.protocol.language import best, formatted, is_well_formed
+from gatepost.http.protocol.language import best, formatted, is_well_formed, wishes
 from gatepost.http.protocol.messages import Translations
 from gatepost.http.schemas.fields import Language
 from tests.http.described import check_problem
@@ -238,3 +238,17 @@ def test_lang_is_described_once_and_belongs_to_every_operation(client, path):
     assert (described["in"], described["name"]) == ("query", "lang")
     assert all({"$ref": "#/components/parameters/lang"} in item["parameters"] for item in document["paths"].values())
     assert str(document).count("'name': 'lang'") == 1
+
+
+@pytest.mark.parametrize(("cookie", "tags"), [
+    ("gatepost_language=de", ["de", "fr"]), ("gatepost_language=", ["fr"]), ("gatepost_language=%00", ["fr"]),
+    ("gatepost_language=<script>", ["fr"]), ("gatepost_language", ["fr"]), ("other=gatepost_language", ["fr"]),
+    ("gatepost_language=de-at; other=1", ["de-at", "fr"])])
+def test_the_cookie_of_the_console_comes_before_accept_language(cookie, tags):
+    request = Request.from_values(headers={"Cookie": cookie, "Accept-Language": "fr"})
+    assert [tag for tag, _ in wishes(request)] == tags
+
+
+def test_the_parameter_comes_before_the_cookie():
+    request = Request.from_values("/?lang=nl", headers={"Cookie": "gatepost_language=de"})
+    assert [tag for tag, _ in wishes(request)] == ["nl"]
