@@ -1,7 +1,5 @@
 """The console's download of everything about the caller."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gatepost import Routes

@@ -71,7 +71,7 @@ def _nginx(port: int, upstreams: Sequence[str], folder: Path, changes: Mapping[s
     sample = _changed(_changed((DEPLOY / "nginx.conf").read_text("utf-8"), changes), {
         "server 127.0.0.1:8000;": "\n    ".join(f"server {each}{_OF_SEVERAL if upstreams[1:] else ''};"
                                                 for each in upstreams),
-        "/etc/ssl/gatepost": str(folder), "listen [::]": "# listen [::]",
+        "/etc/ssl/gatepost": str(folder), "/var/log/nginx": str(folder), "listen [::]": "# listen [::]",
         "listen 443 ssl": f"listen 127.0.0.1:{port}{' ssl' if tls else ''}",
         "listen 80": f"listen 127.0.0.1:{free_port()}"})
     file = folder / "nginx.conf"

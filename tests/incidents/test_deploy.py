@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from tests.databases import free_port
 from tests.incidents.load import SERVERS
 from tests.incidents.proxies import DEPLOY, HOST, PROXIES, ask, behind, program
 from tests.running import PASSWORD, Instance, Served, wait_until
@@ -63,6 +64,27 @@ def test_the_address_is_the_clients_and_not_what_it_claims(port):
 def test_numbers_for_prometheus_stay_inside(port, service):
     headers = {"Authorization": f"Bearer {TOKEN}"}
     assert ask(port, "GET", "/metrics", headers=headers)[0] == 404
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_up", [True, False], ids=["up", "down"])
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_logs_of_a_proxy_have_no_token_of_a_link(proxy, is_up, service, tmp_path):
+    token = "Zm9yIHRoZSB0ZXN0IG9mIHRoZSBsb2dzIG9ubHkgMzI"
+    changes = {} if proxy == "nginx" else {"\n\t# Numbers for Prometheus": "\n\tlog\n\n\t# Numbers for Prometheus"}
+    with behind(proxy, service.url if is_up else f"http://127.0.0.1:{free_port()}", tmp_path, changes) as port:
+        bodies = [ask(port, "GET", path)[2] for path in (
+            f"/console/password/{token}", f"/console/password/{token}?lang=de", f"/console/password/{token}/",
+            f"/Console/Password/{token}", f"/console//password/{token}", "/console/login")]
+        bodies.append(ask(port, "POST", f"/console/password/{token}", b"new_password=x",
+                          {"Content-Type": "application/x-www-form-urlencoded"})[2])
+    logs = {file.name: file.read_text("utf-8", "replace") for file in tmp_path.iterdir()
+            if file.is_file() and (file.name == "output" or file.suffix == ".log")}
+    assert any("/console/password/<token>" in text or "/console/password/\\u003ctoken\\u003e" in text
+               for text in logs.values()), logs
+    assert any("/console/login" in text for text in logs.values()), "other paths are logged"
+    assert not any(token in text for text in logs.values()), logs
+    assert not any(token.encode() in body for body in bodies), bodies
 
 
 @pytest.mark.slow
