@@ -182,6 +182,8 @@ class World:
                 return {"json": {"name": "Another name"}}
             case _, "/api/profile/password":
                 return {"json": {"current_password": PASSWORD, "new_password": "a short swim in the bay"}}
+            case _, "/api/password-links":
+                return {"json": {"token": "A" * 43, "new_password": PASSWORD}}
             case "POST", "/api/tokens":
                 return {"json": {"name": "A program", "scopes": ["read:articles"]}}
             case "POST", "/api/admin/policy/try" | "/api/admin/policy/apply":

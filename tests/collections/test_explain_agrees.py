@@ -138,6 +138,8 @@ def requests(thing: Thing) -> Iterator[Request]:
     yield Request(f"{resource}.delete", "DELETE", path)
     for action in ACTIONS[thing.collection]:
         yield Request(f"{resource}.{action}", "POST", f"{path}/{action}")
+    if thing.collection == "users":
+        yield Request("user.create_password_link", "POST", f"{path}/password-link")
 
 
 def answered(given, principal: Principal, request: Request) -> tuple[int, str | None, str | None]:

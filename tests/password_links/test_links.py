@@ -328,7 +328,7 @@ def test_a_link_is_no_credential(admin, guest, given):
 def test_the_user_of_a_link_is_not_the_callers_choice(admin, guest, given, as_user):
     user, other = given.user(), as_user(given.user(password=PASSWORD))
     token = create(admin, user)
-    assert use(other, token).status_code == 204, "whoever sends it, the link names the user"
+    assert use(other, token).status_code == 204, "the link names the user, and not its caller"
     assert may_log_in(guest, user)
     assert may_log_in(guest, other.user, PASSWORD)
     assert other.get("/api/profile").status_code == 200

@@ -52,6 +52,7 @@ CROSSING = {
     "job_queue._due", "job_queue._update", "job_queue.asked_to_stop",  # a process runs the jobs of all tenants
     "rows.Rows.select", "rows.Rows.change", "rows.Rows.remove", "rows.expire", "rows._find", "rows._find_by",
     "rows._find_all", "rows._insert", "rows._save", "rows._add", "rows._delete", "rows._discard",
+    "password_link.PasswordLink.user_of", "password_link.PasswordLink.take",  # the token names the user
     "service_token.ServiceToken.by_id", "service_token._bearer", "service_token.ServiceToken.touch",
     "service_token.ServiceToken.valid", "service_token.ServiceToken.held",
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
