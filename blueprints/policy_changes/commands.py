@@ -13,9 +13,7 @@ from typing import cast
 
 import click
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
-from blueprints.policy_changes.row_changes import RowChanges
+from blueprints.policy_changes.affected_rows import RowChanges, Scope, compare_rows
 from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import open_instance

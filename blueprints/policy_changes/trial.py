@@ -16,8 +16,7 @@ from traceback import print_exc
 from types import FrameType
 from typing import Any
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
+from blueprints.policy_changes.affected_rows import Scope, compare_rows
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.leaving_out import ignored
 from gatepost.collections.registry import Registry

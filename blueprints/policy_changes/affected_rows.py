@@ -1,4 +1,4 @@
-"""Stored rows that a change of the policy would show to users or hide from them.
+"""Affected rows: stored rows that a change of the policy would show to users or hide from them.
 
 Each collection is queried once for each role that the change affects, for all users of the role. It is queried once
 more for users whom rules name, if these rules differ. Devices and tokens play no part: the comparison is about what
@@ -8,35 +8,47 @@ each user may do by the policy now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
+from typing import Any
+
+import peewee as pw
 
 from gatepost.http.reading.readable import Readable
-from models.base import is_id
+from gatepost.http.request.access import Access
+from gatepost.http.request.active import active
+from models.base import Record, Rows, is_id, now
 from models.engine.database import Database
 from models.engine.errors import TimedOut
+from models.engine.prepared import Bind
 from models.tables.audience import Audience, Counts
+from models.tables.user import User
 from policies import Policy
 from policies.comparison.candidates import elsewhere
 from policies.comparison.subjects import Subject, persons
 from policies.evaluation.compiled import FunctionFailed
 from policies.evaluation.principal import FixedEnvironment
+from policies.evaluation.sql import not_true
 from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import conjunction
 from policies.syntax.roles import GUEST
 
-from .live_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, ways
-from .live_scope import Scope
-from .row_changes import NotCounted, RowChange, RowChanges
+from .row_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, ways
 
-_METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the compared verbs with their methods
+NOTHING = "Every row that is stored stays open to those to whom it is open now, and to nobody else."
 MOST_OF_PERSONS = 20  # statements about users whom rules name, for one permission
 MOST_SECONDS = 120.0  # for all of it
+_MOST_NAMED = 3  # users in a line
+_VERBS = {"view": ("hides {rows} from {who}", "shows {rows} to {who}")}
+_OTHERS = ("takes {permission} on {rows} from {who}", "gives {permission} on {rows} to {who}")
+_METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the compared verbs with their methods
 _NONE = Counts(0, None, None)
 _Pair = tuple[tuple[Asks, ...], tuple[Asks, ...]]  # what the old and the new policy ask for some permissions
+Reads = frozenset[tuple[str, str]]
+"""What conditions look at: `("obj", "department")`, `("sub", "groups")`."""
 
 
 @dataclass(frozen=True)
@@ -198,3 +210,183 @@ def _name(subject: Subject, keys: tuple[str, ...]) -> str:
     if subject.is_guest:
         return "guests"
     return f"role {subject.role}" if not keys else keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more"
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """Rows of one collection that users of a role, users with rules of their own, or guests lose and gain.
+
+    persons     keys (`user:<id>`) of users with rules of their own; empty: the other users of the role
+    collection  plural, such as `articles`
+    lost, gained  rows that become closed to one of them, and rows that become open
+    """
+
+    role: str
+    persons: tuple[str, ...]
+    permission: str
+    collection: str
+    lost: Counts
+    gained: Counts
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the change as JSON. `users` is null for guests, `owners` for rows without owners."""
+        return {"role": self.role, "persons": list(self.persons), "permission": self.permission,
+                "collection": self.collection, "lost": _counts(self.lost), "gained": _counts(self.gained)}
+
+    def as_lines(self) -> Iterator[str]:
+        """One sentence for what is lost, one for what is gained."""
+        resource, _, verb = self.permission.partition(".")
+        for sentence, found in zip(_VERBS.get(verb, _OTHERS), (self.lost, self.gained), strict=True):
+            if found.rows:
+                rows = _number(found.rows, resource, self.collection)
+                owners = f" of {_number(found.owners, 'owner', 'owners')}" if found.owners else ""
+                yield sentence.format(permission=self.permission, rows=f"{rows}{owners}", who=self._who(found))
+
+    def _who(self, found: Counts) -> str:
+        if self.role == GUEST:
+            return "guests"
+        if not self.persons:
+            return f"{_number(found.users or 0, 'user', 'users')} of role {self.role}"
+        if len(self.persons) == 1:
+            return f"{self.persons[0]} of role {self.role}"
+        more = len(self.persons) - _MOST_NAMED
+        named = ", ".join(self.persons[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"{found.users} of {named}, of role {self.role}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """A subject and a permission for which nothing was counted, with the reason."""
+
+    who: str
+    permission: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.permission} is not counted for {self.who}: {self.why}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"who": self.who, "permission": self.permission, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanges:
+    """All changes of rows, by collection, permission and role.
+
+    statements  number of statements sent to the database
+    moment      date and hour of the comparison, in the zone of the settings, if a changed condition reads time, address
+                or device; else empty
+    """
+
+    all: tuple[RowChange, ...]
+    not_counted: tuple[NotCounted, ...]
+    statements: int
+    moment: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.all or self.not_counted)
+
+    @property
+    def assumes(self) -> str:
+        """Sentence about the assumed circumstances; empty if they make no difference."""
+        return self.moment and (f"Counted as of {self.moment}; what a condition asks of the address or the device is "
+                                "taken as not fulfilled.")
+
+    def as_json(self) -> dict[str, Any]:
+        return {"changes": [one.as_json() for one in self.all],
+                "not_counted": [one.as_json() for one in self.not_counted],
+                "assumes": self.assumes or None}
+
+    def as_lines(self) -> list[str]:
+        """Returns lines for a terminal: a sentence for each change, what was not counted, and what was assumed."""
+        found = [line for one in self.all for line in one.as_lines()]
+        found += [f"? {one}" for one in self.not_counted]
+        return [*(found or [NOTHING]), *([self.assumes] if self.assumes else [])]
+
+
+def _counts(found: Counts) -> dict[str, int | None]:
+    return {"rows": found.rows, "owners": found.owners, "users": found.users}
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The rows and users that count.
+
+    guest_tenant  tenant whose rows guests see
+    viewer        caller: only rows and users of their tenant that they may view count; None: those of every tenant
+    guards        field of a user → the permission that shows it. If a condition reads guarded fields of rows or users,
+                  the viewer must be allowed to see them: otherwise a condition could reveal them
+    """
+
+    guest_tenant: str
+    viewer: Access | None = None
+    guards: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self, audience: Audience, collection: Readable, reads: Reads, *, guests: bool) -> list[pw.Node] | None:
+        """Conditions of the rows, those of guests or of any user; None where there can be none."""
+        row = audience.row
+        found: list[pw.Node] = [row.tenant_id == self.guest_tenant] if guests else []
+        if collection.until is not None:
+            found.append(getattr(row, collection.until) > now())
+        if collection.gone is not None:
+            found.append(getattr(row, collection.gone).is_null())
+        viewed = self._viewed(row, collection.model, self._of_rows(collection, reads))
+        return None if viewed is None else [*found, *viewed]
+
+    def users(self, audience: Audience, role: str, reads: Reads, only: Iterable[str], without: Iterable[str]
+              ) -> list[pw.Node] | None:
+        """Conditions of the active users of a role, `only` those with these keys if any; None where there are none."""
+        user = audience.user
+        found: list[pw.Node] = [*active(user, self.viewer, self.guards, certain=False)[0], user.role == role]
+        if named := _ids(only):
+            found.append(audience.users.among(named))
+        if left_out := _ids(without):
+            found.append(not_true(audience.users.among(left_out)))
+        viewed = self._viewed(user, User, self._of_users(reads))
+        return None if viewed is None else [*found, *viewed]
+
+    def roles(self, ids: Sequence[str]) -> dict[str, str]:
+        """The stored role of each of these users who count, by id."""
+        if self.viewer is None:
+            return User.roles(ids)
+        known = Rows(User, self.viewer.principal.tenant_id).find_all(ids)
+        return {user.id: user.role for user in known if self.viewer.allows("user.view", user.__data__)}
+
+    def values(self, collection: Readable, reads: Reads) -> dict[str, Any]:
+        """The values of the Binds of these conditions."""
+        if self.viewer is None:
+            return {}
+        found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id,
+                                 **active(User, self.viewer, self.guards, certain=False)[1]}
+        narrowings = (*(self.viewer.narrow(one, collection.model) for one in self._of_rows(collection, reads)),
+                      *(self.viewer.narrow(one, User) for one in self._of_users(reads)))
+        for narrowing in narrowings:
+            found |= {} if narrowing is None else narrowing.values
+        return found
+
+    def _of_rows(self, collection: Readable, reads: Reads) -> Iterator[str]:
+        """The permissions that the viewer needs on each row that counts."""
+        yield collection.view
+        yield from dict.fromkeys(guard for name, guard in collection.guards.items() if ("obj", name) in reads)
+
+    def _of_users(self, reads: Reads) -> Iterator[str]:
+        yield "user.view"
+        yield from dict.fromkeys(guard for name, guard in self.guards.items()
+                                 if ("sub", name) in reads and name != "tenant_id")  # that is the viewer's own
+
+    def _viewed(self, table: Any, model: type[Record], permissions: Iterable[str]) -> list[pw.Node] | None:
+        """Conditions of what the viewer has all these permissions on; None where that can be nothing."""
+        if self.viewer is None:
+            return []
+        narrowings = [self.viewer.narrow(permission, model) for permission in permissions]
+        return None if None in narrowings else [
+            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(one.where.expression()))
+            for one in narrowings if one is not None]
+
+
+def _ids(keys: Iterable[str]) -> list[str]:
+    return [key.removeprefix("user:") for key in keys]
