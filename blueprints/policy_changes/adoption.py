@@ -15,7 +15,7 @@ from gatepost.commands.policy_output import AS_JSON, Unusable, compared, counted
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.features import Installation
 from policies import Policy, PolicyError
-from policies.cases.case_run import run
+from policies.cases.cases import run
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.files import Unreadable, read_bytes
 from policies.loading.loader import CASES_FILE, from_files

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as ET
 
 from ..wording.finding import Finding
-from .case_run import Report
-from .cases import Case
+from .cases import Case, Report
 
 _SUITE = "gatepost policy test"
 

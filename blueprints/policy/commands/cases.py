@@ -17,7 +17,7 @@ from gatepost.commands.context import show_path
 from gatepost.commands.policy_output import AS_JSON, DIRECTORY, counted, show
 from gatepost.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
-from policies.cases.case_run import Coverage, Report, run
+from policies.cases.cases import Coverage, Report, run
 from policies.cases.junit import as_junit
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import additions

@@ -9,8 +9,7 @@ import pytest
 
 from policies import SHIPPED, Policy, load
 from policies.cases.case_file import failures, read_suite
-from policies.cases.case_run import Coverage, run
-from policies.cases.cases import Suite
+from policies.cases.cases import Coverage, Suite, run
 from policies.evaluation.rights import RIGHTS
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.editing import replace as change
