@@ -176,8 +176,8 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     if not os.path.lexists(path):
         return
     cases = policy_files.suite(path, mine)
-    known = {failure.asked for failure in run(mine, cases).failures}
-    if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.asked not in known]:
+    failing = {failure.identity for failure in run(mine, cases).failures}
+    if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.identity not in failing]:
         listed = "\n".join(broken)
         raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
                                    "Change the cases first, or write the lines yourself.")

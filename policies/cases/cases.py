@@ -52,7 +52,7 @@ class Thing:
         return shared
 
     def as_new(self, resource: Resource, case: Case) -> Thing:
-        """The object as the service has it when it is about to make it."""
+        """Returns the object as the service has it before it creates it."""
         return replace(self, columns=resource.created(self.columns or {}, case.environment.now))
 
 
@@ -70,14 +70,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one file; `warnings` name what in it tests nothing."""
+    """The cases of one file, with `warnings` about entries that test nothing."""
 
     file: str
     cases: tuple[Case, ...]
     warnings: tuple[Finding, ...] = ()
 
     def questions(self, vocabulary: Vocabulary) -> Iterator[Question]:
-        """Every single question of the suite, in the order of the file."""
+        """Yields every question of the suite, in the order of the file."""
         for case in self.cases:
             for who, principal in case.principals:
                 for thing in case.things:
@@ -91,7 +91,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May this principal do this to this thing?"""
+    """A question: may this principal do this to this thing?"""
 
     case: Case
     who: str
@@ -101,14 +101,14 @@ class Question:
     expected: bool
 
     def asked_of(self, policy: Policy) -> bool:
-        """The policy's answer."""
+        """Returns the policy's answer."""
         return policy.decide(
             self.principal, self.permission, self.thing.columns, self.case.environment,
             self.thing.shared_under(policy.roles),
         )
 
     def traces(self, policy: Policy) -> list[RuleTrace]:
-        """Every rule about this caller and permission, those that hold and those that do not."""
+        """Returns every rule about this principal and permission, with the facts that match and those that fail."""
         return policy.rule_traces(
             self.principal, self.permission, self.thing.columns, self.case.environment,
             self.thing.shared_under(policy.roles),
@@ -130,7 +130,7 @@ class Failure:
     nearest: Rule | None = None
 
     @property
-    def asked(self) -> tuple[int, str, str, str, str]:
+    def identity(self) -> tuple[int, str, str, str, str]:
         """Identifies the question without its answer: line and name of the case, principal, permission, object."""
         question = self.question
         return question.case.line, question.case.name, question.who, question.permission, question.thing.name
@@ -167,13 +167,13 @@ class Report:
     """The result of a run: the number of questions, each wrong answer, and the other cases that reach no rule."""
 
     suite: Suite
-    asked: int = 0
+    questions: int = 0
     failures: list[Failure] = field(default_factory=list)
     idle: list[Case] = field(default_factory=list)
 
     @property
     def warnings(self) -> list[Finding]:
-        """Warnings about words of the file, and about whole cases, that test nothing."""
+        """Warnings about entries of the file, and about whole cases, that test nothing."""
         idle = (Finding(self.suite.file, case.line, f"{case.name}: {_IDLE}", "warning") for case in self.idle)
         return sorted([*self.suite.warnings, *idle])
 
@@ -215,7 +215,7 @@ class Coverage:
                       for line in self._lines if line not in self._reached)
 
     def add(self, question: Question, allowed: bool) -> None:
-        """Note which lines a question reached."""
+        """Records the lines that a question reached."""
         policy, principal = self._policy, question.principal
         if not policy.covers(principal, question.permission):
             return
@@ -230,10 +230,10 @@ class Coverage:
 
 
 def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Report:
-    """Ask every question; `coverage`, if given, notes the lines that were reached."""
+    """Asks the policy every question; `coverage`, if given, records the lines that were reached."""
     report = Report(suite)
     for question in suite.questions(policy.vocabulary):
-        report.asked += 1
+        report.questions += 1
         allowed = question.asked_of(policy)
         if allowed != question.expected:
             report.failures.append(_failure(policy, suite.file, question))
@@ -245,7 +245,7 @@ def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Repor
 
 
 def _reaches(policy: Policy, case: Case) -> bool:
-    """True if a rule is about what a case asks. Without one, the case passes with any object and circumstances."""
+    """True if a rule is about a permission of the case. Otherwise the case passes with any object and circumstances."""
     resources = {thing.resource for thing in case.things}
     return not resources or not case.principals or any(
         policy.reaching(principal.role, principal.key, permission)
@@ -260,8 +260,8 @@ def _failure(policy: Policy, file: str, question: Question) -> Failure:
     def distance(trace: RuleTrace) -> tuple[int, int]:
         return len(trace.failed), _links(policy, principal, trace.rule)
 
-    def first(found: Iterable[RuleTrace]) -> Rule | None:
-        trace = min(found, key=distance, default=None)
+    def first(candidates: Iterable[RuleTrace]) -> Rule | None:
+        trace = min(candidates, key=distance, default=None)
         return None if trace is None else trace.rule
 
     if question.expected and not policy.covers(principal, question.permission):

@@ -124,7 +124,7 @@ def test_a_wrong_answer_names_the_line_that_decided_or_came_nearest(
 
 def test_every_permission_of_the_resource_is_asked(shipped: Policy) -> None:
     report = run(shipped, suite_of("who: [visitor, bob], what: a draft, may: []"))
-    assert (len(report.suite.cases), report.asked) == (1, 2 * len(VOCABULARY.resources["article"].permissions))
+    assert (len(report.suite.cases), report.questions) == (1, 2 * len(VOCABULARY.resources["article"].permissions))
 
 
 @pytest.mark.parametrize("right", RIGHTS)
