@@ -36,7 +36,7 @@ from policies.syntax.attributes import REQUESTS
 from policies.syntax.expression import conjunction
 from policies.syntax.roles import GUEST
 
-from .row_conditions import Asks, Callers, Conditions, NoSql, asks, looked_at, ways
+from .row_conditions import Callers, Conditions, Needs, NoSql, attributes_read, exceptions, needs_of
 
 NOTHING = "Every row that is stored stays open to those to whom it is open now, and to nobody else."
 MOST_OF_PERSONS = 20  # statements about users whom rules name, for one permission
@@ -46,13 +46,13 @@ _VERBS = {"view": ("hides {rows} from {who}", "shows {rows} to {who}")}
 _OTHERS = ("takes {permission} on {rows} from {who}", "gives {permission} on {rows} to {who}")
 _METHODS = {"view": "GET", "update": "PATCH", "delete": "DELETE"}  # the compared verbs with their methods
 _NONE = Counts(0, None, None)
-_Pair = tuple[tuple[Asks, ...], tuple[Asks, ...]]  # what the old and the new policy ask for some permissions
+_Pair = tuple[tuple[Needs, ...], tuple[Needs, ...]]  # needs of some permissions in the old and in the new policy
 Reads = frozenset[tuple[str, str]]
-"""What conditions look at: `("obj", "department")`, `("sub", "groups")`."""
+"""Attributes that conditions read: `("obj", "department")`, `("sub", "groups")`."""
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Target:
     """One permission on one collection, in certain circumstances."""
 
     collection: Readable
@@ -61,7 +61,7 @@ class _Asked:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The permissions that a request needs: the view permission, and this one."""
+        """Returns the permissions that a request needs: the view permission, and this one."""
         return tuple(dict.fromkeys((self.collection.view, self.permission)))
 
 
@@ -73,13 +73,13 @@ def compare_rows(database: Database, collections: Iterable[Readable], old: Polic
     `database` is connected and only read. `RowChanges.not_counted` lists statements that took too long, and
     comparisons that no statement can make.
     """
-    found = _Comparison(database, old, new, scope, at, seconds)
+    comparison = _Comparison(database, old, new, scope, at, seconds)
     for collection in collections:
         for verb in _METHODS:
             permission = collection.permission(verb)
             if permission in old.vocabulary.by_permission:
-                found.compare(collection, permission)
-    return found.all
+                comparison.compare(collection, permission)
+    return comparison.all
 
 
 class _TooMany(Exception):
@@ -93,15 +93,15 @@ class _Comparison:
         self._at, self._seconds, self._end = at, seconds, monotonic() + seconds
         self._changes: list[RowChange] = []
         self._not_counted: list[NotCounted] = []
-        self._statements, self._of_persons, self._left = 0, Counter[str](), Counter[str]()
+        self._statements, self._of_persons, self._uncounted = 0, Counter[str](), Counter[str]()
         self._timely, self._elsewhere = False, elsewhere(old, new)
 
     @property
     def all(self) -> RowChanges:
-        left = (NotCounted(f"{number} more of the persons whom lines name", permission,
+        more = (NotCounted(f"{number} more of the persons whom lines name", permission,
                            f"the lines are of more than {MOST_OF_PERSONS} kinds")
-                for permission, number in self._left.items())
-        return RowChanges(tuple(self._changes), (*self._not_counted, *left), self._statements,
+                for permission, number in self._uncounted.items())
+        return RowChanges(tuple(self._changes), (*self._not_counted, *more), self._statements,
                           moment=self._at.strftime("%Y-%m-%d %H:%M") if self._timely else "")
 
     def compare(self, collection: Readable, permission: str) -> None:
@@ -110,42 +110,42 @@ class _Comparison:
         # The device is unknown, and the address is in no network that a rule names.
         environment = FixedEnvironment(ip=self._elsewhere).at(self._at, self._at.tzinfo or UTC).having({
             "device": None, "method": method, "request": REQUESTS[method]})
-        asked = _Asked(collection, permission, environment)
+        target = _Target(collection, permission, environment)
         for role in dict.fromkeys((*self._old.roles.names, *self._new.roles.names)):
             if role == GUEST:
-                self._count(asked, Subject(GUEST))
+                self._count(target, Subject(GUEST))
             else:
-                self._of_role(asked, role)
+                self._of_role(target, role)
 
-    def _of_role(self, asked: _Asked, role: str) -> None:
-        apart = self._apart(asked, role)
-        self._count(asked, Subject(role), without=[key for keys in apart.values() for key in keys])
+    def _of_role(self, target: _Target, role: str) -> None:
+        apart = self._apart(target, role)
+        self._count(target, Subject(role), without=[key for keys in apart.values() for key in keys])
         for keys in apart.values():
-            self._count(asked, Subject(role, keys[0]), tuple(keys))
+            self._count(target, Subject(role, keys[0]), tuple(keys))
 
-    def _apart(self, asked: _Asked, role: str) -> dict[_Pair, list[str]]:
+    def _apart(self, target: _Target, role: str) -> dict[_Pair, list[str]]:
         """Returns the users of a role whose own rules differ from those of the role, in groups with equal rules."""
-        found: dict[_Pair, list[str]] = {}
-        of_role = self._asks(Subject(role), asked.needed)
+        groups: dict[_Pair, list[str]] = {}
+        of_role = self._needs(Subject(role), target.needed)
         for key in self._named.get(role, ()):
-            if self._touched[key].isdisjoint(asked.needed):
+            if self._affected[key].isdisjoint(target.needed):
                 continue
-            if (of_person := self._asks(Subject(role, key), asked.needed)) != of_role:
-                found.setdefault(of_person, []).append(key)
-        return found
+            if (of_person := self._needs(Subject(role, key), target.needed)) != of_role:
+                groups.setdefault(of_person, []).append(key)
+        return groups
 
     @cached_property
     def _named(self) -> Mapping[str, list[str]]:
-        """The users in the scope whom rules name, by stored role."""
+        """Users in the scope whom rules name, by stored role."""
         ids = [key.removeprefix("user:") for key in persons(self._old, self._new)]
-        found: dict[str, list[str]] = {}
+        by_role: dict[str, list[str]] = {}
         for id, role in self._scope.roles([id for id in ids if is_id(id)]).items():
-            found.setdefault(role, []).append(f"user:{id}")
-        return found
+            by_role.setdefault(role, []).append(f"user:{id}")
+        return by_role
 
     @cached_property
-    def _touched(self) -> Mapping[str, frozenset[str]]:
-        """The permissions that rules about a user can affect, by key; all of them for a user with a lent role."""
+    def _affected(self) -> Mapping[str, frozenset[str]]:
+        """Permissions that rules about a user can affect, by key; all of them for a user with a lent role."""
         every = frozenset(self._old.vocabulary.by_permission)
 
         def of(policy: Policy, key: str) -> frozenset[str]:
@@ -153,56 +153,59 @@ class _Comparison:
 
         return {key: of(self._old, key) | of(self._new, key) for keys in self._named.values() for key in keys}
 
-    def _asks(self, subject: Subject, permissions: Iterable[str]) -> _Pair:
+    def _needs(self, subject: Subject, permissions: Iterable[str]) -> _Pair:
         """Returns the conditions of both policies for a subject and these permissions, independent of the time."""
-        one, other = (tuple(asks(policy, subject, permission) for permission in permissions)
-                      for policy in (self._old, self._new))
-        return one, other
+        before, after = (tuple(needs_of(policy, subject, permission) for permission in permissions)
+                         for policy in (self._old, self._new))
+        return before, after
 
-    def _count(self, asked: _Asked, subject: Subject, keys: tuple[str, ...] = (), without: Iterable[str] = ()) -> None:
-        before, after = self._asks(subject, asked.needed)
+    def _count(self, target: _Target, subject: Subject, keys: tuple[str, ...] = (), without: Iterable[str] = ()
+               ) -> None:
+        before, after = self._needs(subject, target.needed)
         if before == after:
             return
-        self._timely = self._timely or any(one.is_timely for one in (*before, *after))
+        self._timely = self._timely or any(needs.is_timely for needs in (*before, *after))
         try:
-            callers = Callers(subject, asked.environment, self._scope.guest_tenant)
-            lost, gained = self._counted(asked, callers, keys, without)
+            callers = Callers(subject, target.environment, self._scope.guest_tenant)
+            lost, gained = self._counted(target, callers, keys, without)
         except TimedOut:
-            self._leave(_name(subject, keys), asked.permission,
+            self._skip(_name(subject, keys), target.permission,
                         "the statement took longer than GATEPOST_STATEMENT_TIMEOUT")
         except _TooMany:
-            self._left[asked.permission] += len(keys)
+            self._uncounted[target.permission] += len(keys)
         except (NoSql, FunctionFailed) as error:
-            self._leave(_name(subject, keys), asked.permission, str(error))
+            self._skip(_name(subject, keys), target.permission, str(error))
         else:
             if lost.rows or gained.rows:
                 self._changes.append(
-                    RowChange(subject.role, keys, asked.permission, asked.collection.name, lost, gained))
+                    RowChange(subject.role, keys, target.permission, target.collection.name, lost, gained))
 
-    def _counted(self, asked: _Asked, callers: Callers, keys: tuple[str, ...], without: Iterable[str]) -> list[Counts]:
+    def _counted(self, target: _Target, callers: Callers, keys: tuple[str, ...], without: Iterable[str]
+                 ) -> list[Counts]:
         """Counts the rows lost and the rows gained. Raises NoSql, FunctionFailed, TimedOut, _TooMany."""
-        old, new = ([callers.allowed(policy, permission) for permission in asked.needed]
+        old, new = ([callers.allowed(policy, permission) for permission in target.needed]
                     for policy in (self._old, self._new))
         # A row that becomes hidden counts as hidden only, and not also as one that may no longer be changed.
-        lost, gained = ways(conjunction((*old, *new[:-1])), new[-1]), ways(conjunction(new), conjunction(old))
-        audience = Audience(self._database, asked.collection.model)
-        writer = Conditions(audience, asked.collection.resource, callers)
-        several = [[writer.way(parts) for parts in found] for found in (lost, gained)]
+        lost = exceptions(conjunction((*old, *new[:-1])), new[-1])
+        gained = exceptions(conjunction(new), conjunction(old))
+        audience = Audience(self._database, target.collection.model)
+        writer = Conditions(audience, target.collection.resource, callers)
+        conditions = [[writer.way(parts) for parts in each] for each in (lost, gained)]
         guests = callers.subject.is_guest
-        reads = looked_at((*old, *new))
-        rows = self._scope.rows(audience, asked.collection, reads, guests=guests)
+        reads = attributes_read((*old, *new))
+        rows = self._scope.rows(audience, target.collection, reads, guests=guests)
         users = None if guests else self._scope.users(audience, callers.subject.role, reads, keys, without)
-        if rows is None or (users is None and not guests) or not any(several):
+        if rows is None or (users is None and not guests) or not any(conditions):
             return [_NONE, _NONE]
-        if keys and self._of_persons[asked.permission] == MOST_OF_PERSONS:
+        if keys and self._of_persons[target.permission] == MOST_OF_PERSONS:
             raise _TooMany
         if monotonic() > self._end:
             raise NoSql(f"all that was counted before has taken {self._seconds:.0f} seconds")
         self._statements += 1
-        self._of_persons[asked.permission] += bool(keys)
-        return audience.counts(rows, users, *several, values=self._scope.values(asked.collection, reads))
+        self._of_persons[target.permission] += bool(keys)
+        return audience.counts(rows, users, *conditions, values=self._scope.values(target.collection, reads))
 
-    def _leave(self, who: str, permission: str, why: str) -> None:
+    def _skip(self, who: str, permission: str, why: str) -> None:
         self._not_counted.append(NotCounted(who, permission, why))
 
 
@@ -234,24 +237,24 @@ class RowChange:
                 "collection": self.collection, "lost": _counts(self.lost), "gained": _counts(self.gained)}
 
     def as_lines(self) -> Iterator[str]:
-        """One sentence for what is lost, one for what is gained."""
+        """Yields a sentence for lost rows, and one for gained rows."""
         resource, _, verb = self.permission.partition(".")
-        for sentence, found in zip(_VERBS.get(verb, _OTHERS), (self.lost, self.gained), strict=True):
-            if found.rows:
-                rows = _number(found.rows, resource, self.collection)
-                owners = f" of {_number(found.owners, 'owner', 'owners')}" if found.owners else ""
-                yield sentence.format(permission=self.permission, rows=f"{rows}{owners}", who=self._who(found))
+        for sentence, counts in zip(_VERBS.get(verb, _OTHERS), (self.lost, self.gained), strict=True):
+            if counts.rows:
+                rows = _number(counts.rows, resource, self.collection)
+                owners = f" of {_number(counts.owners, 'owner', 'owners')}" if counts.owners else ""
+                yield sentence.format(permission=self.permission, rows=f"{rows}{owners}", who=self._who(counts))
 
-    def _who(self, found: Counts) -> str:
+    def _who(self, counts: Counts) -> str:
         if self.role == GUEST:
             return "guests"
         if not self.persons:
-            return f"{_number(found.users or 0, 'user', 'users')} of role {self.role}"
+            return f"{_number(counts.users or 0, 'user', 'users')} of role {self.role}"
         if len(self.persons) == 1:
             return f"{self.persons[0]} of role {self.role}"
         more = len(self.persons) - _MOST_NAMED
         named = ", ".join(self.persons[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        return f"{found.users} of {named}, of role {self.role}"
+        return f"{counts.users} of {named}, of role {self.role}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,23 +296,23 @@ class RowChanges:
                                 "taken as not fulfilled.")
 
     def as_json(self) -> dict[str, Any]:
-        return {"changes": [one.as_json() for one in self.all],
-                "not_counted": [one.as_json() for one in self.not_counted],
+        return {"changes": [change.as_json() for change in self.all],
+                "not_counted": [subject.as_json() for subject in self.not_counted],
                 "assumes": self.assumes or None}
 
     def as_lines(self) -> list[str]:
         """Returns lines for a terminal: a sentence for each change, what was not counted, and what was assumed."""
-        found = [line for one in self.all for line in one.as_lines()]
-        found += [f"? {one}" for one in self.not_counted]
-        return [*(found or [NOTHING]), *([self.assumes] if self.assumes else [])]
+        lines = [line for change in self.all for line in change.as_lines()]
+        lines += [f"? {subject}" for subject in self.not_counted]
+        return [*(lines or [NOTHING]), *([self.assumes] if self.assumes else [])]
 
 
-def _counts(found: Counts) -> dict[str, int | None]:
-    return {"rows": found.rows, "owners": found.owners, "users": found.users}
+def _counts(counts: Counts) -> dict[str, int | None]:
+    return {"rows": counts.rows, "owners": counts.owners, "users": counts.users}
 
 
-def _number(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
+def _number(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"
 
 
 @dataclass(frozen=True)
@@ -327,65 +330,70 @@ class Scope:
     guards: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, audience: Audience, collection: Readable, reads: Reads, *, guests: bool) -> list[pw.Node] | None:
-        """Conditions of the rows, those of guests or of any user; None where there can be none."""
+        """Returns conditions of the rows that count, for guests or for users; None if no row can count."""
         row = audience.row
-        found: list[pw.Node] = [row.tenant_id == self.guest_tenant] if guests else []
+        conditions: list[pw.Node] = [row.tenant_id == self.guest_tenant] if guests else []
         if collection.until is not None:
-            found.append(getattr(row, collection.until) > now())
+            conditions.append(getattr(row, collection.until) > now())
         if collection.gone is not None:
-            found.append(getattr(row, collection.gone).is_null())
+            conditions.append(getattr(row, collection.gone).is_null())
         viewed = self._viewed(row, collection.model, self._of_rows(collection, reads))
-        return None if viewed is None else [*found, *viewed]
+        return None if viewed is None else [*conditions, *viewed]
 
     def users(self, audience: Audience, role: str, reads: Reads, only: Iterable[str], without: Iterable[str]
               ) -> list[pw.Node] | None:
-        """Conditions of the active users of a role, `only` those with these keys if any; None where there are none."""
+        """Returns conditions of the active users of a role; None if no user can count.
+
+        only     keys of users; if there are any, no other user counts
+        without  keys of users who do not count
+        """
         user = audience.user
-        found: list[pw.Node] = [*active(user, self.viewer, self.guards, certain=False)[0], user.role == role]
+        conditions: list[pw.Node] = [*active(user, self.viewer, self.guards, certain=False)[0], user.role == role]
         if named := _ids(only):
-            found.append(audience.users.among(named))
+            conditions.append(audience.users.among(named))
         if left_out := _ids(without):
-            found.append(not_true(audience.users.among(left_out)))
+            conditions.append(not_true(audience.users.among(left_out)))
         viewed = self._viewed(user, User, self._of_users(reads))
-        return None if viewed is None else [*found, *viewed]
+        return None if viewed is None else [*conditions, *viewed]
 
     def roles(self, ids: Sequence[str]) -> dict[str, str]:
-        """The stored role of each of these users who count, by id."""
+        """Returns id → stored role of these users, as far as they count."""
         if self.viewer is None:
             return User.roles(ids)
-        known = Rows(User, self.viewer.principal.tenant_id).find_all(ids)
-        return {user.id: user.role for user in known if self.viewer.allows("user.view", user.__data__)}
+        users = Rows(User, self.viewer.principal.tenant_id).find_all(ids)
+        return {user.id: user.role for user in users if self.viewer.allows("user.view", user.__data__)}
 
     def values(self, collection: Readable, reads: Reads) -> dict[str, Any]:
-        """The values of the Binds of these conditions."""
+        """Returns the values of the Binds of these conditions."""
         if self.viewer is None:
             return {}
-        found: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id,
+        values: dict[str, Any] = {"tenant": self.viewer.principal.tenant_id,
                                  **active(User, self.viewer, self.guards, certain=False)[1]}
-        narrowings = (*(self.viewer.narrow(one, collection.model) for one in self._of_rows(collection, reads)),
-                      *(self.viewer.narrow(one, User) for one in self._of_users(reads)))
+        narrowings = (*(self.viewer.narrow(permission, collection.model)
+                        for permission in self._of_rows(collection, reads)),
+                      *(self.viewer.narrow(permission, User) for permission in self._of_users(reads)))
         for narrowing in narrowings:
-            found |= {} if narrowing is None else narrowing.values
-        return found
+            values |= {} if narrowing is None else narrowing.values
+        return values
 
     def _of_rows(self, collection: Readable, reads: Reads) -> Iterator[str]:
-        """The permissions that the viewer needs on each row that counts."""
+        """Yields the permissions that the viewer needs on each row that counts."""
         yield collection.view
         yield from dict.fromkeys(guard for name, guard in collection.guards.items() if ("obj", name) in reads)
 
     def _of_users(self, reads: Reads) -> Iterator[str]:
         yield "user.view"
         yield from dict.fromkeys(guard for name, guard in self.guards.items()
-                                 if ("sub", name) in reads and name != "tenant_id")  # that is the viewer's own
+                                 if ("sub", name) in reads and name != "tenant_id")  # it equals the viewer's own
 
     def _viewed(self, table: Any, model: type[Record], permissions: Iterable[str]) -> list[pw.Node] | None:
-        """Conditions of what the viewer has all these permissions on; None where that can be nothing."""
+        """Returns conditions of rows on which the viewer has all these permissions; None if there can be none."""
         if self.viewer is None:
             return []
         narrowings = [self.viewer.narrow(permission, model) for permission in permissions]
         return None if None in narrowings else [
-            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(one.where.expression()))
-            for one in narrowings if one is not None]
+            table.id.in_(Rows(model, Bind("tenant")).select(model.id).where(narrowing.where.expression()))
+            for narrowing in narrowings if narrowing is not None]
 
 
 def _ids(keys: Iterable[str]) -> list[str]:
