@@ -73,7 +73,7 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     files = (f"{name}{suffix}" for suffix in ("", ".csv", ".conf", ".yaml"))
     source = next((sources[file] for file in files if file in sources), None)
     if source is None:
-        near = did_you_mean(Path(name).stem, {Path(one).stem for one in sources}) or "."
+        near = did_you_mean(Path(name).stem, {Path(file).stem for file in sources}) or "."
         raise click.ClickException(f"No file {name!r} is shipped{near} There are: {', '.join(sorted(sources))}")
     target, stored = folder / source.name, load_settings().policy_source == DATABASE
     # A plugin's file lies in a copy of the database, too, and may be adopted.
@@ -134,12 +134,12 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     sentences = list(narrowed(mine, shipped))
     for sentence in sentences if not as_json else ():
         echo(sentence)
-    found = additions(mine, shipped)
+    added = additions(mine, shipped)
     files: Mapping[str, bytes] = {}
     after = mine
-    if found.permissions:
+    if added.permissions:
         try:
-            files, after = extended(mine, shipped, found)
+            files, after = extended(mine, shipped, added)
         except NotAddable as error:
             raise click.ClickException(str(error)) from None
         _require_cases(folder, mine, after)
@@ -147,17 +147,17 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     if as_json:
         _write(folder, mine, files)
         print_json({
-            "written": list(files), "lines": {name: list(lines) for name, lines in found.lines.items()},
-            "conditions": {name: condition.source for name, condition in found.conditions.items()},
-            "changes": [one.as_json() for one in changes], "narrowed": sentences,
+            "written": list(files), "lines": {name: list(lines) for name, lines in added.lines.items()},
+            "conditions": {name: condition.source for name, condition in added.conditions.items()},
+            "changes": [change.as_json() for change in changes], "narrowed": sentences,
         })
         return
-    if not found.permissions:
+    if not added.permissions:
         echo("Nothing is new: your policy files mention every permission that came after 0.1.")
         return
-    for name, condition in found.conditions.items():
+    for name, condition in added.conditions.items():
         echo(f"model.conf: {name}: {condition.source}")
-    for name, lines in found.lines.items():
+    for name, lines in added.lines.items():
         for line in lines:
             echo(f"{name}: {line}")
     echo("What changes:")
