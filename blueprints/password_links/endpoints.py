@@ -18,7 +18,7 @@ _LARGEST_BODY = 32 * 2**10  # bytes of a guest's body
 _LONGEST_TOKEN = 200
 
 
-class LinkSchema(StrictSchema):
+class PasswordLinkSchema(StrictSchema):
     """A new link. It is answered only now, because its token is stored as a hash."""
 
     link = fields.String(required=True, allow_none=True, metadata={
@@ -29,7 +29,7 @@ class LinkSchema(StrictSchema):
     expires_at = Time(required=True)
 
 
-class ChoiceSchema(StrictSchema):
+class PasswordChoiceSchema(StrictSchema):
     token = Text(required=True, maximum=_LONGEST_TOKEN, metadata={
         "example": "Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIDMyIGI"})
     new_password = Text(required=True, maximum=passwords.LONGEST, metadata={"example": "nine slow ferries"})
@@ -40,8 +40,8 @@ def _account(call: Call) -> User | None:
     return found
 
 
-@routes.post("/api/users/<id>/password-link", permission="user.create_password_link", answer=LinkSchema(), status=201,
-             secret=True, load=_account, rules=links.rules, operation="users_create_password_link")
+@routes.post("/api/users/<id>/password-link", permission="user.create_password_link", answer=PasswordLinkSchema(),
+             status=201, secret=True, load=_account, rules=links.rules, operation="users_create_password_link")
 def create(call: Call) -> dict[str, Any]:
     """Create a link with which the user chooses a password: it replaces an earlier one, and is valid once."""
     settings = call.services.settings
@@ -55,8 +55,8 @@ def _prepare(call: Call) -> None:
     call.prepared = links.prepare(call, call.body["token"], call.body["new_password"])
 
 
-@routes.post("/api/password-links", public="the token of the link is the credential", body=ChoiceSchema(), status=204,
-             secret=True, anonymous=True, tight=True, problems=(404,), prepare=_prepare,
+@routes.post("/api/password-links", public="the token of the link is the credential", body=PasswordChoiceSchema(),
+             status=204, secret=True, anonymous=True, tight=True, problems=(404,), prepare=_prepare,
              recorded="user.use_password_link", largest_body=_LARGEST_BODY, operation="password_link_use")
 def use(call: Call) -> None:
     """Choose a password with the token of a link: all sessions end, and the user logs in with the new password."""

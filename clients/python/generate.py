@@ -133,7 +133,9 @@ def collections(document: Mapping[str, Any]) -> dict[str, dict[str, Operation]]:
                 name = said["operationId"].removeprefix(f"{match[1]}_")
                 found.setdefault(match[1], {})[name] = Operation(
                     name, method, path, said, {each["name"]: each for each in resolved})
-    return {name: operations for name, operations in found.items() if "list" in operations}
+    # In the order of their pages: another feature may have an earlier path below that of a collection.
+    names = (path.removeprefix("/api/") for path in document["paths"])
+    return {name: found[name] for name in names if name in found and "list" in found[name]}
 
 
 def queries(name: str, operations: Mapping[str, Operation]) -> Iterator[tuple[str, str, dict[str, str]]]:

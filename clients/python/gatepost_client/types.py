@@ -394,7 +394,7 @@ class NewShare(TypedDict):
 class NewUser(TypedDict):
     name: str
     email: str
-    password: str
+    password: NotRequired[str]
     role: NotRequired[str]
     department: NotRequired[str | None]
     groups: NotRequired[list[str]]
@@ -502,6 +502,12 @@ class PageText(TypedDict):
     published_at: NotRequired[str | None]
     owner: NotRequired[User | None]
     allowed_actions: NotRequired[list[Literal["update", "delete", "share", "archive", "publish"]]]
+
+
+class PasswordLink(TypedDict):
+    link: str | None
+    token: str
+    expires_at: str
 
 
 class Product(TypedDict):

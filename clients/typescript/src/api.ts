@@ -487,7 +487,7 @@ export interface components {
             subject: components["schemas"]["Subject"];
             action: components["schemas"]["Action"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -510,7 +510,7 @@ export interface components {
             subject?: components["schemas"]["Subject"];
             action?: components["schemas"]["Action"];
             resource?: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -575,7 +575,7 @@ export interface components {
             subject: components["schemas"]["Kind"];
             action: components["schemas"]["Action"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -601,7 +601,7 @@ export interface components {
              *     }
              */
             resource: components["schemas"]["Kind"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -610,7 +610,7 @@ export interface components {
         ActionSearch: {
             subject: components["schemas"]["Subject"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -667,6 +667,20 @@ export interface components {
         Alive: {
             /** @enum {string} */
             status: "ok";
+        };
+        PasswordLink: {
+            /** @description The page on which the user chooses a password: below the setting public_url, or the path alone without it. Null if the console is not served. */
+            link: string | null;
+            /** @description The token of the link, for POST /api/password-links. */
+            token: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        PasswordChoice: {
+            /** @example Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIDMyIGI */
+            token: string;
+            /** @example nine slow ferries */
+            new_password: string;
         };
         Rule: {
             file: string;
@@ -1736,8 +1750,11 @@ export interface components {
             name: string;
             /** @example noor@example.org */
             email: string;
-            /** @example seven green lanterns */
-            password: string;
+            /**
+             * @description Without one, the user cannot log in until they choose one by a password link.
+             * @example seven green lanterns
+             */
+            password?: string;
             /** @description A role of the policy. "user" unless given. */
             role?: string;
             department?: string | null;
@@ -1775,6 +1792,8 @@ export interface components {
          * @example de
          */
         lang: string;
+        /** @description The id of the object. */
+        id: string;
         /** @description At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset. */
         at: string;
         /** @description From this address. */
@@ -1807,8 +1826,6 @@ export interface components {
         offset: number;
         /** @description Leave out rows created after the first page was read; with cursors alone. */
         snapshot: boolean;
-        /** @description The id of the object. */
-        id: string;
         /** @description Only rows whose role is exactly this. */
         role: string;
         /** @description Only rows that are active (`true`), or only rows that are not (`false`). */
@@ -2166,6 +2183,61 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Alive"];
                 };
+            };
+        };
+    };
+    users_create_password_link: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the object. */
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordLink"];
+                };
+            };
+        };
+    };
+    password_link_use: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChoice"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -2880,6 +2952,29 @@ export interface operations {
                 "application/json": components["schemas"]["Password"];
             };
         };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    profile_end_other_sessions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             204: {
                 headers: {
