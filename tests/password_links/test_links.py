@@ -11,7 +11,8 @@ import pytest
 
 from gatepost.http.request.identity import hashed
 from gatepost.http.security import passwords
-from models.base import later
+from gatepost.testing import Caller
+from models.base import Owned, Record, Table, later
 from models.tables.audit import Audit
 from models.tables.idempotency import IdempotencyKey
 from models.tables.password_link import PasswordLink
@@ -397,6 +398,40 @@ def test_the_log_does_not_show_a_token(instance_folder, database_url, given, as_
     assert token not in caplog.text
     assert not any(token in str(vars(one)) for one in caplog.records)
     assert not any(token in answer.text for answer in answers)
+
+
+def every_table(kind=Table):
+    for model in kind.__subclasses__():
+        yield from every_table(model)
+        if "tests." not in model.__module__ and model._meta.table_name and model not in (Record, Owned):
+            yield model
+
+
+@pytest.mark.both_databases
+def test_no_table_and_no_number_has_a_token(instance_folder, database_url, given, as_role):
+    app = make_app(instance_folder, database_url, metrics_token="for-a-metrics-client")
+    client, user = app.test_client(), given.user()
+    token, page = create(as_role("admin"), user), {"new_password": NEW, "repeated": "another one altogether"}
+    try:
+        client.get(f"/console/password/{token}")
+        client.post(f"/console/password/{token}", data=page, headers={"Sec-Fetch-Site": "cross-site"})
+        client.post(f"/console/password/{token}", data=page)
+        client.post(f"/console/password/{token}", data={**page, "repeated": NEW}, headers={"Idempotency-Key": "k"})
+        client.post(f"/console/password/{token}", data={**page, "repeated": NEW})
+        client.post(f"/console/password/{token}", data={**page, "repeated": NEW})
+        use(Caller(client), token)
+        client.get(f"/console/password/{token}/")
+        numbers = client.get("/metrics", headers={"Authorization": "Bearer for-a-metrics-client"}).text
+        app.extensions["gatepost"].trail.flush(early=True)
+    finally:
+        close(app)
+    assert "/console/password/<token>" in numbers
+    assert token not in numbers
+    with given.database.connected():
+        names = set(given.database.get_tables())
+        models = [model for model in every_table() if model._meta.table_name in names]
+        assert len(models) > 20
+        assert [model.__name__ for model in models for row in model.select().tuples() if token in str(row)] == []
 
 
 # Users without a password

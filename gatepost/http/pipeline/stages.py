@@ -114,7 +114,8 @@ def prepare(call: Call) -> None:
     """Does slow work that changes no row, while no other writer waits.
 
     Raises for passwords: 401 if one is wrong, 400 if a new one is too weak, 429 for too many guesses, 403 if a
-    sensitive change lacks it. An import reads its file here: 400, 413, 415, 429, 503.
+    sensitive change lacks it; 404 if a password link is not valid. An import reads its file here: 400, 413, 415, 429,
+    503.
     """
     if call.endpoint.prepare is not None:
         call.endpoint.prepare(call)
