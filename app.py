@@ -45,6 +45,7 @@ def create_app(config: Mapping[str, Any] | None = None, collections: Iterable[Pl
     answer_options(app)
     errors.install(app)
 
+    logs.hide(services.registry.secret_paths)
     # Functions that get each request before its endpoint, and each response after it, in this order.
     app.arrivals = [services.addresses.look, errors.refuse_for_the_server, uri.refuse_unusable]
     app.departures = [browsers.telling(live), compression.compress, *departures,

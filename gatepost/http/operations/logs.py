@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from flask import Request, Response, g, has_request_context, request
 
 from ..protocol import trace
-from ..protocol.secret_paths import without_secret
+from ..protocol.secret_paths import without_secret, without_secrets
 
 if TYPE_CHECKING:
     from policies import Principal
@@ -76,9 +76,13 @@ class JsonFormatter(logging.Formatter):
         entry.update(getattr(record, "fields", ()))
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        line = json.dumps({name: _cut(value) for name, value in entry.items()}, default=str)
+        line = json.dumps({name: _cut(_shown(value)) for name, value in entry.items()}, default=str)
         # JSON has already escaped all other characters that a terminal would obey: non-ASCII and control characters.
         return line.replace("\x7f", "\\u007f")
+
+
+def _shown(value: Any) -> Any:
+    return without_secrets(value, _secret_paths) if isinstance(value, str) else value
 
 
 def _cut(value: Any) -> Any:
@@ -194,6 +198,7 @@ def _has_room(stream: TextIO, seconds: float) -> bool:
 
 
 repetitions = Repetitions()
+_secret_paths: set[str] = set()
 
 
 def configure(level: str) -> None:
@@ -204,6 +209,11 @@ def configure(level: str) -> None:
     handler.addFilter(repetitions)
     handler.setLevel(logging.NOTSET)
     set_level(level)
+
+
+def hide(secret_paths: Collection[str]) -> None:
+    """Hides the variables of these declared paths in each line of this process: servers log paths, too."""
+    _secret_paths.update(secret_paths)
 
 
 def set_level(level: str) -> None:
