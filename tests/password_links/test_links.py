@@ -462,5 +462,16 @@ def test_a_replaced_account_keeps_its_password(admin, guest, given):
     assert may_log_in(guest, user, PASSWORD)
 
 
+@pytest.mark.parametrize("lines", ["name,email\nCsv,{}\n", "name,email,password\nCsv,{},\n"])
+def test_users_are_imported_without_passwords(lines, admin, given, guest):
+    email = f"csv{len(lines)}@example.org"
+    answer = admin.call("POST", "/api/users/import", data=lines.format(email), headers={"Content-Type": "text/csv"})
+    assert (answer.status_code, answer.json["imported"]) == (200, 1), answer.text
+    with given.database.connected():
+        user = User.by_email(email)
+    assert user.password_hash == passwords.UNUSABLE
+    assert use(guest, create(admin, user)).status_code == 204
+
+
 def test_registration_still_needs_a_password(guest):
     assert guest.post("/api/register", {"name": "N", "email": "n@example.org"}).status_code == 400
