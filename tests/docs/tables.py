@@ -179,7 +179,7 @@ def _roles() -> Table:
 
 def _conditions() -> Table:
     rows = {_code(name): (_code(found.source),) for name, found in policy().conditions.items()}
-    return Table("Conditions", ("Condition", "As `model.conf` has it", "Holds when"), rows, explained=True)
+    return Table("Conditions", ("Condition", "As `model.conf` has it"), rows)
 
 
 def _scopes() -> Table:
