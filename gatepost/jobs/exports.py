@@ -32,7 +32,7 @@ def endpoint(listing: Listing) -> Endpoint:
     made = exporting.endpoint(listing)
 
     def check(call: Call) -> None:
-        exporting.wanted(call.request)
+        exporting.media_type_of(call.request)
         with call.services.database.connected():
             listing.check(call, listing.collection.permission("export"))
 
@@ -41,7 +41,7 @@ def endpoint(listing: Listing) -> Endpoint:
 
 def run(task: Task, call: Call, listing: Listing) -> None:
     """Writes the file of a requested export. Reports its rows as progress."""
-    media_type, output, rows = exporting.wanted(call.request), files.Output(task), 0
+    media_type, output, rows = exporting.media_type_of(call.request), files.Output(task), 0
 
     def count(some: int) -> None:
         nonlocal rows

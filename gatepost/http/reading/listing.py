@@ -150,11 +150,12 @@ class Listing:
             return False
         if asked.shared == "only":
             return False
-        followed = {collection.expansions[name].collection for name in asked.expand}
-        followed |= {found.collection for one in asked.filters if (found := collection.expansions.get(one.column))}
-        judged = [collection, *(call.services.collections[name] for name in followed)]
-        return all(call.access.is_constant(permission) for one in judged
-                   for permission in {one.view, *one.guards.values()})
+        names = {collection.expansions[name].collection for name in asked.expand}
+        names |= {expansion.collection for requested in asked.filters
+                  if (expansion := collection.expansions.get(requested.column))}
+        peers = [collection, *(call.services.collections[name] for name in names)]
+        return all(call.access.is_constant(permission) for peer in peers
+                   for permission in {peer.view, *peer.guards.values()})
 
     # Rows
 
@@ -201,13 +202,13 @@ class Selection:
               snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         """Returns the SQL of a request, and the values that fill it. `also` is a further condition on rows."""
         collection, database = self._collection, call.services.database
-        filters = [resolve(call, collection, found) for found in asked.filters]
+        filters = [resolve(call, collection, requested) for requested in asked.filters]
         further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
         values: dict[str, Any] = {"tenant": call.tenant_id, **narrowing.values, **collection.moment()}
-        for one in further:
-            values |= one.values
-        for name, found in zip(_FILTER, filters, strict=False):
-            values |= found.values(name)
+        for extra in further:
+            values |= extra.values
+        for name, requested in zip(_FILTER, filters, strict=False):
+            values |= requested.values(name)
         is_rare = None
         if asked.q is not None:
             values["q"] = search.words(asked.q, call.tenant_id, database.dialect)
@@ -215,7 +216,7 @@ class Selection:
         if snapshot is not None:
             values["snapshot"] = last_id(snapshot) if collection.age_column.name == "id" else snapshot
         return _shape(database, collection, self._query.orders[asked.sort], projection, narrowing.where,
-                      tuple([one.where for one in further]), tuple([found.form for found in filters]),
+                      tuple([extra.where for extra in further]), tuple([requested.form for requested in filters]),
                       is_rare, snapshot is not None), values
 
     def projection(self, call: Call, asked: ListRequest) -> Projection:
@@ -224,15 +225,15 @@ class Selection:
         return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
 
     def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
-        known, representation = self._collection.columns, self._collection.representation
-        whole = Projection(known, reader(known), False, (self._collection.view,))
+        all_columns, representation = self._collection.columns, self._collection.representation
+        whole = Projection(all_columns, reader(all_columns), False, (self._collection.view,))
         if asked.expand:
             return whole
         guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
         hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
         names = tuple(name for name in asked.names if name not in hidden)
-        withheld = [(plan, kept) for plan, fields in guarding
-                    if plan.outcome is IF and (kept := fields.intersection(names))]
+        withheld = [(plan, shown) for plan, fields in guarding
+                    if plan.outcome is IF and (shown := fields.intersection(names))]
         # The test of a row reads columns, which the query must select.
         if not representation.direct(names) or any(
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
@@ -240,7 +241,7 @@ class Selection:
         columns = tuple(self._model._meta.fields[name] for name in names)
         guards = (permission for permission, fields in self._collection.guarding.items() if fields.intersection(names))
         return Projection(columns, reader(columns), True, (self._collection.view, *guards),
-                          tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
+                          tuple((picking(plan), tuple(shown)) for plan, shown in withheld))
 
     def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
         """Returns conditions, so that a filter by a guarded field does not reveal rows whose field is hidden.
@@ -254,9 +255,9 @@ class Selection:
                 raise Problem.of([fault], "invalid_parameter")
         if not filters:
             return []
-        asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
-        found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
-        return [one for one in found if not one.where.is_everything]
+        permissions = dict.fromkeys(guards[requested.column] for requested in filters if requested.column in guards)
+        conditions = [call.access.narrow(permission, self._model) or NOTHING for permission in permissions]
+        return [narrowing for narrowing in conditions if not narrowing.where.is_everything]
 
 
 @cache_sql
@@ -302,10 +303,10 @@ def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[st
         call.headers["Preference-Applied"] = f"count={wish}"
     if wish == "none":
         return {}
-    found = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
-    if wish == "exact" or found <= EXACT_UP_TO:
-        return {"total": found}
-    return {"total": None, "total_estimate": max(found, paging.estimate(database, shape, values))}
+    number = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
+    if wish == "exact" or number <= EXACT_UP_TO:
+        return {"total": number}
+    return {"total": None, "total_estimate": max(number, paging.estimate(database, shape, values))}
 
 
 def _preferred_count(call: Call) -> str | None:

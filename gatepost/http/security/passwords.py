@@ -91,10 +91,10 @@ def objection(password: str, *context: str | None) -> Message | None:
 def _unguessed(password: str, context: Iterable[str | None]) -> str:
     """Removes the words of its context from a password, the longest first."""
     words = {word for text in (SERVICE, *context) for word in _WORD.findall(_normalised(text or "").casefold())}
-    left = password.casefold()
+    remaining = password.casefold()
     for word in sorted(words, key=lambda word: (-len(word), word)):
-        left = left.replace(word, "")
-    return left
+        remaining = remaining.replace(word, "")
+    return remaining
 
 
 def hash_password(password: str) -> str:
@@ -102,22 +102,23 @@ def hash_password(password: str) -> str:
     return _in_turn(lambda: _hasher.hash(_normalised(password)))
 
 
-def verify(password: str, kept: str | None) -> bool:
-    """True if `password` matches the stored hash `kept`. Raises `TooManyHashes`, `CannotHash`.
+def verify(password: str, stored: str | None) -> bool:
+    """True if `password` matches the hash `stored`. Raises `TooManyHashes`, `CannotHash`.
 
     For None (no such user) and `UNUSABLE` it takes the same time and returns False.
     """
-    real = kept is not None and kept != UNUSABLE
+    is_usable = stored is not None and stored != UNUSABLE
     try:
-        right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
+        matches = _in_turn(lambda: _hasher.verify(
+            stored if stored is not None and is_usable else _DUMMY, _normalised(password)))
     except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
-    return right and real
+    return matches and is_usable
 
 
-def outdated(kept: str) -> bool:
-    """True if `kept` has other parameters, so that the next successful login should hash the password again."""
-    return _hasher.check_needs_rehash(kept)
+def outdated(stored: str) -> bool:
+    """True if `stored` has other parameters, so that the next successful login should hash the password again."""
+    return _hasher.check_needs_rehash(stored)
 
 
 @cache
@@ -179,7 +180,7 @@ class NewPassword(Text):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         plain = super()._deserialize(value, attr, data, **kwargs)
-        beside = [one for name in ("name", "email") if isinstance(one := (data or {}).get(name), str)]
-        if (reason := objection(plain, *beside)) is not None:
+        context = [text for name in ("name", "email") if isinstance(text := (data or {}).get(name), str)]
+        if (reason := objection(plain, *context)) is not None:
             raise ValidationError(reason)
         return hash_password(plain)

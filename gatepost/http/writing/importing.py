@@ -137,13 +137,13 @@ def _store(call: Call) -> dict[str, Any]:
 
 def outcome(call: Call) -> dict[str, Any]:
     """Returns the result of the import, in the language of the request."""
-    found: dict[str, Any] = call.prepared.outcome
-    if found["errors"]:
+    result: dict[str, Any] = call.prepared.outcome
+    if result["errors"]:
         translation = call.services.translations.wanted(call.request)
-        for fault in found["errors"]:
+        for fault in result["errors"]:
             fault["detail"] = translation.say(fault["detail"])
         call.headers.update({"Content-Language": translation.tag, "Vary": "Accept-Language"})
-    return found
+    return result
 
 
 def _finish(progress: Iterator[int]) -> None:
@@ -159,9 +159,9 @@ class _Body(io.RawIOBase):
 
     def __init__(self, call: Call) -> None:
         self._call, self._stream = call, call.request.stream  # the stream refuses a body that is too large
-        self._read = 0
-        self._paid = 0
-        self._pay(call.request.content_length or 0)
+        self._size = 0
+        self._units = 0
+        self._spend(call.request.content_length or 0)
         self.digest = sha256()
 
     def readable(self) -> bool:
@@ -169,13 +169,13 @@ class _Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         chunk = self._stream.read(len(buffer))
-        self._read += len(chunk)
-        self._pay(self._read)
+        self._size += len(chunk)
+        self._spend(self._size)
         self.digest.update(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
-    def _pay(self, size: int) -> None:
+    def _spend(self, size: int) -> None:
         call = self._call
-        self._paid = call.services.limits.spend_by_size(
-            call.principal, call.address, size, self._paid, cost=call.endpoint.cost)
+        self._units = call.services.limits.spend_by_size(
+            call.principal, call.address, size, self._units, cost=call.endpoint.cost)

@@ -104,7 +104,7 @@ def test_a_response_that_is_never_sent_holds_no_slot(app, as_role, monkeypatch):
 
     services = app.extensions["gatepost"]
     monkeypatch.setattr(services, "long_answers", Slots(1))
-    monkeypatch.setattr(responses, "_finished", fail)
+    monkeypatch.setattr(responses, "_with_headers", fail)
     assert as_role("editor").get(EXPORT).status_code == 409
     gc.collect(1)  # of what is young, since a search of everything takes seconds
     assert services.long_answers.acquire("another")
