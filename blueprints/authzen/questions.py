@@ -20,7 +20,7 @@ from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, 
 from gatepost.http.request.access import Access, Supposed
 from gatepost.http.request.active import is_active
 from gatepost.http.request.identity import guest, principal_of
-from gatepost.http.request.meant import Meant, meant
+from gatepost.http.request.implied import ImpliedRequests, implied_requests
 from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import told_by
 from models.tables import share
@@ -168,14 +168,14 @@ class Question:
         self.known = self.permission in call.access.policy.vocabulary.by_permission
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._said = circumstances(call, context)
-        self._requests: dict[bool, Meant] = {}
+        self._requests: dict[bool, ImpliedRequests] = {}
 
-    def requests(self, *, about_row: bool) -> Meant:
+    def requests(self, *, about_row: bool) -> ImpliedRequests:
         """Returns the requests that need the permission."""
         if about_row not in self._requests:  # cached, because a search evaluates many rows
             endpoints = self.call.services.registry.by_permission.get(self.permission, ())
-            self._requests[about_row] = meant(endpoints, self.permission, self.collection, about_row=about_row,
-                                              method=self._said.get("method"))
+            self._requests[about_row] = implied_requests(endpoints, self.permission, self.collection,
+                                                         about_row=about_row, method=self._said.get("method"))
         return self._requests[about_row]
 
     def access(self, subject: Subject, method: str) -> Access:
@@ -250,7 +250,7 @@ class Question:
                 pass
         if self._tells(subject, needed):
             return False
-        every = [self.access(subject, method) for method in requests.told_apart(policy)]
+        every = [self.access(subject, method) for method in requests.distinct_methods(policy)]
         if row is None:
             return all(access.may_ever(one) for access in every for one in needed)
         roles = ranks(policy, self.permission, self.collection, row)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security.keys import Keys
 from models.contents import Contents, contents
 from models.engine.database import Database

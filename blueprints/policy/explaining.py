@@ -19,7 +19,7 @@ from gatepost.collections.names import Names, shown_to
 from gatepost.http.request.access import Supposed
 from gatepost.http.request.call import Peer
 from gatepost.http.request.identity import guest, principal_of
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from gatepost.http.request.reasons import hidden_of
 from gatepost.rules.redaction import refuse_to_tell_fields, told_by, told_persons, trouble, withheld
 from models.tables.user import User
@@ -213,7 +213,7 @@ def explained(call: Call) -> dict[str, Any]:
     principal = _scoped(call, principal)
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
-    requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
+    requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=call.query.get("method"))
     access = Supposed(policy, principal, environment(call.query, requests.methods[0], call.services.settings.zone,
                                                      call.access.environment))

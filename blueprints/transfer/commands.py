@@ -17,7 +17,7 @@ from gatepost.commands.context import TENANT
 from gatepost.commands.instance import AppFactory, app_for, find_tenant, sentences
 from gatepost.commands.printing import echo, json_visible, lines_visible
 from gatepost.commands.private_file import overwrite_option, private_file
-from gatepost.http.auditing.trail import Trail
+from gatepost.http.auditing.writer import AuditWriter
 from gatepost.http.protocol.problems import Problem
 from gatepost.http.reading.exporting import content
 from gatepost.http.request import audit, events
@@ -119,7 +119,7 @@ def export(
                     written.write(_for_a_reader(chunk, media_type) if written.isatty() else chunk)
         finally:
             noted.note()
-            _store(call.services.trail)
+            _store(call.services.audit_writer)
 
 
 def _output(file: Path, overwrite: bool) -> AbstractContextManager[IO[bytes]]:
@@ -135,12 +135,12 @@ def _for_a_reader(chunk: bytes, media_type: str) -> bytes:
     return shown.encode()
 
 
-def _store(trail: Trail) -> None:
+def _store(writer: AuditWriter) -> None:
     try:
-        trail.flush(early=True)
+        writer.flush(early=True)
     except RowError as error:
         # Only a warning: the rows are written already, and the operator may need them because the database fails.
-        echo(f"The audit trail does not tell of this export: {type(error).__name__}: {error}", err=True)
+        echo(f"This export could not be added to the audit log: {type(error).__name__}: {error}", err=True)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:

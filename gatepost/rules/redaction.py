@@ -75,13 +75,13 @@ def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
 
     They are the ids of users of other tenants, and those in `user:<id>` of users that do not exist.
     """
-    written: dict[str, bool] = {}
+    ids_in_texts: dict[str, bool] = {}
     for text in texts:
         for key, id in _ID.findall(text) if len(text) >= _LENGTH else ():
-            written[id.lower()] = bool(key) or written.get(id.lower(), False)
-    home, tenants = None if call.principal.kind == "guest" else call.tenant_id, User.tenants(list(written))
-    return frozenset(id for id, as_user in written.items()
-                     if (as_user or id in tenants) and tenants.get(id, "") != home)
+            ids_in_texts[id.lower()] = bool(key) or ids_in_texts.get(id.lower(), False)
+    own_tenant, tenants = None if call.principal.kind == "guest" else call.tenant_id, User.tenants(list(ids_in_texts))
+    return frozenset(id for id, as_user in ids_in_texts.items()
+                     if (as_user or id in tenants) and tenants.get(id, "") != own_tenant)
 
 
 def mentions(text: str, ids: Collection[str]) -> bool:

@@ -95,12 +95,12 @@ def refused(answer: TestResponse, status: int, code: str) -> None:
     assert answer.get_json()["request_id"] == answer.headers["X-Request-ID"]
 
 
-def alike(found: Mapping[str, Any], wanted: Mapping[str, Any], what: str, *ignored: str) -> None:
+def alike(actual: Mapping[str, Any], expected: Mapping[str, Any], what: str, *ignored: str) -> None:
     """Asserts that both have the same fields and values, except for ignored ones. The message has each difference."""
-    names = [name for name in dict.fromkeys((*wanted, *found)) if name not in ignored]
-    wrong = [f"{name} is {found.get(name, '(absent)')!r}, not {wanted.get(name, '(absent)')!r}" for name in names
-             if found.get(name, ABSENT) != wanted.get(name, ABSENT)]
-    assert not wrong, f"{what}: {'; '.join(wrong)}"
+    names = [name for name in dict.fromkeys((*expected, *actual)) if name not in ignored]
+    differences = [f"{name} is {actual.get(name, '(absent)')!r}, not {expected.get(name, '(absent)')!r}"
+                   for name in names if actual.get(name, ABSENT) != expected.get(name, ABSENT)]
+    assert not differences, f"{what}: {'; '.join(differences)}"
 
 
 def what_is_created_is_read_listed_and_deleted(world: World) -> None:

@@ -142,11 +142,11 @@ def by_known_names(chosen: Mapping[str, Any], plugins: Iterable[Plugin],
     served = {name: declared for plugin in plugins for name, declared in known.items()
               if not frozenset(declared.values()).isdisjoint(settings_of(modules_of(plugin)))}
     renamed = {}
-    for given, value in chosen.items():
-        fits = [given]
-        if isinstance(value, Mapping) and given not in known:
+    for name_of_table, value in chosen.items():
+        fits = [name_of_table]
+        if isinstance(value, Mapping) and name_of_table not in known:
             fits = [name for name, declared in served.items() if value.keys() <= declared.keys()]
-            assert len(fits) == 1, (f"{given}={dict(value)!r}: no plugin here has the settings; known are "
+            assert len(fits) == 1, (f"{name_of_table}={dict(value)!r}: no plugin here has the settings; known are "
                                     f"{', '.join(f'{name}.{one}' for name in served for one in served[name])}")
         renamed[fits[0]] = value
     return renamed

@@ -16,7 +16,7 @@ from gatepost.commands.context import TENANT
 from gatepost.commands.instance import Instance, open_instance
 from gatepost.commands.policy_output import AS_JSON, print_json
 from gatepost.commands.printing import echo
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from models import paging
 from models.paging import Key, sort_order
 from models.records.columns import reader
@@ -63,7 +63,7 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
         home = instance.tenant(tenant)
         collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
-        requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
+        requests = implied_requests(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                          about_row=row is not None, method=method)
         known = fixed(asked, instance.settings.zone)
         tenant_id = home.id if row is None else row.tenant_id

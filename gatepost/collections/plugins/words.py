@@ -42,8 +42,8 @@ def unreadable(condition: Condition, functions: Mapping[str, Function]) -> str |
         return "its matcher must be one line"
     try:
         matcher.parse(condition.matcher, file="", line=0, fields=(), functions=functions.values())
-    except matcher.Refused as refused:
-        return refused.findings[0].message
+    except matcher.Refused as error:
+        return error.findings[0].message
     return None
 
 

@@ -79,7 +79,7 @@ class Names:
         """Describes the first name that is taken already; None if all are free."""
         path = f"/api/{self.collection}"
         paths = (endpoint.path for _, _, endpoints in served.endpoints() for endpoint in endpoints)
-        if any(each == path or each.startswith(f"{path}/") for each in paths):
+        if any(path_in_use == path or path_in_use.startswith(f"{path}/") for path_in_use in paths):
             return f"{path} is answered already; choose another name."
         if (self.collection in served.collections or self.collection in served.routes
                 or SHIPPED.joinpath(f"{self.collection}.csv").is_file()):

@@ -76,7 +76,7 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
                       headers={"Set-Cookie": cleared(services.settings, request)})
     session, user = login
     idle = later(services.settings.console_idle_minutes * _MINUTE)
-    services.trail.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
+    services.audit_writer.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
     return principal_of(user), session.id
 
 

@@ -1,6 +1,6 @@
 """Audit events of a request: the caller, the action, the object, the rule, and the refusal.
 
-A write and its audit event commit together. Refusals and reads have no transaction; they go through the `Trail`.
+A write and its audit event commit together. Refusals and reads have no transaction; the `AuditWriter` stores them.
 
 `decision` collects the facts by which the policy decided. `facts` keeps little of the client's other input, and no
 text that might be a secret.
@@ -51,7 +51,7 @@ class Export:
         # The answer is sent after the end of the request.
         self._event = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
                               "allowed", _program(call), call.access.policy.version)
-        self._trail, self._request_id = call.services.trail, trace.request_id(call.request.environ)
+        self._writer, self._request_id = call.services.audit_writer, trace.request_id(call.request.environ)
         self._filters, self._rows = dict(filters), 0
 
     def count(self, rows: int) -> None:
@@ -61,7 +61,7 @@ class Export:
     def note(self) -> None:
         """Records the export after it has ended or was aborted."""
         facts = facts_of_export(self._filters, self._rows)
-        self._trail.refuse(self._event._replace(facts=facts), self._request_id)
+        self._writer.refuse(self._event._replace(facts=facts), self._request_id)
 
 
 def note_decision(call: Call) -> None:
@@ -131,7 +131,7 @@ def note_look(call: Call, about: str | None = None) -> None:
     """Records that the caller has read the audit log, or the rights of another user (`about`). Once an hour each."""
     resource, action = _resource_and_action(call)
     actor = call.principal
-    call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
+    call.services.audit_writer.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
                              action=action, resource_id=about, address=address_of(call), result="allowed",
                              reason=_program(call), policy_version=call.access.policy.version,
                              request_id=trace.request_id(call.request.environ))
@@ -183,7 +183,7 @@ def _refusal(call: Call, reason: str, *, result: str = "refused", what: tuple[st
 
 
 def _note(call: Call, refusal: Refusal) -> None:
-    call.services.trail.refuse(refusal, trace.request_id(call.request.environ))
+    call.services.audit_writer.refuse(refusal, trace.request_id(call.request.environ))
 
 
 def _facts_of_login(call: Call, user: User | None = None) -> str | None:

@@ -113,7 +113,7 @@ def _service(services: Services, token: str) -> tuple[Principal, str]:
         raise Problem("invalid_token", "This is not a valid service token.")
     if bearer.expires_at is not None and bearer.expires_at <= now():
         raise Problem("token_expired", "The service token has expired.")
-    services.trail.token_uses.note(id, bearer.last_used_at)
+    services.audit_writer.token_uses.note(id, bearer.last_used_at)
     return _principal(bearer.user_id, bearer, "service", bearer.scopes), id
 
 

@@ -41,7 +41,7 @@ _DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
 # More hashes than cores only slow each other down, and each needs 19 MiB of memory.
 _CORES = os.cpu_count() or 1
 _slots = BoundedSemaphore(_CORES)
-PATIENCE = 2.0  # seconds that a caller waits for a slot
+PATIENCE = 2.0  # seconds that a caller waits until another hash is computed
 
 # There are as many hashing threads as slots, because the C library keeps the 19 MiB for the next hash of the same
 # thread: eight threads of a server would keep eight times as much.
@@ -56,17 +56,17 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-# A login that waits for a slot holds a thread of the server. Beyond this number logins are refused at once, so that
+# A login that waits holds a thread of the server. If more logins wait, further ones are refused at once, so that
 # other requests find threads.
 _waiting = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
-    """Too many requests wait for a hash, or no slot became free within `PATIENCE` seconds (429)."""
+    """Error if too many requests wait for a hash, or if one has waited for `PATIENCE` seconds (429)."""
 
 
 class CannotHash(Exception):
-    """Lack of memory or threads for a hash: the password could not be checked (503)."""
+    """Error if there is too little memory, or no thread, to compute a hash (503)."""
 
 
 def objection(password: str, *context: str | None) -> Message | None:

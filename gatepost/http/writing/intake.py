@@ -256,7 +256,7 @@ class Import:
             # The line may refer to a row that waits to be stored.
             self.store_waiting()
             row = self._lines.draft(body, read_only, entry.prepared)
-        self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
+        self._call.services.row_quota.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
             self._waiting.append((entry, row))
         else:

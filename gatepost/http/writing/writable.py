@@ -20,7 +20,7 @@ from ..protocol.messages import Message, together
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
 from ..request.call import Call
-from ..request.meant import meant, reads_method
+from ..request.implied import implied_requests, reads_method
 from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
@@ -150,7 +150,8 @@ class Writable(Readable):
         access, permission = call.access, self.permission(verb)
         if not reads_method(access.policy, (permission,)):
             return access.would_allow(permission, row)
-        requests = meant(call.services.registry.by_permission.get(permission, ()), permission, self, about_row=True)
+        requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, self,
+                                    about_row=True)
         return all(access.by(method).would_allow(permission, row) for method in requests.methods)
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Importing(Protocol):
     def store_waiting(self) -> None: ...
 
 
-class Ownership:
+class RowQuota:
     """Counts of one app. `most`: default quota of a collection; 0: no quota."""
 
     def __init__(self, most: int) -> None:

@@ -24,7 +24,7 @@ class _Collection(Protocol):
 
 
 @dataclass(frozen=True)
-class Meant:
+class ImpliedRequests:
     """Requests that a question means.
 
     endpoints  one for each method, the likeliest first; none if no request needs the permission alone
@@ -40,7 +40,7 @@ class Meant:
     def endpoint(self) -> Endpoint | None:
         return next(iter(self.endpoints), None)
 
-    def told_apart(self, policy: Policy) -> tuple[str, ...]:
+    def distinct_methods(self, policy: Policy) -> tuple[str, ...]:
         """Returns the methods for which the rules may decide differently; only the likeliest if they read none."""
         return self.methods if reads_method(policy, self.needed) else self.methods[:1]
 
@@ -51,8 +51,8 @@ def reads_method(policy: Policy, permissions: tuple[str, ...]) -> bool:
     return "method" in attributes or "request" in attributes
 
 
-def meant(candidates: Collection[Endpoint], permission: str, collection: _Collection | None, *, about_row: bool,
-          method: str | None = None) -> Meant:
+def implied_requests(candidates: Collection[Endpoint], permission: str, collection: _Collection | None, *,
+                     about_row: bool, method: str | None = None) -> ImpliedRequests:
     """Selects the requests that a question about a permission means.
 
     candidates  the endpoints that need the permission
@@ -72,7 +72,7 @@ def meant(candidates: Collection[Endpoint], permission: str, collection: _Collec
             by_method.setdefault(endpoint.method, endpoint)
     endpoints = tuple(by_method.values())
     methods = tuple(endpoint.method for endpoint in endpoints) or (("GET",) if is_read(permission) else _MAKING)
-    return Meant(endpoints, _needed(permission, collection, next(iter(endpoints), None), about_row=about_row),
+    return ImpliedRequests(endpoints, _needed(permission, collection, next(iter(endpoints), None), about_row=about_row),
                  methods if method is None else (method,))
 
 

@@ -77,7 +77,7 @@ _PURPOSE = "audit seal"
 HOUR = 60 * 60  # seconds in which the reads of the audit log by a principal are one row
 
 
-class Trail:
+class AuditWriter:
     """Writer of the refusals and uses of one process. Also seals the rows of all processes."""
 
     def __init__(self, database: Database, keys: Keys) -> None:

@@ -27,7 +27,7 @@ def most_waiting(threads: int) -> int:
     return max(1, threads // 2)
 
 
-class Slots:
+class ConcurrencyLimit:
     """Concurrency limit of one process: `EACH` requests for each key, and `most` for all keys together."""
 
     def __init__(self, most: int, each: int = EACH) -> None:
@@ -36,7 +36,7 @@ class Slots:
         self._lock = Lock()
 
     def acquire(self, key: str) -> bool:
-        """Takes a slot. Returns False if none is free."""
+        """Counts one more request. Returns False if the limit is reached."""
         with self._lock:
             if self._in_use[key] >= self._each or self._in_use.total() >= self.most:
                 return False
@@ -44,7 +44,7 @@ class Slots:
             return True
 
     def release(self, key: str) -> None:
-        """Frees a slot."""
+        """Counts one request less."""
         with self._lock:
             self._in_use[key] -= 1
             if not self._in_use[key]:
