@@ -175,8 +175,9 @@ class Settings:
 
         plugins = plugins or {}
         theirs = PluginSettings.of(plugins)
-        in_tables = {**_known(), **{name: Known(name, one.field, one.secret) for name, one in theirs.declared.items()}}
-        as_variables = {name.replace(".", "_"): known for name, known in in_tables.items()}
+        in_tables = {**_own_settings(), **{name: Known(name, declared.field, declared.secret)
+                                           for name, declared in theirs.declared.items()}}
+        as_variables = {name.replace(".", "_"): setting for name, setting in in_tables.items()}
         values: dict[str, Any] = {}
         merge(values, imported(flattened(read_toml(file), plugins), plugins, ".", in_tables), str(file), in_tables)
         merge(values, imported(environment, plugins, "_", as_variables), "the environment", as_variables, prefix=PREFIX)
@@ -235,7 +236,7 @@ class Settings:
 DECLARED = {field.name: field for field in dataclasses.fields(Settings) if "field" in field.metadata}
 
 
-def _known() -> dict[str, Known]:
+def _own_settings() -> dict[str, Known]:
     """Returns Gatepost's own settings, by name."""
     return {name: Known(name, field.metadata["field"], field.metadata["secret"],
                         field.default_factory() if field.default_factory is not dataclasses.MISSING else None)

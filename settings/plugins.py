@@ -130,14 +130,14 @@ class PluginSettings:
     @classmethod
     def of(cls, plugins: Plugins) -> Self:
         """Returns the settings of these plugins with their defaults."""
-        declared = {f"{plugin}.{name}": one for plugin, settings in sorted(plugins.items())
-                    for name, one in (settings or {}).items()}
-        return cls(declared, {one: one.default for one in declared.values()})
+        declared = {f"{plugin}.{name}": setting for plugin, settings in sorted(plugins.items())
+                    for name, setting in (settings or {}).items()}
+        return cls(declared, {setting: setting.default for setting in declared.values()})
 
     def changed(self, other: PluginSettings) -> dict[str, Any]:
         """Returns name → the other value, for each setting with another value in `other`."""
-        return {name: other.values[one] for name, one in self.declared.items()
-                if one in other.values and other.values[one] != self.values[one]}
+        return {name: other.values[setting] for name, setting in self.declared.items()
+                if setting in other.values and other.values[setting] != self.values[setting]}
 
     def with_values(self, new: Mapping[str, Any]) -> PluginSettings:
         """Returns a copy with new values of some settings, by name."""
@@ -166,13 +166,13 @@ def imported(source: Mapping[str, Any], plugins: Plugins, between: str, known: I
 
 def clash(plugins: Plugins, ours: Iterable[str]) -> str | None:
     """Describes the first conflict of names among these plugins' settings and Gatepost's own (`ours`); else None."""
-    taken = {name: f"Gatepost's setting {name}" for name in ours}
+    used = {name: f"Gatepost's setting {name}" for name in ours}
     for plugin, settings in plugins.items():
-        if settings and plugin in taken:
-            return f"the table [{plugin}] of its settings would be called like {taken[plugin]}"
-        for one in settings or ():
-            variable = f"{plugin}_{one}"
-            if variable in taken:
-                return f"{PREFIX}{variable.upper()} would be its setting {one}, and {taken[variable]}"
-            taken[variable] = f"the setting {one} of the plugin {plugin}"
+        if settings and plugin in used:
+            return f"the table [{plugin}] of its settings would be called like {used[plugin]}"
+        for setting in settings or ():
+            variable = f"{plugin}_{setting}"
+            if variable in used:
+                return f"{PREFIX}{variable.upper()} would be its setting {setting}, and {used[variable]}"
+            used[variable] = f"the setting {setting} of the plugin {plugin}"
     return None

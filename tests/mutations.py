@@ -52,7 +52,7 @@ MUTATIONS = (
              "tuple(not_true(writer.expression(deny)) for deny in plan.denies)", "()"),
     Mutation("pages go the wrong way", "models/paging.py", "beyond = lt if run", "beyond = gt if run"),
     Mutation("pages lose rows without a value", "models/paging.py",
-             "return rest if backward else [*rest, null]", "return rest"),
+             "return following if backward else [*following, null]", "return following"),
     Mutation("queries forget the tenant", "models/records/rows.py",
              "return self.model.tenant_id == self.tenant_id", "return self.model.tenant_id != ''"),
     Mutation("a lost update is none", "models/records/rows.py",

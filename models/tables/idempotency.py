@@ -46,9 +46,9 @@ class IdempotencyKey(Record):
         return expire(cls.expires_at, before, most)
 
 
-def stored(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
-    """Returns the claim that the caller of `wanted` made before with its key; None if it has expired."""
-    claimed = _find(tenant_id, wanted)
+def stored(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey | None:
+    """Returns the stored claim with the caller and key of `request`; None if there is none, or if it has expired."""
+    claimed = _find(tenant_id, request)
     return claimed if claimed is not None and claimed.expires_at > now() else None
 
 
@@ -71,7 +71,7 @@ def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: s
     Rows(IdempotencyKey, tenant_id).save(claimed)
 
 
-def _find(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
+def _find(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey | None:
     return Rows(IdempotencyKey, tenant_id).find_by(
-        principal=wanted.principal, credential=wanted.credential, method=wanted.method, path=wanted.path,
-        key=wanted.key)
+        principal=request.principal, credential=request.credential, method=request.method, path=request.path,
+        key=request.key)

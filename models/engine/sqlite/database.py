@@ -330,10 +330,10 @@ class SqliteDatabase(Database, APSWDatabase):
         with suppress(Unavailable), self.writer_lock.held(wait):
             try:
                 if log.unsaved:
-                    kept = log.save()
+                    copy = log.save()
                     copied = not log.replaced and self._copy_lost()
                     if copied or log.replaced:
-                        log.tell(kept, copied=copied)
+                        log.tell(copy, copied=copied)
             except (apsw.Error, OSError) as error:
                 logger.error("the log of %s is not saved yet: %s", self.path.name, error)
 

@@ -38,11 +38,11 @@ WHERE "load" IS NULL OR "load" NOT IN (SELECT number FROM temp.hidden_loads)
 @contextmanager
 def of_load(number: int) -> Iterator[None]:
     """Makes the transactions that this thread begins in the block belong to the load `number`."""
-    before = _own.set(number)
+    token = _own.set(number)
     try:
         yield
     finally:
-        _own.reset(before)
+        _own.reset(token)
 
 
 def reads(sql: str) -> bool:
@@ -83,17 +83,17 @@ class LoadsHidden(apsw.Connection):
         loads = [] if self.heedless else self._read()
         version = self.data_version()
         opened = [(number, orjson.loads(tables)) for number, state, tables in loads if state == "open"]
-        wanted = frozenset(name for _, tables in opened for name in tables)
+        tables_with_loads = frozenset(name for _, tables in opened for name in tables)
         # If this is interrupted, the next call starts from the beginning.
         self.known = -1
-        there = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
-        for name in there - wanted:
+        existing = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
+        for name in existing - tables_with_loads:
             self.execute(f'DROP VIEW temp."{name}"')
         if opened:
             self.execute("CREATE TEMP TABLE IF NOT EXISTS hidden_loads (number INTEGER PRIMARY KEY)")
-        for name in wanted - there:
+        for name in tables_with_loads - existing:
             self.execute(_VIEW.format(name))
-        self.shadowed, self._loads = wanted, loads
+        self.shadowed, self._loads = tables_with_loads, loads
         self._hide()
         self.forget()
         self.known = version
