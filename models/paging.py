@@ -342,7 +342,7 @@ def _page(shape: Shape, rows: list[Row], *, has_next: bool, has_prev: bool) -> P
 
 def _read(database: Database, shape: Shape, values: Values, limit: int, position: Position | None,
           backward: bool) -> list[Row]:
-    """Returns the next `wanted` rows of `selected`, in the direction of the walk; fewer only at its end."""
+    """Returns the next `limit` rows of `selected`, in the direction of the walk; fewer only at its end."""
     rows: list[Row] = []
     bound = {**values, **bind(position)}
     for text in _statements(database, shape, Start.of(position), backward):

@@ -136,8 +136,8 @@ def clock(database: Database) -> Found:
     with database.connected():
         newest = newest_time()
     if newest is not None and (behind := elapsed(now(), newest)) > BEHIND:
-        return Found(State.DEGRADED, f"the clock is {behind / 60:.0f} minutes behind the newest row of the audit "
-                                     "trail: it is wrong now, or was wrong then; sessions and limits go by it")
+        return Found(State.DEGRADED, f"the clock is {behind / 60:.0f} minutes behind the newest audit event: it is "
+                                     "wrong now, or was wrong then; sessions and limits depend on it")
     return Found(State.OK, f"{moment:%Y-%m-%d %H:%M} UTC")
 
 
