@@ -46,7 +46,7 @@ class Orders(Collection):
     imports = False  # an order takes stock at current prices, so it cannot be imported
 
     def create(self, call: Call, row: Order) -> None:
-        place(row, row.wanted or self._ordered_products(call))
+        place(row, row.ordered or self._ordered_products(call))
 
     def derive(self, call: Call, row: Order) -> Iterable[str]:
         if PRICE.isdisjoint(call.access.policy.looks_at((self.permission("create"), self.manage)).obj):

@@ -55,13 +55,13 @@ class Setting(Generic[T]):
         self.name, self.default, self.field, self.help = name, default, field, help
         self.secret, self.live = secret, live
 
-    def of(self, asked: HasServices | HasSettings) -> T:
+    def of(self, holder: HasServices | HasSettings) -> T:
         """Returns the current value. `asked` is a call, a task, the services or an open instance.
 
         Call it each time, because a live setting may change. Raises SettingError for a setting that is not a variable
         of a served plugin's module.
         """
-        services: Any = getattr(asked, "services", asked)
+        services: Any = getattr(holder, "services", holder)
         try:
             value: T = services.settings.of_plugins.values[self]
         except KeyError:
@@ -155,13 +155,13 @@ def flattened(source: Mapping[str, Any], plugins: Plugins) -> dict[str, Any]:
     return flat
 
 
-def imported(source: Mapping[str, Any], plugins: Plugins, between: str, known: Iterable[str]) -> dict[str, Any]:
+def imported(source: Mapping[str, Any], plugins: Plugins, between: str, kept_names: Iterable[str]) -> dict[str, Any]:
     """Returns a source without the settings of plugins that are not imported.
 
     `between` is the separator after a plugin's name. Names in `known` are kept.
     """
     unknown = tuple(f"{plugin}{between}" for plugin, settings in plugins.items() if settings is None)
-    return {name: raw for name, raw in source.items() if name in known or not name.startswith(unknown)}
+    return {name: raw for name, raw in source.items() if name in kept_names or not name.startswith(unknown)}
 
 
 def clash(plugins: Plugins, ours: Iterable[str]) -> str | None:

@@ -22,7 +22,7 @@ from gatepost.http.request.active import is_active
 from gatepost.http.request.identity import guest, principal_of
 from gatepost.http.request.implied import ImpliedRequests, implied_requests
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.redaction import told_by
+from gatepost.rules.redaction import hidden_fields_read
 from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
@@ -165,7 +165,7 @@ class Question:
     def __init__(self, call: Call, kind: str, action: str, context: Asked, cache: Cache | None = None) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
         self._kind, self._cache = kind, cache or Cache(call)
-        self.known = self.permission in call.access.policy.vocabulary.by_permission
+        self.is_known = self.permission in call.access.policy.vocabulary.by_permission
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
         self._circumstances = circumstances(call, context)
         self._requests: dict[bool, ImpliedRequests] = {}
@@ -203,7 +203,7 @@ class Question:
 
     def permits(self, subject: Subject | None, resource: Asked) -> bool:
         """True if a request of the subject would be permitted."""
-        if subject is None or not self.known:
+        if subject is None or not self.is_known:
             return False
         if self.drafts(resource):
             return self._may_create(subject, resource["properties"])
@@ -263,7 +263,7 @@ class Question:
         """True if the rules read a field of the subject's user that the caller may not see."""
         person = None if subject.user is None else dict(subject.user.__data__)
         access = Supposed(self.call.access.policy, subject.principal, self.call.access.environment)
-        return bool(told_by(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
+        return bool(hidden_fields_read(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
 
     def _may_create(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
         """True if the subject would be permitted to create an object with these properties."""

@@ -58,7 +58,7 @@ def subjects(call: Call, request: Asked) -> Asked:
     question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
     pages, kind = Pages(call, "subject", request), request["subject"]["type"]
     start, row, id = pages.cursor.position, None, request["resource"]["id"] if question.verb != "create" else ""
-    if not question.known or (id and (row := question.row(id)) is None):
+    if not question.is_known or (id and (row := question.row(id)) is None):
         return pages.answer([], None)
     match kind:
         case "user":
@@ -137,7 +137,7 @@ def resources(call: Call, request: Asked) -> Asked:
     question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
     subject, pages = subject_of(call, request["subject"]), Pages(call, "resource", request)
     start, collection = pages.cursor.position, question.collection
-    if subject is None or not question.known or collection is None:
+    if subject is None or not question.is_known or collection is None:
         return pages.answer([], None)
     # The query uses one method; `permits_on` then evaluates each row with all methods.
     access = question.access(subject, question.requests(about_row=True).methods[0])

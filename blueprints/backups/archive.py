@@ -142,7 +142,7 @@ def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
                 bounded = _Bounded(packed, _room(LARGEST_MANIFEST))
                 with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|") as tar:
                     manifest = _manifest(tar)
-                    bounded.left += sum(_room(part.bytes) for part in manifest.parts.values())
+                    bounded.remaining += sum(_room(part.bytes) for part in manifest.parts.values())
                     _unpack(tar, manifest, folder, only)
                 # Read to the end, because gzip's checksum is there.
                 while bounded.read(_BLOCK):
@@ -172,13 +172,13 @@ class _Hashed:
 class _Bounded:
     """A reader that raises BadArchive after `left` bytes."""
 
-    def __init__(self, source: gzip.GzipFile, left: int) -> None:
-        self._source, self.left = source, left
+    def __init__(self, source: gzip.GzipFile, remaining: int) -> None:
+        self._source, self.remaining = source, remaining
 
     def read(self, size: int) -> bytes:
         block = self._source.read(size)
-        self.left -= len(block)
-        if self.left < 0:
+        self.remaining -= len(block)
+        if self.remaining < 0:
             raise BadArchive("The archive holds more than its manifest says.")
         return block
 

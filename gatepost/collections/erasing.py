@@ -57,7 +57,7 @@ def find(person: User, collections: Collections, heir: User | None) -> list[Foun
               for name, fate, rows in _rows_in_collections(person, collections)]
     for kind, model, where in _rows_outside_collections(person):
         counts.append(Found(kind, traces.count(model, where), DELETE))
-    counts.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
+    counts.append(Found("audit rows", len(traces.events_naming(person)), ANONYMISE))
     return [count for count in counts if count.number]
 
 
@@ -109,7 +109,7 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
     # Search before the transaction, so that other writers wait less. The transaction searches only newer audit events.
     with database.connected():
         last_event = traces.newest_number()
-        audit_events = traces.told(person)
+        audit_events = traces.events_naming(person)
     files = traces.files_naming(database, person)
 
     def work() -> None:
@@ -124,7 +124,7 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
             traces.delete_all(model, where)
         traces.forget_in_answers(row)
         traces.drop_files(files, moment)
-        traces.erase_told([*audit_events, *other_events, *traces.told(row, after=last_event)])
+        traces.erase_events([*audit_events, *other_events, *traces.events_naming(row, after=last_event)])
         row.bury(UNUSABLE, moment)
         Rows(User, row.tenant_id).save(row)
         erasure.end(row.id, moment)
@@ -165,7 +165,7 @@ def _events_about_rows(person: User, collections: Collections) -> list[int]:
             ids: dict[str, list[str]] = {}
             for row in rows:
                 ids.setdefault(row.tenant_id, []).append(row.id)
-            numbers += [seq for tenant_id, row_ids in ids.items() for seq in traces.told_of(tenant_id, row_ids)]
+            numbers += [seq for tenant_id, row_ids in ids.items() for seq in traces.events_about(tenant_id, row_ids)]
     return numbers
 
 

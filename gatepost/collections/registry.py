@@ -182,8 +182,8 @@ class Registry:
             for permission in set(permissions_of_feature).difference(*permissions.values()):
                 gone[permission] = why_left_out(feature.name, self.absent)
                 resource = permission.partition(".")[0]
-                known = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
-                left_out[resource] = replace(known, permissions=known.permissions | {permission})
+                existing = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
+                left_out[resource] = replace(existing, permissions=existing.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
                           conditions=self.conditions, shares=SHARING not in self.absent)
 

@@ -52,17 +52,17 @@ def stored(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey | None:
     return claimed if claimed is not None and claimed.expires_at > now() else None
 
 
-def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
+def claim(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey:
     """Stores the claim `wanted` as the first statement of a transaction. Deletes an expired one in its place.
 
     Raises `AlreadyExists` if the key is taken (undo the transaction, then read it with `stored`), `TimedOut` or
     `Unavailable` if the duplicate does not end in time.
     """
-    rows, former = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
+    rows, former = Rows(IdempotencyKey, tenant_id), _find(tenant_id, request)
     if former is not None and former.expires_at <= now():
         # A duplicate may have deleted it, too: then one of the two cannot insert.
         rows.discard(id=former.id)
-    return rows.insert(wanted)
+    return rows.insert(request)
 
 
 def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:

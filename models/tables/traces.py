@@ -32,7 +32,7 @@ def key_of(user: User) -> str:
     return f"user:{user.id}"
 
 
-def told(user: User, after: int = 0) -> list[int]:
+def events_naming(user: User, after: int = 0) -> list[int]:
     """Returns the numbers, beyond `after`, of the audit rows with personal data of this user that was not erased yet.
 
     They are the user's actions, attempts with the user's account or e-mail address, and facts about the user.
@@ -40,10 +40,10 @@ def told(user: User, after: int = 0) -> list[int]:
     # Across tenants: a failed login is recorded where it was tried.
     last = int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
     spans = ((start, min(start + _SPAN, last)) for start in range(after, last, _SPAN))
-    return [seq for span in spans for seq in _told_within(user, *span)]
+    return [seq for span in spans for seq in _events_within(user, *span)]
 
 
-def told_of(tenant_id: str, ids: Iterable[str]) -> list[int]:
+def events_about(tenant_id: str, ids: Iterable[str]) -> list[int]:
     """Returns the numbers of the audit rows about these objects of a tenant that contain personal data."""
     return [row.seq for batch in pw.chunked(list(ids), _AT_ONCE) for row in Audit.select(Audit.seq).where(
         Audit.tenant_id == tenant_id, Audit.resource_id.in_(batch), _personal())]
@@ -54,7 +54,7 @@ def newest_number() -> int:
     return int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
 
 
-def erase_told(seqs: Iterable[int]) -> int:
+def erase_events(seqs: Iterable[int]) -> int:
     """Erases the personal data in these audit rows. Returns the number of rows that had any. Needs a transaction.
 
     Their seals still prove them.
@@ -162,7 +162,7 @@ def delete_all(model: Any, where: pw.Expression, resource: str | None = None) ->
     return number
 
 
-def _told_within(user: User, after: int, last: int) -> list[int]:
+def _events_within(user: User, after: int, last: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
     names = (*(form for address in _addresses(user) for form in _as_json(address)),
              *(f'"{name}"' for name in _as_json(user.name)))

@@ -79,7 +79,7 @@ def note_decision(call: Call) -> None:
 def note_refused(call: Call) -> None:
     """Remembers the facts by which the policy refuses the row of a call, before and after the change."""
     before = call.write.decision
-    call.write.decision = decision.decided(call) if before is None else decision.judged_again(call, before)
+    call.write.decision = decision.decided(call) if before is None else decision.decided_again(call, before)
 
 
 def note_hidden(call: Call) -> None:
@@ -95,7 +95,7 @@ def record(call: Call, *, result: str = "allowed", reason: str | None = None) ->
     id = None if call.row is None else call.facts.get("id")
     decided = call.write.decision
     if decided is not None and call.endpoint.judge_after:
-        decided = decision.judged_again(call, decided)
+        decided = decision.decided_again(call, decided)
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=id,

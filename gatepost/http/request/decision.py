@@ -31,7 +31,7 @@ Facts = dict[str, Any]
 Row = Mapping[str, Any]
 
 
-def asked(call: Call) -> tuple[str, ...]:
+def needed_permissions(call: Call) -> tuple[str, ...]:
     """Returns the permissions that a call needs, in this order: the view of an object in the path comes first."""
     endpoint = call.endpoint
     return _needed(endpoint.permission, "id" in call.path and endpoint.load is not None)
@@ -47,10 +47,10 @@ def _needed(permission: str | None, named: bool) -> tuple[str, ...]:
 
 def decided(call: Call) -> Facts | None:
     """Returns the facts of a decision about the current row of a call; None if the policy does not decide it."""
-    return _about(call, None if call.row is None else call.facts) if asked(call) else None
+    return _about(call, None if call.row is None else call.facts) if needed_permissions(call) else None
 
 
-def judged_again(call: Call, facts: Facts) -> Facts:
+def decided_again(call: Call, facts: Facts) -> Facts:
     """Adds to the facts the values of the changed row, on which the policy decides again."""
     reads, row, old = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
     new = _values(call, facts, "obj", reads.obj, row.__getitem__)
@@ -70,7 +70,7 @@ def hidden(call: Call) -> Facts:
 
 def of_refusal(call: Call) -> Facts | None:
     """Returns the facts of the decision that refused a call; None if the policy did not decide."""
-    if not asked(call) or getattr(call, "access", None) is None:
+    if not needed_permissions(call) or getattr(call, "access", None) is None:
         return None
     if call.write.decision is not None:
         return call.write.decision
@@ -179,7 +179,7 @@ def _short(value: Any) -> Any:
 
 
 def _about(call: Call, row: Row | None) -> Facts:
-    permissions = asked(call)
+    permissions = needed_permissions(call)
     reads = call.access.policy.looks_at(permissions)
     facts = _of_caller(call, permissions, reads, row)
     if row is None:
@@ -202,7 +202,7 @@ def _columns(call: Call, facts: Facts, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _of_caller_alone(call: Call) -> Facts:
-    permissions = asked(call)
+    permissions = needed_permissions(call)
     return _of_caller(call, permissions, call.access.policy.looks_at(permissions), None)
 
 

@@ -31,7 +31,7 @@ from ..request import audit, events
 from ..request.call import Call
 from ..request.decision import Grouped
 from ..schemas import file_formats
-from .lines import LineWriter, RowsMeant
+from .lines import LineWriter, TargetRows
 from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
@@ -53,7 +53,7 @@ class Import:
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
                  keeps_ids: bool = False) -> None:
         self._collection, self._call, self._skip = collection, call, skip
-        self._targets = RowsMeant(collection, call, key, keeps_ids)
+        self._targets = TargetRows(collection, call, key, keeps_ids)
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
         self._checked: Lines[Entry] = Lines()
@@ -72,7 +72,7 @@ class Import:
         self._faults, self._changes, self._lines.decided = faults.copy(), list(changes), decided.copy()
         self._waiting: list[tuple[Entry, Any]] = []
         self._own_ids: set[str] = set()
-        self._targets.found = {}
+        self._targets.by_address = {}
         self._touched: set[tuple[str, Any]] = set()
         self.full: set[str] = set()
 
@@ -90,7 +90,7 @@ class Import:
         lines = file_formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
             with self._database.connected():  # holds no connection while the client sends more
-                self._targets.found = {}
+                self._targets.by_address = {}
                 self._targets.find([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
             if self._collection.prepares:
@@ -191,7 +191,7 @@ class Import:
             return None
 
     def _store(self, batch: Sequence[Entry]) -> None:
-        self._targets.found = {}
+        self._targets.by_address = {}
         self._look_up([entry.line for entry in batch if entry.line is not None])
         self._touched.clear()
         for entry in batch:
@@ -223,7 +223,7 @@ class Import:
             # An earlier line of the batch means the same row, or conflicts with it: look again.
             self.store_waiting()
             for address in addresses:
-                self._targets.found.pop(address, None)
+                self._targets.by_address.pop(address, None)
             self._look_up([entry.line or {}])
             row = self._targets.row(addresses)
         if self._loading and ((row and row.id not in self._own_ids) or not self._last.marks.isdisjoint(marks)):

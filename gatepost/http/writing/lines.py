@@ -172,7 +172,7 @@ class LineWriter:
         return loaded
 
 
-class RowsMeant:
+class TargetRows:
     """Finds the row that a line means, by its `id` or by the unique field `key`. Only rows that the caller may view.
 
     keeps_ids  True if an `id` without a row becomes the id of a new row
@@ -181,7 +181,7 @@ class RowsMeant:
 
     def __init__(self, collection: Writable, call: Call, key: str | None, keeps_ids: bool) -> None:
         self._collection, self._call, self._key, self._keeps_ids = collection, call, key, keeps_ids
-        self.found: dict[Address, Any] = {}
+        self.by_address: dict[Address, Any] = {}
 
     def addresses(self, line: Values) -> list[Address]:
         """Returns the values by which a line may name an existing row: its id before its key."""
@@ -195,11 +195,11 @@ class RowsMeant:
     def dangles(self, addresses: Iterable[Address]) -> bool:
         """True if a line has an id without a visible row, and the import may not create a row with that id."""
         return not self._keeps_ids and any(
-            name == "id" and (name, value) not in self.found for name, value in addresses)
+            name == "id" and (name, value) not in self.by_address for name, value in addresses)
 
     def row(self, addresses: Iterable[Address]) -> Any:
         """Returns the row with one of these addresses, or None."""
-        return next((self.found[address] for address in addresses if address in self.found), None)
+        return next((self.by_address[address] for address in addresses if address in self.by_address), None)
 
     def find(self, lines: Iterable[Values], *, lock: bool = False) -> list[Any]:
         """Adds the rows that these lines may mean to `found`. Returns these and the rows hidden from the caller."""
@@ -212,10 +212,10 @@ class RowsMeant:
             column = model._meta.fields[self._key]
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
         matches = rows.find_all(ids, lock=lock)
-        self.found |= {address: row for row in matches
-                       if self._collection.counts(row.__data__)
-                       and self._call.access.allows(self._collection.view, row.__data__)
-                       for address in self.addresses(row.__data__)}
+        self.by_address |= {address: row for row in matches
+                            if self._collection.counts(row.__data__)
+                            and self._call.access.allows(self._collection.view, row.__data__)
+                            for address in self.addresses(row.__data__)}
         return matches
 
 

@@ -116,7 +116,7 @@ class Connection(LoadsHidden):
         rows = self._recalled.get(key)
         if rows is None:
             rows = self.execute(sql, params).fetchall()
-            while self.data_version() != self.known and self.stale():
+            while self.data_version() != self.known_version and self.stale():
                 self.follow()
                 rows = self.execute(sql, params).fetchall()
             self._recalled[key] = rows

@@ -60,7 +60,7 @@ class LoadsHidden(apsw.Connection):
 
     def __init__(self, path: str, **options: Any) -> None:
         super().__init__(path, **options)
-        self.known = -1
+        self.known_version = -1
         self.shadowed: frozenset[str] = frozenset()
         self.heedless = False
         self._loads: list[Any] = []
@@ -75,7 +75,7 @@ class LoadsHidden(apsw.Connection):
             return False
         if self._read() != self._loads:
             return True
-        self.known = self.data_version()
+        self.known_version = self.data_version()
         return False
 
     def follow(self) -> None:
@@ -85,7 +85,7 @@ class LoadsHidden(apsw.Connection):
         opened = [(number, orjson.loads(tables)) for number, state, tables in loads if state == "open"]
         tables_with_loads = frozenset(name for _, tables in opened for name in tables)
         # If this is interrupted, the next call starts from the beginning.
-        self.known = -1
+        self.known_version = -1
         existing = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
         for name in existing - tables_with_loads:
             self.execute(f'DROP VIEW temp."{name}"')
@@ -96,7 +96,7 @@ class LoadsHidden(apsw.Connection):
         self.shadowed, self._loads = tables_with_loads, loads
         self._hide()
         self.forget()
-        self.known = version
+        self.known_version = version
 
     def begin(self, lock: str) -> None:
         """Begins a transaction that writes. It sees the rows of its own load, and of no other open load."""
@@ -105,10 +105,10 @@ class LoadsHidden(apsw.Connection):
             self._hide()
         while True:
             self.execute(f"BEGIN {lock}")
-            if self.data_version() == self.known or self.heedless:
+            if self.data_version() == self.known_version or self.heedless:
                 return
             if self._read() == self._loads:
-                self.known = self.data_version()
+                self.known_version = self.data_version()
                 return
             # Views made inside the transaction would disappear with a rollback.
             self.execute("ROLLBACK")
@@ -117,7 +117,7 @@ class LoadsHidden(apsw.Connection):
     def commit(self) -> None:
         self.execute("COMMIT")
         # No other connection can have opened or closed a load since `begin`.
-        self.known = self.data_version() if self._sees is None else -1
+        self.known_version = self.data_version() if self._sees is None else -1
 
     def aimed(self, sql: str) -> str:
         """Returns the statement with the schema before the table's name, so that it changes the table and not its view.
