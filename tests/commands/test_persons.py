@@ -391,7 +391,7 @@ def test_a_new_instance_is_told_by_a_list(life, dialect, request, tmp_path):
     assert found_in(bytes_of(other, request)) == {}
     third = Instance(tmp_path / "third", environment(dialect, request))
     done = third.run("restore", str(archive))
-    assert done.returncode == 0 and "is not known here" in done.stderr
+    assert done.returncode == 0 and "are not known here" in done.stderr
     assert found_in(bytes_of(third, request))
 
 
