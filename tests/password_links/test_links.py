@@ -81,7 +81,7 @@ def test_the_token_is_stored_as_a_hash_and_audited_without_it(app, admin, guest,
     user = given.user()
     token = create(admin, user)
     use(guest, token)
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         events = list(Audit.select().where(Audit.resource_id == user.id))
         assert [(one.action, one.principal) for one in events if "password_link" in one.action] == [
@@ -422,7 +422,7 @@ def test_no_table_and_no_number_has_a_token(instance_folder, database_url, given
         use(Caller(client), token)
         client.get(f"/console/password/{token}/")
         numbers = client.get("/metrics", headers={"Authorization": "Bearer for-a-metrics-client"}).text
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
     finally:
         close(app)
     assert "/console/password/<token>" in numbers
