@@ -160,3 +160,17 @@ def test_the_current_password_stays_valid_until_the_use(app, admin, given):
     user = given.user(password=PASSWORD)
     link(admin, user)
     assert may_log_in(app, user, PASSWORD)
+
+
+@pytest.mark.parametrize("token", ["%ff%fe", "%ed%a0%80", "%00", "..%2f..%2fetc", "%252e", "a" * 9000, "%F0%9F%98%80",
+                                   "~", "+"])
+def test_hostile_tokens_are_not_valid(token, app):
+    for answer in (visit(app).get(f"/console/password/{token}"), visit(app).post(f"/console/password/{token}", TYPED)):
+        assert answer.status_code in (400, 404, 414), answer.text
+
+
+@pytest.mark.parametrize("raw", [b'{"token": "\\ud800", "new_password": "nine slow ferries"}',
+                                 b'{"token": "x", "new_password": "\\udfff nine slow ferries"}', b"\xff", b"[]"])
+def test_hostile_bodies_are_refused(raw, app):
+    answer = app.test_client().post("/api/password-links", data=raw, content_type="application/json")
+    assert answer.status_code in (400, 404), answer.text
