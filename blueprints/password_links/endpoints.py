@@ -30,8 +30,7 @@ class PasswordLinkSchema(StrictSchema):
 
 
 class PasswordChoiceSchema(StrictSchema):
-    token = Text(required=True, maximum=_LONGEST_TOKEN, metadata={
-        "example": "Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIDMyIGI"})
+    token = Text(required=True, maximum=_LONGEST_TOKEN)
     new_password = Text(required=True, maximum=passwords.LONGEST, metadata={"example": "nine slow ferries"})
 
 
@@ -56,7 +55,7 @@ def _prepare(call: Call) -> None:
 
 
 @routes.post("/api/password-links", public="the token of the link is the credential", body=PasswordChoiceSchema(),
-             status=204, secret=True, anonymous=True, tight=True, problems=(404,), prepare=_prepare,
+             status=204, secret=True, tight=True, problems=(404,), prepare=_prepare,
              recorded="user.use_password_link", largest_body=_LARGEST_BODY, operation="password_link_use")
 def use(call: Call) -> None:
     """Choose a password with the token of a link: all sessions end, and the user logs in with the new password."""

@@ -84,5 +84,5 @@ def _done(call: Call, _: Any) -> Response:
 
 
 routes.endpoints.append(form(
-    replace(_USE, handler=_use, prepare=_prepare, body=RepeatedSchema(), anonymous=False, secret_path=True),
+    replace(_USE, handler=_use, prepare=_prepare, body=RepeatedSchema(), secret_path=True),
     links.PAGE, _done, _private(drawn_again(_drawn)), identify=_visitor))

@@ -677,7 +677,6 @@ export interface components {
             expires_at: string;
         };
         PasswordChoice: {
-            /** @example Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIDMyIGI */
             token: string;
             /** @example nine slow ferries */
             new_password: string;
