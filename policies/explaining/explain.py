@@ -109,7 +109,7 @@ def own_reason(
     """
     lines = policy.reaching(principal.role, principal.key, permission)
     if all(rule.eft == "deny" for rule, _ in lines):
-        return Message("no line lets a {role} do this", role=principal.role)
+        return Message("no rule lets a {role} do this", role=principal.role)
     known = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, left in lines
              if (trace := _known(rule, left, permission, principal, obj, env, sees)) is not None]
     denying = _decider(known, REFUSED, None)
@@ -144,9 +144,9 @@ def _denied(step: Step, principal: Principal) -> Message:
     """The message to the caller about a rule that denies."""
     mine = step.rule.sub == principal.key
     if not step.facts:
-        return Message("a line about the caller denies this") if mine else Message("a line denies this")
-    denied = Message("a line about the caller denies this by {condition}: {facts}") if mine else \
-        Message("a line denies this by {condition}: {facts}")
+        return Message("a rule about the caller denies this") if mine else Message("a rule denies this")
+    denied = Message("a rule about the caller denies this by {condition}: {facts}") if mine else \
+        Message("a rule denies this by {condition}: {facts}")
     return denied.format(condition=step.rule.when, facts=together(fact.text for fact in step.facts))
 
 
@@ -161,7 +161,7 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
     )
     missing = tuple(facts.found(fact, permission, called) for fact in facts.alternatives(trace.failed))
     if trace.rule in policy.closed:  # a deny: a closed allow reaches nobody
-        remarks = (Remark(Message("the line is no longer accepted, and matches every object until it is changed"),
+        remarks = (Remark(Message("the rule is no longer accepted, and matches every object until it is changed"),
                           True),)
     person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""
     return Step(trace.rule, via(policy, principal, trace.rule.sub), remarks, trace.matched, missing, person)

@@ -127,7 +127,7 @@ def _wrong_words(
         if not PERSON.fullmatch(who):
             return f"{quoted(who)} is neither a role nor user:<id>{undeclared(who, roles)}"
         if kind in (ATMOST, ALWAYS):
-            return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
+            return f"{kind} is about a role; what one user may not do is written with {NEVER}"
     for pattern in (act, *_exceptions(columns)):
         # A pattern may wait for a plugin; a name in full is a misspelling.
         if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern) and not patterns.gone(pattern):

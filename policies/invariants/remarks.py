@@ -63,8 +63,8 @@ class _Remarks:
                 if self._possible(allowed(self._policy, admin, name), ADMIN, name)]
         if left:
             named = ", ".join(left[:MOST_NAMED]) + (", …" if len(left) > MOST_NAMED else "")
-            message = (f"no line promises administrators {len(left)} of {len(asked)} permissions ({named}), so an edit "
-                       f"could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a narrower "
+            message = (f"no invariant promises administrators {len(left)} of {len(asked)} permissions ({named}), so an "
+                       f"edit could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a narrower "
                        f"condition where a denial is meant")
             yield Finding(INVARIANTS_FILE, 0, message, "warning")
 
@@ -74,13 +74,13 @@ class _Remarks:
         patterns = self._policy.patterns
         for act in (one.act, *one.exceptions):
             if not patterns.covered(act) and not patterns.left_out(act):
-                yield f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
+                yield f"{quoted(act)} matches no permission, and has no effect here"
         spoken = patterns.covered(one.act)
         if any(map(patterns.awaits, (one.act, *one.exceptions))):
             return  # what is left out is a part of what it says
         if spoken and not self._covered[one]:
-            yield f"the exceptions leave nothing of {quoted(one.act)}, so this line says nothing; take it out, or an " \
-                  f"exception"
+            yield f"the exceptions leave nothing of {quoted(one.act)}, so this invariant says nothing; take it out, or " \
+                  f"an exception"
         elif spoken:
             yield from (f"{quoted(one.act)} has nothing of {quoted(act)}; take the exception out, or correct it"
                         for act in one.exceptions if patterns.covered(act) and spoken.isdisjoint(patterns.covered(act)))
@@ -89,11 +89,11 @@ class _Remarks:
         """Returns why a line promises nothing, whatever the rules are."""
         covered = self._covered[one]
         if one.kind == ONLY and one.who == GUEST:
-            return f"every role inherits {GUEST}, so this line keeps nobody out"
+            return f"every role inherits {GUEST}, so this invariant keeps nobody out"
         if one.kind == ATMOST and all(self._holds(one, name) for name in covered):
-            return f"`{one.when}` always holds for {one.who}, so this line forbids nothing"
+            return f"`{one.when}` always holds for {one.who}, so this invariant forbids nothing"
         if one.kind == ALWAYS and not any(self._possible(self._meaning(one, name), one.who, name) for name in covered):
-            return f"`{one.when}` never holds for {one.who}, so this line promises nothing"
+            return f"`{one.when}` never holds for {one.who}, so this invariant promises nothing"
         return None
 
     # Several lines

@@ -82,7 +82,7 @@ class _Report:
         yield from found[:MOST_FINDINGS]
         more = len(found) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
         if more > 0:
-            yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more lines than are named")
+            yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more rules than are named")
 
     def _causes(self, breach: Breach) -> tuple[Cause, ...]:
         """Returns the causes whose removal alone would mend a breach; if there are none, the rules that match."""
@@ -128,8 +128,8 @@ class _Report:
         said = str(first.witness)
         example = "; in every case" if said == EVERY_CASE else f"; for example: {said}"
         if cause is None and self._kind == ALWAYS and (given_always := self._asks_more(first)):
-            message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher asks something more; " \
-                      f"{self._places} (`{self._lines[0]}`) promises otherwise{example}"
+            message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher has a further " \
+                      f"condition; {self._places} (`{self._lines[0]}`) promises otherwise{example}"
             model, always = self._policy.model, self._policy.conditions[ALWAYS_WORD]
             return Finding(MODEL_FILE, model.matcher_line if always.expression is True else always.line, message)
         if cause is None:
@@ -137,7 +137,7 @@ class _Report:
         named = f"{self._places} (`{self._lines[0]}`)"
         verb = "promises otherwise" if self._kind == ALWAYS else "forbids this"
         way = ", by way of " + ", ".join(f"{link.file}:{link.line}" for link in ways[first]) if ways[first] else ""
-        message = f"with this line {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
+        message = f"with this rule {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
         person = first.subject.key or single_person(cause.sub if isinstance(cause, Rule) else cause.name)
         return Finding(cause.file, cause.line, message, person=person)
 
@@ -148,17 +148,17 @@ class _Report:
                      rule.eft == "allow" and breach.permission in self._policy.patterns.covered(rule.act)), "")
 
     def _reason(self, given: str) -> str:
-        return f"{given}: no line gives it" if self._kind == ALWAYS else given
+        return f"{given}: no rule gives it" if self._kind == ALWAYS else given
 
     def _advice(self, breach: Breach, cause: Cause | None = None) -> str:
         if self._kind == NEVER and breach.subject.key:
             line = f"p, {breach.subject.key}, {self._lines[0].act}, always, deny"
-            return f"; whatever role a person has, `{line}` would refuse it"
+            return f"; whatever role the user has, `{line}` would deny it"
         inherited = isinstance(cause, Rule) and cause.sub not in (breach.subject.role, breach.subject.key)
         if self._kind == ALWAYS and isinstance(cause, Rule) and inherited:
             if cause.sub == GUEST:
                 return "; every role inherits guest: use the condition `anonymous` for guests only"
-            return (f"; a deny is inherited: to take it from {cause.sub} alone, narrow or take out the line that "
+            return (f"; a deny is inherited: to take it from {cause.sub} alone, narrow or take out the rule that "
                     "allows it")
         return ""
 
@@ -166,7 +166,7 @@ class _Report:
         for breach in self._breaches:
             if breach.witness is None:
                 yield self._own(breach, f"`{self._lines[0]}` cannot be proved for {breach.subject} and "
-                                        f"{breach.permission}: simplify the conditions of the lines that give it")
+                                        f"{breach.permission}: simplify the conditions of the rules that give it")
 
     def _own(self, breach: Breach, message: str) -> Finding:
         """A finding at the invariant's own line."""

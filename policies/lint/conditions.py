@@ -39,7 +39,8 @@ from ..wording.suggestions import did_you_mean, hint
 from .standing import ALLOW, DENY, Place, Standing
 from .words import listed
 
-NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
+NOT_ALWAYS = (f"`{ALWAYS_WORD}` has a condition here; give that condition another word, and keep `{ALWAYS_WORD}` "
+              f"without one")
 CONTRADICTION = "its parts contradict each other"
 
 
@@ -70,7 +71,7 @@ class Conditions:
         alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._standing.persons else lent
         if alike not in self._reasons:
             self._reasons[alike] = self._reason(rule)
-        return f"nobody whom this line reaches can ever meet `{rule.when}`: {self._reasons[alike]}"
+        return f"nobody to whom this rule applies can ever meet `{rule.when}`: {self._reasons[alike]}"
 
     def always(self, rule: Rule) -> str | None:
         """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
@@ -81,8 +82,8 @@ class Conditions:
             asked = asked or self._standing.expressions[number] is not True
         if not asked:
             return None
-        return (f"`{rule.when}` holds for everybody whom this line reaches, on every object; write `always` if that is "
-                f"meant")
+        return (f"`{rule.when}` holds for everybody to whom this rule applies, on every object; write `always` if "
+                f"that is meant")
 
     def misread(self, rule: Rule) -> str | None:
         """Returns what is wrong with how a condition reads a column of the objects that a line reaches."""
@@ -149,7 +150,7 @@ class Conditions:
             if not any(self._standing.meets(*case) for case in self._cases(condition)):
                 return f"nobody can ever meet `{condition.name}`: {CONTRADICTION}"
             if all(self._standing.holds(*case) for case in self._cases(condition)):
-                return f"`{condition.name}` always holds; write `always` if that is meant, or see what it should ask"
+                return f"`{condition.name}` always holds; write `always` if that is meant, or correct it"
         except Undecided:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
         return None
@@ -350,13 +351,13 @@ def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
         return None
     over = next((atom for atom, holds in settled.items() if not holds), None)
     if over is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
-        return (f"`{word}` is over: `{text(over)}` never holds again; take it out with the lines that name it, or set "
-                f"a later time")
+        return (f"`{word}` has expired: `{text(over)}` never holds again; take it out with the rules that name it, or "
+                f"set a later time")
     if len(settled) < len(asked):
         return None
     if over is not None:
-        return f"`{text(over)}` is over and never holds again; take it out, or set a later time"
-    return f"`{text(asked[0])}` has come to pass and holds from now on; take it out"
+        return f"`{text(over)}` has expired and never holds again; take it out, or set a later time"
+    return f"`{text(asked[0])}` was reached and always holds from now on; take it out"
 
 
 def _since(atom: Comparison, moment: datetime) -> bool | None:

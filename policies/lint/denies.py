@@ -61,7 +61,7 @@ class Denies:
         if rule.sub == ADMIN:
             return f"this denies administrators what {places(lost)} {verb(lost, 'gives', 'give')}"
         return (f"{listed(sorted(heirs))} {verb(heirs, 'inherits', 'inherit')} {rule.sub}, and this denies them what "
-                f"{places(lost)} {verb(lost, 'gives', 'give')}; to take it from {rule.sub} alone, take out the line "
+                f"{places(lost)} {verb(lost, 'gives', 'give')}; to take it from {rule.sub} alone, take out the rule "
                 f"that allows it")
 
     def missing(self, rule: Rule) -> str | None:

@@ -40,7 +40,7 @@ class Endpoints:
         if not used:
             return None
         return (f"no request for `{rule.act}` meets `{rule.when}`: its method is {' or '.join(sorted(used))}; correct "
-                f"the condition, or take the line out")
+                f"the condition, or take the rule out")
 
     def unseen(self, rule: Rule) -> str | None:
         """Says that nobody who gains a permission by a line may view a row to use it on. Raises Undecided."""
@@ -56,7 +56,7 @@ class Endpoints:
         if not found:
             return None
         views = listed(list(dict.fromkeys(found.values())))
-        return (f"{listed(list(found))} {verb(found, 'is', 'are')} of no use here: nobody who gains this by the line "
+        return (f"{listed(list(found))} {verb(found, 'is', 'are')} of no use here: nobody who gets this by the rule "
                 f"has {views} for the same object; give that, too")
 
     def _usable(self, rule: Rule, permission: str, view: str) -> bool:

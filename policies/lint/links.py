@@ -33,9 +33,9 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
 def useless_roles(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
     """Yields the roles that have no effect. `held` are the roles that users have (None: unknown)."""
     for name, link in _unused(policy, held):
-        message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
+        message = (f"no rule names the role {name}, no role inherits it, and nobody has it; take it out"
                    if held is not None else
-                   f"no line names the role {name}, and no role inherits it; take it out, unless users have it")
+                   f"no rule names the role {name}, and no role inherits it; take it out, unless users have it")
         user = f"; if {name} is a user, write user:<id> (`gatepost user list` shows the id)"
         yield Finding(link.file, link.line, message + user, "warning")
 

@@ -56,8 +56,8 @@ class Openings:
                   if name in guarded and self._asks_nothing_of_the_caller(rule, name)]
         if _resources(gained) < 2:
             return None
-        return (f"this line gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each that "
-                f"comes ({_named(gained)})")
+        return (f"this rule gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each future "
+                f"one ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
         """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
@@ -136,9 +136,9 @@ def everyone(policy: Policy) -> frozenset[str]:
 
 def _told(who: str, gained: Sequence[str], policy: Policy) -> str:
     if len(gained) == 1:
-        return f"this line gives {who} {gained[0]}"
+        return f"this rule gives {who} {gained[0]}"
     many = f"{len(gained)} of {len(policy.vocabulary.by_permission)}"
-    return f"this line gives {who} {many} permissions ({_named(gained)})"
+    return f"this rule gives {who} {many} permissions ({_named(gained)})"
 
 
 def _resources(permissions: Iterable[str]) -> int:

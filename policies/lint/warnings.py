@@ -24,7 +24,8 @@ from .words import listed, places, quoted, verb
 
 # If one rule makes this many others idle, the warning is at that rule alone.
 MANY = 3
-UNDECIDED = "what this line does cannot be decided, there are too many cases: simplify the conditions of these lines"
+UNDECIDED = ("the effect of this rule cannot be decided, there are too many cases: simplify the conditions of these "
+             "rules")
 
 
 def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | None = None) -> tuple[Finding, ...]:
@@ -120,16 +121,16 @@ class _Linter:
         if rule.eft == DENY:
             yield from _decided(lambda: self._denies.missing(rule))
         settled = self._settles.get(rule, [])
-        many = f"{len(settled)} lines are now without effect{_named(settled)}"
+        many = f"{len(settled)} rules are now without effect{_named(settled)}"
         widened = [one for one in settled if self._openings.widens(rule, one)]
         if rule in self._opens:
             advice = f"{self._opens[rule]}; name only those that are meant, or a narrower role"
             yield f"{advice}; {many}" if len(settled) >= MANY else advice
         elif len(settled) >= MANY and not inherited:
-            yield f"by this line {many}; narrow it, or take those out"
+            yield f"because of this rule, {many}; narrow it, or take those out"
         elif widened:
             does = f"{verb(widened, 'gives', 'give')} to fewer callers or on a condition, and now without effect"
-            yield f"this line gives {rule.sub} what {places(widened)} {does}; narrow it, if that was not meant"
+            yield f"this rule gives {rule.sub} what {places(widened)} {does}; narrow it, if that was not meant"
         yield from self._lists.about(rule)
 
     def _told_there(self, idle: Idle) -> bool:
@@ -142,7 +143,7 @@ class _Linter:
 
 def _without_effect(idle: Idle) -> str:
     if not idle.by:
-        return "without effect: no line allows what this denies; take it out"
+        return "without effect: no rule allows what this denies; take it out"
     named = listed([quoted(rule) for rule in idle.by])
     if idle.refused:
         return f"without effect: {named} {verb(idle.by, 'denies', 'deny')} it anyway; take one of them out"

@@ -34,7 +34,7 @@ LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
 LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.sub) before every branch"
-LOOSE_LINE = "part of the matcher holds for lines of every role; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_LINE = "part of the matcher holds for rules of every role; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no rule can contain.
 NO_WORD = "\0"
@@ -121,7 +121,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
     """Says why a rule denies nothing if sharing is left out."""
     if rule.eft == "deny" and asks_shares(expression):
-        return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
+        return "sharing is left out (setting without), so this rule would deny nothing; serve it, or deny otherwise"
     return None
 
 

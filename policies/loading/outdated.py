@@ -105,7 +105,7 @@ def unset_at_create(resource: Resource, permission: str, condition: Expression) 
     if not unset:
         return None
     others = ", ".join(one for one in sorted(resource.permissions) if one != permission)
-    return (f"a new {resource.name} has no {' and no '.join(unset)} when {permission} is decided. Write a line for "
+    return (f"a new {resource.name} has no {' and no '.join(unset)} when {permission} is decided. Write a rule for "
             f"each permission that is meant, without {permission}: {others}")
 
 

@@ -26,10 +26,10 @@ LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escap
 Stamp = tuple[int, int, int]
 Alike = Callable[[Policy, Policy], bool]
 
-_ACCEPT = "put what is there in force: gatepost policy accept"
+_ACCEPT = "accept the files as they are: gatepost policy accept"
 _TAKEN_AWAY = (f"the file is gone. Bring it back (`gatepost policy adopt {Path(INVARIANTS_FILE).stem}` brings the "
-               f"shipped one); or, to give up its lines, write one whose only line is `{END}`")
-_GONE = f"the file is gone, and without it not everybody may do what they may now. Bring it back, or {_ACCEPT}"
+               f"shipped one); or, to give up its invariants, write one whose only line is `{END}`")
+_GONE = f"the file is gone, and without it, some users would be allowed more or less. Bring it back, or {_ACCEPT}"
 
 
 @dataclass(frozen=True)

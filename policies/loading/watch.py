@@ -191,7 +191,7 @@ class Watcher:
             if not (_is_outdated(refused) and (self._is_accepted() or (kept is None and refused.outdated))):
                 raise
             policy = self._source.load(kept, closing=True)
-            _log.error("these lines are no longer accepted; until they are changed, %s:\n%s", UNTIL_CHANGED, refused)
+            _log.error("these rules are no longer accepted; until they are changed, %s:\n%s", UNTIL_CHANGED, refused)
             return policy, _outdated(policy.version, refused)
         return policy, Status(policy.version, _now())
 

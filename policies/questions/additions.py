@@ -104,9 +104,9 @@ def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[st
     try:
         after = from_files({**policy.files, **files}, policy.vocabulary)
     except PolicyError as error:
-        raise NotAddable(f"With the new lines the files could not be used:\n{error}") from None
+        raise NotAddable(f"With the new rules the files could not be used:\n{error}") from None
     if others := [str(change) for change in diff(policy, after) if change.permission not in found.permissions]:
-        raise NotAddable("The new lines would change more than new permissions:\n" + "\n".join(others))
+        raise NotAddable("The new rules would change more than the new permissions:\n" + "\n".join(others))
     return files, after
 
 
@@ -134,7 +134,7 @@ def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
     content = policy.files[MODEL_FILE]
     branches = [_branch(one) for one in wanted]
     by_hand = "\n".join(branches)
-    refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new lines need, and its matcher has another form "
+    refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new rules need, and its matcher has another form "
                          "than the shipped one. Add them by hand below the branch of `always`, then try again:\n"
                          + by_hand)
     places = list(_FIRST_BRANCH.finditer(content))

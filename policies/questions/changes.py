@@ -80,7 +80,7 @@ class Change:
                 said = str(example)
                 yield f"{label}  {said if said == 'always' else f'for example: {said}'}"
         if self.lines:
-            yield f"{'lines' if len(self.lines) > 1 else 'line '}  {', '.join(self.lines)}"
+            yield f"{'rules' if len(self.lines) > 1 else 'rule '}  {', '.join(self.lines)}"
         if self.gone:
             yield f"was    {', '.join(self.gone)}"
 

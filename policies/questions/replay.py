@@ -80,10 +80,10 @@ class Replay:
                  f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
         if self.missing:
             names = [f"{name} ({count})" for name, count in self.missing.most_common()]
-            found += wrapped(f"unknown for want of {', '.join(_few(names))}", "  ")
+            found += wrapped(f"unknown because not recorded: {', '.join(_few(names))}", "  ")
         if self.otherwise:
-            found += wrapped(f"{self.otherwise} were answered otherwise then than by the old rules: by earlier ones, "
-                             "or by a rule in code.", "  ")
+            found += wrapped(f"{self.otherwise} were answered differently then than by the old rules: by earlier "
+                             "rules, or by a rule in code.", "  ")
         for (kind, permission, place), flips in self._by_line().items():
             sign, words = _HEADS[kind]
             persons = [f"{called(who)} ({flip.count})" for who, flip in flips[:MOST_SHOWN]]

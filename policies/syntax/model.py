@@ -154,7 +154,7 @@ class _Frame:
         if self._open and self._current is not None:
             if self._current.open > 0:
                 self._report(number, "the line before ends in \\ and needs another line of matcher: "
-                                     "no blank line and no comment may stand inside")
+                                     "no blank line and no comment is allowed inside")
             else:
                 self._report(self._last, "take the \\ off this line: the matcher ends here")
         self._open = False
@@ -192,7 +192,7 @@ class _Frame:
             if self._current.open > 0 and number == self._last + 1:
                 self._report(self._last, "this line must end in \\, because the matcher goes on below it")
             elif self._current.open <= 0:
-                self._report(number, "this stands below the closing bracket of the matcher; move it above that")
+                self._report(number, "this is below the closing bracket of the matcher; move it above that")
 
     def _begin(self, number: int, line: str) -> None:
         name, equals, value = line.partition("=")

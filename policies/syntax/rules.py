@@ -129,21 +129,21 @@ class Reader:
         that may have misspelt it; the first line of each word that wants a branch; and the remarks about lines without
         effect."""
         for first, *others in self._waiting.values():
-            also = f" ({len(others)} more line{'s' * (len(others) > 1)})" if others else ""
+            also = f" ({len(others)} more rule{'s' * (len(others) > 1)})" if others else ""
             self._findings.append(replace(first, message=f"{first.message}{also}"))
         for (file, why), found in self._gone.items():
             (number, act), more = found[0], len(found) - 1
             also = f", and neither {'has' if more == 1 else 'have'} {more} more of this file" if more else ""
-            self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this line has no effect{also}",
+            self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this rule has no effect{also}",
                                               "warning"))
         named = {rule.sub for rule in (*self.lines.rules, *self.lines.left_out) if isinstance(rule, Rule)}
         named |= {link.inherits for link in self.lines.links}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
             if number > MOST_ALIKE:
-                self._findings.append(Finding(ROLES_FILE, 0, f"{message} ({number - MOST_ALIKE} more lines)"))
+                self._findings.append(Finding(ROLES_FILE, 0, f"{message} ({number - MOST_ALIKE} more rules)"))
             if link := idle.get(nearest(name, idle)):
-                self._findings.append(Finding(link.file, link.line, f"no line names the role {quoted(link.name)}; did "
+                self._findings.append(Finding(link.file, link.line, f"no rule names the role {quoted(link.name)}; did "
                                                                     f"you mean {name}?"))
 
     def _is_gone(self, file: str, number: int, kind: str, columns: list[str]) -> bool:

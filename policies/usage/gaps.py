@@ -24,7 +24,7 @@ def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[Message]:
     """Sentences about the times from `since` to `now` of which not all is counted. `spans` are in order of `since`."""
     found = list(spans)
     if not found:
-        yield Message("Nothing was counted since then: the service did not run, or could not store what it counted.")
+        yield Message("Nothing was counted since then: the service did not run, or could not store its counts.")
         return
     first, covered = found[0].since, found[0].since
     if _seconds(since, first) > _HOLE:

@@ -70,7 +70,7 @@ class Holdings:
     def _ways(self, key: str | None, role: str | None) -> Iterator[tuple[str, str]]:
         roles = self._policy.roles
         if role is not None and role not in roles.of_users:
-            yield role, f"{STORED}, but the policy has no such role for users: the person may do nothing"
+            yield role, f"{STORED}, but the policy has no such role for users: the user may do nothing"
         elif role is not None:
             yield role, STORED
             yield from ((name, f"inherited from {role}") for name in self._inherited(role))

@@ -20,9 +20,9 @@ from ..wording.message import Message
 from .lines import digest, line_of
 from .trials import Trials, tried
 
-LISTS = ("Lists are counted by one page each second of each role and permission. What a line that denies keeps out of "
-         "lists is not counted, nor what commands do: what they write is replayed.")
-CLOSED = Message("Some lines are no longer accepted: until they are changed, nothing is proved about the others.")
+LISTS = ("For lists, one page per second is counted for each role and permission. Rows that a deny rule keeps out of "
+         "lists are not counted, and neither are commands; their decisions in the audit log are replayed.")
+CLOSED = Message("Some rules are no longer accepted: until they are changed, nothing is proved about the others.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +86,24 @@ class Unused:
 
     def as_lines(self) -> Iterator[str]:
         """Yields the lines for a terminal."""
-        yield from wrapped(f"Of {self.lines} lines {len(self.idle)} have no effect, and {len(self.unseen)} others were "
-                           f"not seen since {self.since}.")
-        yield from self._listed("Without effect: proved, no request is answered otherwise without all of these.",
+        yield from wrapped(f"Of {self.lines} rules, {len(self.idle)} have no effect, and {len(self.unseen)} others "
+                           f"were not used since {self.since}.")
+        yield from self._listed("Without effect: it is proved that no answer changes when all of these are removed.",
                                 self.idle)
         alike = [line for line in self.unseen if line.alike]
-        yield from self._listed(f"Not seen, and proved for what was recorded: {self.decisions} decisions come out the "
+        yield from self._listed(f"Not used, and proved for the audit log: {self.decisions} recorded decisions stay the "
                                 "same without all of these.", alike)
-        yield from self._listed("Not seen, and not proved: some of what was recorded depends on what was not.",
+        yield from self._listed("Not used, but not proved: some decisions depend on facts that were not recorded.",
                                 [line for line in self.unseen if not line.alike])
         if self.undecided:
-            yield from ("", *wrapped("Seen; whether they have an effect cannot be decided, simplify their conditions:"))
+            yield from ("", *wrapped("Used. Their effect cannot be decided; simplify their conditions:"))
             yield from (f"  {rule.place}  {line_of(rule)}" for rule in self.undecided)
         if self.permissions:
-            yield from ("", "Permissions that nobody used (* no line gives it):")
+            yield from ("", "Permissions that nobody used (* no rule gives it):")
             for resource, verbs in self._by_resource().items():
                 yield from wrapped(f"{resource}: {', '.join(verbs)}", "  ")
         if self.unrecorded:
-            yield from ("", *wrapped(f"Of {self.unrecorded} refusals it was not recorded what was asked."))
+            yield from ("", *wrapped(f"{self.unrecorded} refusals were recorded without their permission."))
         if self.gaps:
             yield from ("", "Not counted:")
             for gap in self.gaps:
@@ -123,7 +123,7 @@ class Unused:
             if not number:
                 yield from ("", *wrapped(head))
             said = [line.reason] if line.reason else []
-            said += [f"seen {line.seen} times"] if line.seen else []
+            said += [f"used {line.seen} times"] if line.seen else []
             said += [f"unknown for {line.unknown} decisions"] if line.unknown else []
             remark = f"  ({'; '.join(said)})" if said else ""
             yield f"  {line.rule.place}  {line_of(line.rule)}{remark}"
@@ -160,13 +160,13 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
 def _reasons(found: Redundancy) -> dict[Rule, str]:
     """Why each line without effect has none."""
     return {**{rule: f"the same as {first.place}" for rule, first in found.copies.items()},
-            **dict.fromkeys(found.never, "it holds for no caller whom it reaches"),
+            **dict.fromkeys(found.never, "it holds for no caller to whom it applies"),
             **{idle.rule: _settled(idle) for idle in found.idle}}
 
 
 def _settled(idle: Idle) -> str:
     if not idle.by:
-        return "no line allows what it denies"
+        return "no rule allows what it denies"
     by = ", ".join(rule.place for rule in idle.by)
     return f"denied anyway by {by}" if idle.refused else f"settled by {by}"
 

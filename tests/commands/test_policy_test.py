@@ -128,7 +128,7 @@ def test_cases_of_its_own_are_the_only_ones(run: Run, instance: Path) -> None:
     result = run("test")
     assert (result.exit_code, result.stderr) == (1, "")
     wrong, summary = result.stdout.splitlines()
-    assert wrong == "tests.yaml:2: reading: ann may not stats.view, and should: no line gives it to user"
+    assert wrong == "tests.yaml:2: reading: ann may not stats.view, and should: no rule gives it to user"
     assert summary.startswith(
         "Findings: 1 case of instance/policies/tests.yaml, 1 question, 1 wrong answer, 0 of ")
 

@@ -195,7 +195,7 @@ ERRORS: dict[str, Edit] = {
     "an expression stands in model.conf": _append("contact.csv", "p, user, contact.view, r.env.hour > 8, allow"),
     "the columns are who, permission, when, effect": _append("contact.csv", "p, user, contact.view, allow, always"),
     "this is the mark of an unfinished merge": _append("contact.csv", "<<<<<<< HEAD"),
-    "cannot stand here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
+    "is not allowed here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
     "a line begins with p, p2 or g": _append("contact.csv", "q, user, contact.view, always, allow"),
     "a comment begins with #": _append("contact.csv", "; who writes to us"),
     "columns are divided by commas": _append("contact.csv", "p; user; contact.view; always; allow"),
@@ -260,7 +260,7 @@ WARNINGS: dict[str, Edit] = {
     "always holds": _odd("(r.env.hour >= 8 || r.env.hour < 18)"),
     "holds for every IPv": _odd("ipMatch(r.env.ip, '::/0')"),
     "can ever meet": _odd("r.obj.status == 'draft' && r.obj.status == 'published'"),
-    "is over": _odd("r.env.date < '2020-01-01'"),
+    "has expired": _odd("r.env.date < '2020-01-01'"),
     "holds from now on": _odd("r.env.now >= '2020-01-01T00:00:00.000000Z'"),
     "is the id of": _odd("r.obj.id == r.sub.id"),
     "for names of groups": _odd("inGroup(r.sub, r.obj.status)"),
@@ -276,7 +276,7 @@ WARNINGS: dict[str, Edit] = {
     "a scope of": _append("orders.csv", "p2, read:orders, product.view"),
     "was `g,": _change(
         "roles.csv", "g, support,   user", "g, support,   guest\ng, user,      support"),
-    "no line names the role": _append("roles.csv", "g, auditor, guest"),
+    "no rule names the role": _append("roles.csv", "g, auditor, guest"),
     "only admin can give the role": _append(
         "roles.csv", "g, auditor, guest\ng, user:0199f3a0-0000-7000-8000-000000000001, auditor"),
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
@@ -299,7 +299,8 @@ INVARIANT_WARNINGS: dict[str, Edit] = {
     "promises nothing": _append("invariants.csv", "always, guest, order.view, own"),
     "undoes": _append("invariants.csv", "only, user, audit.*"),
     "says this already": _append("invariants.csv", "never, guest, order.create"),
-    "no line promises administrators": _change("invariants.csv", "always, admin,     *,                 always\n", ""),
+    "no invariant promises administrators": _change(
+        "invariants.csv", "always, admin,     *,                 always\n", ""),
 }
 
 

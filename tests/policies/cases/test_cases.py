@@ -81,7 +81,7 @@ def test_a_case_that_says_what_the_policy_grants_passes(shipped: Policy, case: s
         ("who: visitor, what: session, may: []", "a case: visitor may session.create, and should not: "
          "session.csv:4 allows it (always)"),
         ("who: ann, what: a draft, may: [article.*]",
-         "a case: ann may not article.publish on 'a draft', and should: no line gives it to user"),
+         "a case: ann may not article.publish on 'a draft', and should: no rule gives it to user"),
         ("who: robot, what: a draft, may: [article.view, article.view_private]",
          "a case: robot may article.export on 'a draft', and should not: articles.csv:18 allows it (always)"),
         ("who: robot, what: a draft, may: [article.view, article.view_private, article.export, article.create]",

@@ -170,7 +170,7 @@ def test_a_line_of_a_role_whose_parameter_names_a_person_is_judged_for_that_pers
 def test_what_one_person_may_never_do_holds_with_every_role() -> None:
     [finding] = refused(f"never, {ANN}, audit.view")
     assert finding.startswith(f"invariants.csv:1: {ANN} as admin may audit.view; ")
-    assert f"`p, {ANN}, audit.view, always, deny` would refuse it" in finding
+    assert f"`p, {ANN}, audit.view, always, deny` would deny it" in finding
     assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, always, deny") == []
     assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, office_hours, deny")
 
@@ -186,7 +186,7 @@ def test_findings_about_a_person_say_so_that_other_tenants_are_not_told() -> Non
     ("p, guest, article.view, always, deny",
      "every role inherits guest: use the condition `anonymous` for guests only"),
     ("p, support, order.view, always, deny",
-     "a deny is inherited: to take it from support alone, narrow or take out the line that allows it"),
+     "a deny is inherited: to take it from support alone, narrow or take out the rule that allows it"),
 ])
 def test_a_deny_that_administrators_inherit_is_told_with_what_to_write_instead(line: str, advice: str) -> None:
     [finding] = refused("always, admin, *, always", line)
@@ -198,7 +198,7 @@ def test_a_deny_that_administrators_inherit_is_told_with_what_to_write_instead(l
 
 def test_what_no_line_gives_is_told_at_the_line_that_promises_it() -> None:
     [finding] = refused("# first\nalways, support, order.ship, own")
-    assert finding.startswith("invariants.csv:2: support may not order.ship: no line gives it; ")
+    assert finding.startswith("invariants.csv:2: support may not order.ship: no rule gives it; ")
 
 
 @pytest.mark.parametrize(("old", "new", "guilty"), [
@@ -213,7 +213,7 @@ def test_a_matcher_that_asks_more_of_every_line_breaks_what_is_promised(old: str
         from_files({**files("always, admin, *, always"), "model.conf": text.encode()}, VOCABULARY)
     (finding,) = map(str, broken.value.findings)
     assert finding.startswith(f"model.conf:{number}: admin may not ")
-    assert "though admin.csv:12 gives it on `always`: the matcher asks something more; invariants.csv:1 " in finding
+    assert "though admin.csv:12 gives it on `always`: the matcher has a further condition; invariants.csv:1 " in finding
 
 
 def test_a_broad_edit_is_summed_up() -> None:
@@ -224,7 +224,7 @@ def test_a_broad_edit_is_summed_up() -> None:
     many = "\n".join(f"p, guest, {permission}, always, allow" for permission in sorted(VOCABULARY.by_permission))
     found = refused("never, guest, *", many)
     assert len(found) == MOST_FINDINGS + 1
-    assert "more lines than are named" in found[0]
+    assert "more rules than are named" in found[0]
 
 
 def in_turn(causes: dict[Breach, tuple[Rule | RoleLink | None, ...]]) -> list[tuple[object, list[Breach]]]:

@@ -66,7 +66,7 @@ def test_what_is_promised_for_one_parameter_no_other_gives() -> None:
     promise = "always, user, article.export, language:de"
     assert refused(promise, "p, user, article.export, translated, allow", "", MODEL) == []
     assert refused(promise, "p, user, article.export, language:en, allow", "", MODEL) == [
-        "invariants.csv:1: user may not article.export: no line gives it; for example: language is de"]
+        "invariants.csv:1: user may not article.export: no rule gives it; for example: language is de"]
 
 
 @pytest.mark.parametrize(("line", "words"), [

@@ -103,7 +103,7 @@ def test_a_missing_file_says_what_to_do_and_an_emptied_one_gives_its_lines_up(di
     (directory / "invariants.csv").unlink()
     said = settle(watcher)
     assert said == ("invariants.csv: the file is gone. Bring it back (`gatepost policy adopt invariants` brings the "
-                    "shipped one); or, to give up its lines, write one whose only line is `# end`")
+                    "shipped one); or, to give up its invariants, write one whose only line is `# end`")
     (directory / "invariants.csv").write_text("# end\n")
     add_line(directory / "categories.csv", BREAKING)
     assert settle(watcher) == "" and watching(directory).status.error is None
