@@ -2,19 +2,25 @@
 
 The values are those of possible requests: a required column has a value, a state is one of the states, a guest has
 no id and no department, the date and its weekday agree. Attributes that are compared share their values.
+
+The time zone is a setting of the service, and rules are compared without it. So any time and local time are possible
+that agree in some existing zone. A proof holds in every zone; an example is possible in at least one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from ipaddress import IPv6Network, ip_network
+from itertools import islice
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_for
-from ..syntax.addresses import within
+from ..syntax.addresses import MAPPED, Network, network, normalized, within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
     ADDRESS,
@@ -36,9 +42,7 @@ from ..syntax.expression import (
 )
 from ..syntax.roles import ADMIN
 from ..syntax.rules import PERSON
-from ..syntax.vocabulary import Column, Resource, is_of
-from . import clock, pools
-from .search import Variable
+from ..syntax.vocabulary import DATE_TIME, Column, Resource, date_time, is_of
 from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
@@ -49,6 +53,23 @@ CLOCK = (NOW, DATE, WEEKDAY, HOUR)
 _ORDER = ("sub", "env", "obj")
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]
+Reading = tuple[str, str, int, int]  # what clocks show: the time, the date, the weekday and the hour
+EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the offsets of the zones that there are
+MOST_TRIED = 1000  # addresses, to find one outside of all networks; beside them stand the neighbours of each network
+_DAY, _HOUR, _HOURS, _WEEK = timedelta(days=1), timedelta(hours=1), 24, 7
+_ANY_DATE, _ANY_TIME = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
+_PRIVATE, _LOCAL = ip_network("192.168.0.0/16"), ip_network("fd00::/64")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Inputs that get their values together, such as the date and its weekday; each of `values` is one for each input.
+
+    The values suffice: whatever an expression does with any other, it does with one of these.
+    """
+
+    inputs: tuple[Input, ...]
+    values: Sequence[tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +155,7 @@ class Ground:
             linked.update(dict.fromkeys(whole, whole))
         yield from {id(found): found for found in linked.values()}.values()
 
-    def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[clock.Reading]) -> list[Value]:
+    def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[Reading]) -> list[Value]:
         """The values that the members of a group share."""
         columns = [self._column(one) for one in group if one != GROUPS]
         read = [atom for atom in read if set(attributes(atom)) & set(group)]
@@ -145,26 +166,26 @@ class Ground:
         found: list[Value] = []
         if ID in group:
             known_ids = {word.removeprefix(_PREFIX) for word in (*words, self.subject.key or "") if _is_person(word)}
-            people = pools.ids(known_ids, count)
+            people = ids_unlike(known_ids, count)
             found += [*people, *(_PREFIX + one for one in people)]
         if ADDRESS in group:
             networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
-            found += pools.addresses(words, networks, count)
+            found += addresses_near(words, networks, count)
         for format in dict.fromkeys(column.format for column in columns):
             mine = {word for word in words if format is None or is_of(format, word)}
             if format == "date":
                 shown = {day for _, day, _, _ in readings} if DATE in group else set()
-                found += pools.dates(mine | shown, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
+                found += dates_near(mine | shown, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
             elif format == "date-time":
                 shown = {now for now, _, _, _ in readings} if NOW in group else set()
-                found += pools.moments(mine | shown, count)
+                found += times_near(mine | shown, count)
             elif format == "uuid":
-                found += pools.ids(mine, count)
+                found += ids_unlike(mine, count)
             else:
-                found += pools.texts(mine, count)
-        return [*dict.fromkeys((*found, *sorted(words))), *pools.numbers(whole, count)]
+                found += texts_unlike(mine, count)
+        return [*dict.fromkeys((*found, *sorted(words))), *numbers_near(whole, count)]
 
-    def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[clock.Reading]:
+    def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[Reading]:
         """The readings of clocks, if both the time and a wall clock are read; none if only one of them is."""
         asked = _of_clock(read)
         if NOW not in asked or asked == (NOW,):
@@ -172,11 +193,11 @@ class Ground:
         of = {one: next((group for group in groups if one in group), (one,)) for one in CLOCK}
         said = {one: {*_literals([atom for atom in read if set(attributes(atom)) & {*of[one]}])} for one in CLOCK}
         times = {str(literal) for literal in said[NOW]}
-        dates = {str(literal) for literal in said[DATE] if isinstance(literal, str)} | clock.days(times)
+        dates = {str(literal) for literal in said[DATE] if isinstance(literal, str)} | local_dates(times)
         # Compared with a column, each hour is another one.
         hours = {literal for literal in said[HOUR] if isinstance(literal, int)} if of[HOUR] == (HOUR,) else range(24)
-        yield from clock.readings(pools.moments(times, len(of[NOW])) if times else (),
-                                  pools.dates(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
+        yield from clock_readings(times_near(times, len(of[NOW])) if times else (),
+                                  dates_near(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
 
     def _values(self, bundle: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
         """The values that these attributes can have together."""
@@ -230,7 +251,7 @@ def elsewhere(*policies: Policy) -> str | None:
     read = [atom for policy in policies for atom in atoms(policy.model.matcher) if ADDRESS in attributes(atom)]
     networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
     literals = [str(literal) for literal in _literals(read)]
-    found = pools.addresses(literals, networks, 1)
+    found = addresses_near(literals, networks, 1)
     return next((one for one in found if one not in literals and not any(within(one, name) for name in networks)), None)
 
 
@@ -246,7 +267,7 @@ def _of_clock(read: Sequence[Atom]) -> Attributes:
     return tuple(one for one in CLOCK if one in asked)
 
 
-def _showing(asked: Attributes, readings: Iterable[clock.Reading]) -> Variable:
+def _showing(asked: Attributes, readings: Iterable[Reading]) -> Variable:
     """The clock as one variable."""
     places = [CLOCK.index(one) for one in asked]
     return Variable(asked, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
@@ -268,9 +289,146 @@ def attributes_of(variable: Variable) -> Iterator[Attribute]:
 def _fits(value: Value, attribute: Attribute, column: Column) -> bool:
     """True if a value of the pool is one for this attribute: an address is no uuid."""
     if attribute == ADDRESS:
-        return pools.is_address(str(value))
+        return is_address(str(value))
     return column.format is None or is_of(column.format, str(value))
 
 
 def _is_person(word: str) -> bool:
     return bool(PERSON.fullmatch(word)) or is_of("uuid", word)
+
+
+# The functions below take literals of one type, and how many values are compared with each other. They return enough
+# values on either side of each literal, or unlike all of them, for every order in which they can stand.
+
+
+def person(number: int) -> str:
+    """The id of one of the people, or objects, of examples: of a time long before any real one (RFC 9562, UUIDv7)."""
+    return f"00000000-0000-7000-8000-{number:012x}"
+
+
+def numbers_near(literals: Iterable[int], count: int) -> list[int]:
+    """Whole numbers around each literal."""
+    found = {literal + step for literal in {*literals} or {0} for step in range(-count, count + 1)}
+    return sorted(found, key=lambda number: (abs(number), number))
+
+
+def dates_near(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
+    """Days (YYYY-MM-DD) around each literal; with `weekdays` a whole week before the first and after each."""
+    known = {date.fromisoformat(literal).toordinal() for literal in literals} or {_ANY_DATE.toordinal()}
+    week = _WEEK if weekdays else 0
+    near = {one + step for one in known for step in range(-count, count + week + 1)}
+    near |= {min(known) - count - step for step in range(week)}
+    return [date.fromordinal(day).isoformat() for day in sorted(near) if 0 < day <= date.max.toordinal()]
+
+
+def times_near(literals: Iterable[str], count: int) -> list[str]:
+    """Times (RFC 3339, UTC, microseconds) around each literal."""
+    known = {*map(parsed, literals)} or {_ANY_TIME}
+    return sorted({date_time(near) for one in known for near in _around(one, count)})
+
+
+def ids_unlike(literals: Iterable[str], count: int) -> list[str]:
+    """Some ids unlike all literals, and the literals."""
+    return _unlike({*literals}, count, person)
+
+
+def texts_unlike(literals: Iterable[str], count: int) -> list[str]:
+    """The literals, and some texts unlike all of them."""
+    known = {*literals}
+    fresh = _unlike(known, count, lambda number: f"other-{number}" if number > 1 else "other")
+    return [*sorted(known), *fresh[:count]]
+
+
+def addresses_near(literals: Iterable[str], networks: Iterable[str], count: int) -> list[str]:
+    """The literals, the ends of each network and their neighbours, and some addresses in none of them.
+
+    Only addresses as the service spells them: of an IPv6 network that has IPv4 addresses in it, the others.
+    """
+    found, ranges = {*literals}, [network(name) for name in networks]
+    holes = [MAPPED] if any(isinstance(one, IPv6Network) for one in ranges) else []
+    for each in (*ranges, *holes):
+        found |= _ends(each, count)
+    found = {address for address in found if is_address(address)}
+    fresh: list[str] = []
+    # Of both kinds: an address of one is in no network of the other, be it as wide as `0.0.0.0/0`.
+    for hosts in (_PRIVATE, _LOCAL):
+        outside = (str(address) for address in islice(hosts.hosts(), MOST_TRIED)
+                   if not any(address in each for each in ranges))
+        fresh += islice((address for address in outside if address not in found), count)
+    return [*fresh, *sorted(found)]
+
+
+def is_address(text: str) -> bool:
+    """True if a text is an address, IPv4 or IPv6, in the one spelling in which a request has it."""
+    return normalized(text) == text
+
+
+def _ends(network: Network, count: int) -> set[str]:
+    """The first and the last addresses of a network, and their neighbours."""
+    kind = type(network.network_address)
+    first, last = int(network.network_address), int(network.broadcast_address)
+    near = {end + step for end in (first, last) for step in range(-count, count + 1)}
+    return {str(kind(number)) for number in near if 0 <= number < 2**network.max_prefixlen}
+
+
+def _unlike(known: set[str], count: int, name: Callable[[int], str]) -> list[str]:
+    fresh: Iterator[str] = (word for number in range(1, len(known) + count + 1) if (word := name(number)) not in known)
+    return [*(next(fresh) for _ in range(count)), *sorted(known)]
+
+
+def _around(moment: datetime, count: int) -> Iterator[datetime]:
+    for step in range(-count, count + 1):
+        with suppress(OverflowError):  # the first and the last year
+            yield moment + timedelta(microseconds=step)
+
+
+def parsed(text: str) -> datetime:
+    """A time as columns hold it."""
+    return datetime.strptime(text, DATE_TIME).replace(tzinfo=UTC)
+
+
+def local_dates(moments: Iterable[str]) -> set[str]:
+    """The dates (YYYY-MM-DD) on which it can be one of these times somewhere."""
+    found = set()
+    for moment in map(parsed, moments):
+        with suppress(OverflowError):
+            found |= {(moment + step * _DAY).date().isoformat() for step in (-1, 0, 1)}
+    return found
+
+
+def hour_runs(hours: Collection[int]) -> list[tuple[int, int]]:
+    """The day as runs of hours, first and last, that comparisons with these hours cannot tell apart."""
+    cuts = sorted({0, *(cut for hour in hours for cut in (hour, hour + 1) if 0 < cut < _HOURS)})
+    return [(first, after - 1) for first, after in zip(cuts, [*cuts[1:], _HOURS], strict=True)]
+
+
+def clock_readings(moments: Collection[str], dates: Iterable[str], hours: Collection[int]) -> Iterator[Reading]:
+    """Yields the readings that clocks can show.
+
+    For each date and each run of `hours`, these are the times in `moments` at which some zone has that date and hour.
+    If there is none, one other such time is used. The readings suffice if `moments` contains the neighbours of each
+    compared time, and `dates` the neighbours of each compared date.
+    """
+    known = [(parsed(moment), moment) for moment in moments]
+    for day in dates:
+        for first, last in hour_runs(hours):
+            wall = date.fromisoformat(day)
+            midnight = datetime.combine(wall, time(), UTC)
+            with suppress(OverflowError):
+                begins = datetime.combine(wall, time(first), UTC)
+                earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
+                near = [(moment, text) for moment, text in known if earliest <= moment < latest]
+                for moment, text in near or [(begins, date_time(begins))]:
+                    # The first hour of the run at which it can be that time: in the far west the day is still long.
+                    yield text, day, wall.isoweekday(), max(first, (moment - midnight + WEST) // _HOUR)
+
+
+def wall_clock(now: str, day: str | None, hour: int | None) -> datetime:
+    """A wall clock at a time: in UTC, or in the nearest zone where it is that day and that hour."""
+    moment = parsed(now)
+    for offset in sorted(range(WEST // _HOUR, EAST // _HOUR + 1), key=abs):
+        with suppress(OverflowError):
+            shown = moment + offset * _HOUR
+            if day in (None, shown.date().isoformat()) and hour in (None, shown.hour):
+                return shown
+    return moment

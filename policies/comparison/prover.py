@@ -1,29 +1,61 @@
-"""Search for facts on which an expression holds for a caller and a permission."""
+"""The search for an example on which an expression holds, as a request that can be tried; or the proof of none.
+
+It is a decision diagram over the few values that decide. One variable after the other gets its values, and the
+expression is simplified each time. Equal remainders are followed once, so that the number of nodes grows with what the
+expression can tell apart, not with the product of all values.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+from typing import Any
 
-from policies.comparison import pools
-from policies.comparison.candidates import Ground
-from policies.comparison.search import MOST_NODES, Undecided, example, normal
-from policies.comparison.subjects import Lines, Subject, condition_of, named_in, persons
-from policies.comparison.substitution import Facts, Input, Value, inputs, put
-from policies.comparison.witness import Witness, witness
-from policies.evaluation.policy import Policy
-from policies.syntax.expression import (
+from ..evaluation.compiled import NO_OBJECT, Row, compiled
+from ..evaluation.policy import Policy
+from ..evaluation.principal import FixedEnvironment, Principal
+from ..syntax.attributes import as_written, in_words
+from ..syntax.expression import (
+    ID,
+    KEY,
+    KIND,
+    TENANT,
+    AllOf,
+    AnyOf,
     Attribute,
     Expression,
+    InGroup,
+    Negation,
     PluginCall,
     Shared,
+    atoms,
     columns,
     conjunction,
+    conjuncts,
+    disjunction,
+    disjuncts,
     negation,
     reads_object,
+    text,
 )
+from ..syntax.rules import Rule
+from ..syntax.vocabulary import Column
+from .candidates import DATE, HOUR, METHOD, NOW, REQUEST, WEEKDAY, Ground, Variable, person, wall_clock
+from .subjects import Lines, Subject, condition_of, named_in, persons
+from .substitution import Facts, Input, Value, inputs, put, reads
 
+MOST_NODES = 20_000  # some seconds; the largest policies that were tried took fewer than 4 000
+EVERY_CASE = "always"  # how a witness reads in which no fact matters
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ME, _OBJECT, _TENANT = person(1), person(0xF0), person(0xF1)
+_ANYBODY = f"user:{person(0xF2)}"
 _Found = tuple[Facts, bool] | None
-_ANYBODY = f"user:{pools.person(0xF2)}"
+
+
+class Undecided(Exception):
+    """An expression has too many combinations of facts to be decided: nothing is known of it."""
 
 
 class Prover:
@@ -33,7 +65,7 @@ class Prover:
     """
 
     def __init__(self, *policies: Policy, most: int = MOST_NODES) -> None:
-        """Takes policies of one vocabulary; `most` bounds the work on one expression (`search.example`)."""
+        """Takes policies of one vocabulary; `most` bounds the work on one expression (`example`)."""
         self._vocabulary, self._most = policies[0].vocabulary, most
         self._named = frozenset(persons(*policies))
         self._known: dict[tuple[object, ...], _Found | Undecided] = {}
@@ -185,3 +217,263 @@ class Comparison:
 def _meaning(lines: Lines) -> frozenset[tuple[str, Expression]]:
     """Returns the pairs of effect and condition, without their places. Rules with equal pairs answer alike."""
     return frozenset((rule.eft, left) for rule, left in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An example request: caller, circumstances and object. Only `facts` matter; the rest is made up.
+
+    row  every column of the object; None: there is no object
+    """
+
+    ground: Ground
+    facts: Facts
+    principal: Principal
+    environment: FixedEnvironment
+    row: Row | None
+
+    def shared(self, principal: Principal, row: Row, permission: str) -> bool:
+        """The `SharedWith` of this request."""
+        return bool(self.facts.get(Shared()))
+
+    def answer(self, policy: Policy) -> bool:
+        """The answer of a policy to this request."""
+        if not any(isinstance(one, PluginCall) for one in atoms(policy.model.matcher)):
+            return policy.decide(self.principal, self.ground.permission, self.row, self.environment, self.shared)
+        effects = {rule.eft for rule in self.matching(policy)}
+        return "allow" in effects and "deny" not in effects
+
+    def matching(self, policy: Policy) -> Iterator[Rule]:
+        """Yields the rules of a policy that match this request."""
+        lines = policy.reaching(self.principal.role, self.principal.key, self.ground.permission)
+        return (rule for rule, left in lines if self.holds(left))
+
+    def holds(self, left: Expression) -> bool:
+        """True if a condition holds for this request. What a plugin's function answers is as the facts say: about an
+        object that is made up it cannot be asked."""
+        answers: dict[Input, Value] = {one: bool(self.facts.get(one)) for one in inputs(left)
+                                       if isinstance(one, PluginCall)}
+        test = compiled(put(left, answers), self.ground.permission)
+        return test(self.principal, NO_OBJECT if self.row is None else self.row, self.environment, self.shared)
+
+    def __str__(self) -> str:
+        """ "status is draft, owner_id is the caller's id"; `always` when no fact matters."""
+        return ", ".join(self._said()) or EVERY_CASE
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts that matter by the names of model.conf, and in words."""
+        values = {str(one) if isinstance(one, Attribute) else text(one): value
+                  for one, value in self.facts.items()}
+        return {"text": str(self), "object": self.row is not None, "facts": values}
+
+    def _said(self) -> Iterator[str]:
+        if self.row is None and self.ground.resource.columns:
+            yield "no object is named"
+        facts = dict(self.facts)
+        key = facts.get(KEY)
+        if key is not None and key not in (self.ground.subject.key, self.ground.subject.role) and not self._made_up(
+                KEY, key):
+            yield f"the caller is {key}"
+        if (kind := facts.pop(KIND, None)) is not None:
+            yield f"the kind of caller is {kind}"
+        if (now := facts.pop(NOW, None)) is not None:
+            yield f"the time is {now}"
+        if (day := facts.pop(DATE, None)) is not None:
+            facts.pop(WEEKDAY, None)
+            yield f"the date is {day}, a {_WEEKDAYS[date.fromisoformat(str(day)).weekday()]}"
+        if (method := facts.pop(METHOD, None)) is not None:
+            facts.pop(REQUEST, None)
+            yield f"the method is {method}"
+        for one in (ID, KEY, TENANT, Attribute("obj", "tenant_id")):
+            facts.pop(one, None)
+        yield from (self._fact(one, value) for one, value in facts.items())
+
+    def _fact(self, one: Input, value: Value) -> str:
+        if isinstance(one, Shared):
+            return f"it is {'' if value else 'not '}shared with the caller"
+        if isinstance(one, InGroup):
+            return f"the caller is {'' if value else 'not '}in the group {one.group}"
+        if not isinstance(one, Attribute):
+            return f"{text(one)} {'holds' if value else 'does not hold'}"
+        if value is None:
+            return f"{in_words(one)} is missing"
+        if value in (self.facts.get(ID), self.facts.get(KEY)):
+            return f"{in_words(one)} is the caller's id"
+        if self._made_up(one, value):
+            return f"{in_words(one)} is another id"
+        return f"{in_words(one)} is {as_written(value)}"
+
+    def _made_up(self, one: Attribute, value: Value) -> bool:
+        """True if a value stands for any that no line names, or that only has to be unlike the caller's."""
+        return self.ground.is_id(one) and str(value).removeprefix("user:") in map(person, range(1, 9))
+
+
+def witness(ground: Ground, facts: Facts, *, with_object: bool) -> Witness:
+    """The request in which these facts are so, and whatever else there is is ordinary."""
+    subject = ground.subject
+    fresh = None if subject.is_guest else (subject.key or "").removeprefix("user:") or _ME
+    id = facts.get(ID, fresh)
+    kind = facts.get(KIND, "guest" if subject.is_guest else "user")
+    principal = Principal(
+        id=None if id is None else str(id),
+        key=str(facts.get(KEY, subject.role if id is None else f"user:{id}")),
+        role=subject.role,
+        tenant_id=str(facts.get(TENANT, _TENANT)),
+        department=_text(facts.get(Attribute("sub", "department"))),
+        kind=str(kind),
+        groups=tuple(str(one.group) for one, value in facts.items() if isinstance(one, InGroup) and value),
+    )
+    values = {one.name: value for one, value in facts.items() if isinstance(one, Attribute) and one.root == "env"}
+    environment = _at(facts).having(values)
+    if not with_object:
+        return Witness(ground, facts, principal, environment, None)
+    columns = ground.resource.columns
+    row = {name: None if name in ground.unset else facts.get(Attribute("obj", name), _ordinary(name, column))
+           for name, column in columns.items()}
+    row |= {name: row[column.same_as] for name, column in columns.items() if column.same_as is not None}
+    if "tenant_id" in row:
+        row["tenant_id"] = principal.tenant_id
+    return Witness(ground, facts, principal, environment, row)
+
+
+def _at(facts: Facts) -> FixedEnvironment:
+    """A clock of which the facts can be a part."""
+    usual, now, day, hour = FixedEnvironment(), *map(facts.get, (NOW, DATE, HOUR))
+    if now is None:
+        hand = time(usual.hour if hour is None else int(hour), tzinfo=UTC)
+        return usual.at(datetime.combine(date.fromisoformat(str(day or usual.date)), hand), UTC)
+    shown = wall_clock(str(now), None if day is None else str(day), None if hour is None else int(hour))
+    return replace(usual.at(shown, UTC), now=str(now))
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else str(value)
+
+
+def _ordinary(name: str, column: Column) -> Value:
+    """A value for a column that does not matter."""
+    if column.nullable:
+        return None
+    if column.values:
+        return column.values[0]
+    if column.type is bool:
+        return True
+    if column.type is int:
+        return 1
+    if column.format == "uuid":
+        return _OBJECT
+    if column.format == "date":
+        return FixedEnvironment().date
+    return "2026-11-18T10:00:00.000000Z" if column.format == "date-time" else name
+
+
+def normal(goal: Expression) -> Expression:
+    """An expression that holds on the same facts."""
+    return _pushed(_settled(goal), False)
+
+
+def _settled(goal: Expression) -> Expression:
+    """Substitutes the parts of a conjunction into each other, so that each requirement appears once.
+
+    Two policies share most of their rules. After this, `new && !old` contains only the rules that they do not share.
+    """
+    while isinstance(goal, AllOf):
+        refuted = {one for part in goal.parts if isinstance(part, Negation) for one in disjuncts(part.part)}
+        asked: set[Expression] = {part for part in goal.parts if not isinstance(part, AnyOf | Negation)}
+        left = conjunction(part if part in asked else _without(part, refuted, asked) for part in goal.parts)
+        if left == goal:
+            break
+        goal = left
+    return goal
+
+
+def _without(part: Expression, refuted: set[Expression], asked: set[Expression]) -> Expression:
+    """A part of a conjunction, less what the other parts refute or ask for themselves."""
+    if part in asked:
+        return True
+    match part:
+        case AnyOf(parts):
+            return disjunction(False if one in refuted else _without(one, refuted, asked) for one in parts)
+        case AllOf(parts):
+            return conjunction(False if one in refuted else _without(one, refuted, asked) for one in parts)
+        case Negation(AllOf(parts)):
+            # `!(a && b)` beside `a` is `!b`; what is known of the denials of both policies is the same.
+            return negation(conjunction(
+                True if one in asked or (isinstance(one, Negation) and set(disjuncts(one.part)) <= refuted)
+                else one for one in parts))
+    return part
+
+
+def _pushed(expression: Expression, negated: bool) -> Expression:
+    match expression:
+        case Negation(part):
+            return _pushed(part, not negated)
+        case AllOf(parts):
+            return (disjunction if negated else conjunction)(_pushed(part, negated) for part in parts)
+        case AnyOf(parts):
+            return (conjunction if negated else disjunction)(_pushed(part, negated) for part in parts)
+    return negation(expression) if negated else expression
+
+
+def example(goal: Expression, variables: Sequence[Variable], most: int = MOST_NODES) -> Facts | None:
+    """Facts on which `goal` holds whatever the rest is, as few as can be dropped to; None when there are none.
+
+    A goal in its normal form is found quickest. `variables` cover every input of it, in the order in which ties are
+    broken. Raises Undecided after `most` nodes.
+    """
+    found = _Search(variables, most).run(goal)
+    return None if found is None else _reduced(goal, found, variables)
+
+
+class _Search:
+    def __init__(self, variables: Sequence[Variable], most: int) -> None:
+        self._of: Mapping[Input, Variable] = {name: variable for variable in variables for name in variable.inputs}
+        self._most, self._nodes = most, 0
+        self._hopeless: set[Expression] = set()
+
+    def run(self, goal: Expression) -> dict[Input, Value] | None:
+        if goal is True:
+            return {}
+        if goal is False or goal in self._hopeless:
+            return None
+        self._nodes += 1
+        if self._nodes > self._most:
+            raise Undecided
+        parts = conjuncts(goal)
+        read = [reads(part) for part in parts]
+        variable = self._decisive(read)
+        # Most parts do not read the variable: they stay as they are.
+        others = [part for part, names in zip(parts, read, strict=True) if names.isdisjoint(variable.inputs)]
+        concerned = conjunction(part for part, names in zip(parts, read, strict=True)
+                                if not names.isdisjoint(variable.inputs))
+        followed: set[Expression] = set()
+        for values in variable.values:
+            facts = dict(zip(variable.inputs, values, strict=True))
+            left = put(concerned, facts)
+            if left in followed:
+                continue
+            followed.add(left)
+            found = None if left is False else self.run(conjunction((left, *others)))
+            if found is not None:
+                return {**facts, **found}
+        self._hopeless.add(goal)
+        return None
+
+    def _decisive(self, read: Iterable[frozenset[Input]]) -> Variable:
+        """The variable that settles most: one of parts that read little else, and of many parts."""
+        weights: defaultdict[Input, float] = defaultdict(float)
+        for names in read:
+            for one in names:
+                weights[one] += 4.0 ** -len(names)
+        return self._of[max((name for name in self._of if name in weights), key=weights.__getitem__)]
+
+
+def _reduced(goal: Expression, facts: Facts, variables: Sequence[Variable]) -> Facts:
+    """Returns these facts without the superfluous ones."""
+    kept = dict(facts)
+    for variable in reversed(variables):
+        if variable.inputs[0] in kept:
+            fewer = {name: value for name, value in kept.items() if name not in variable.inputs}
+            if put(goal, fewer) is True:
+                kept = fewer
+    return kept

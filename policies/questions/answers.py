@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from policies.comparison.prover import SAME, Comparison, Difference
 
-from ..comparison.search import Undecided
+from ..comparison.prover import Undecided, Witness
 from ..comparison.subjects import Subject, condition_of, literals_of, named_in, names_of
-from ..comparison.witness import Witness
 from ..evaluation.grants import Grant, Part, grant
 from ..evaluation.policy import Line, Policy, place_of
 from ..evaluation.rights import rights_for

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy_changes.commands.changing import add_to_database
+from blueprints.policy_changes.commands import add_to_database
 from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.policy_output import AS_JSON, Unusable, compared, counted, print_json
