@@ -185,7 +185,7 @@ def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Wa
         BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
         BackgroundTask("sending the heartbeat", PRESENT, presence.report, last=presence.leave, at_once=True),
         BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
-        BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        BackgroundTask("sealing the audit log", 2, trail.seal, last=trail.seal),
         BackgroundTask("storing uses of deprecated fields", 1, uses.store, last=uses.store),
         BackgroundTask("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
         BackgroundTask("logging the number of suppressed messages", MINUTE, logs.repetitions.tell),

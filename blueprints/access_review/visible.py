@@ -23,7 +23,7 @@ from gatepost.rules.redaction import refuse_to_tell_fields, told_by
 
 from ..policy.explaining import named_principal
 
-routes = Routes("policy_visible", "What somebody else may see.")
+routes = Routes("policy_visible", "Rows that another user or a role may view.")
 
 MOST = 100  # ids of one question
 _IDS_OF_A_UNIT = 20
@@ -35,7 +35,8 @@ class _Question(StrictSchema):
     collection = Line(required=True, metadata={"description": "The plural name of a collection.",
                                                "example": "users"})
     ids = ListParameter(Id(), validate=length(1, MOST), metadata={
-        "description": "Rows of the collection, separated by commas; without it, only who is asked about is told."})
+        "description": "Ids of rows of the collection, separated by commas. Without them, the answer is only about the "
+                       "user or role."})
 
 
 class VisibleRowSchema(StrictSchema):
@@ -44,9 +45,9 @@ class VisibleRowSchema(StrictSchema):
     id = Id(required=True)
     visible = fields.Boolean(required=True)
     hidden = fields.List(fields.String(), required=True, metadata={
-        "description": "The fields of the row that are not answered to them."})
+        "description": "The fields of the row that they do not get."})
     actions = fields.List(fields.String(), required=True, metadata={
-        "description": "What they may do to it now: their `allowed_actions`."})
+        "description": "The actions that they may perform on it now: their `allowed_actions`."})
 
 
 class VisibleSchema(StrictSchema):
@@ -54,9 +55,9 @@ class VisibleSchema(StrictSchema):
 
     who = fields.String(required=True, data_key="as")
     role = fields.String(required=True)
-    name = fields.String(required=True, allow_none=True, metadata={"description": "null: a role was asked about."})
+    name = fields.String(required=True, allow_none=True, metadata={"description": "null for a role."})
     active = fields.Boolean(required=True, allow_none=True, metadata={
-        "description": "Whether they can log in; null: a role was asked about, or it is not shown to you."})
+        "description": "True if they can log in; null for a role, or if you may not see it."})
     collection = fields.String(required=True)
     items = fields.List(fields.Nested(VisibleRowSchema), required=True)
 
@@ -64,9 +65,9 @@ class VisibleSchema(StrictSchema):
 @routes.get("/api/admin/policy/visible", permission="policy.view", query=_Question(), problems=(404,),
             recorded="policy.visible", operation="policy_visible", answer=VisibleSchema())
 def visible(call: Call) -> dict[str, Any]:
-    """Tell which of these rows a user or a role may view.
+    """List which of these rows a user or a role may view.
 
-    Now, and from the caller's address. It is recorded, once an hour for each of whom is asked.
+    The answer is for now and for the caller's address. It is recorded, once an hour for each user or role.
     """
     spend_more(call, len(call.query.get("ids", ())) // _IDS_OF_A_UNIT)
     collection = _collection(call)

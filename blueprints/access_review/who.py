@@ -27,7 +27,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.questions.holders import NotTold
 
-routes = Routes("policy_who", "Who may do something.")
+routes = Routes("policy_who", "The users who may do something.")
 
 
 
@@ -57,11 +57,12 @@ class HolderSchema(StrictSchema):
     user = fields.Nested(PersonSchema, required=True, allow_none=True, metadata={"description": "null: guests."})
     role = fields.String(required=True)
     rule = fields.Nested(PlaceSchema, required=True, allow_none=True, metadata={
-        "description": "A line that allows it: one without a condition, where there is one."})
+        "description": "A rule that allows it, if possible one without a condition."})
     when = fields.String(required=True, allow_none=True, metadata={
-        "description": "At which time, from where or with which device, in the words of model.conf; null: always."})
+        "description": "The required time, address or device, in the words of model.conf; null: always."})
     tokens = fields.Integer(required=True, metadata={
-        "description": "How many valid service tokens of the user may do it, of those that the caller may see."})
+        "description": "The number of valid service tokens of the user that may do it. Tokens hidden from the caller "
+                       "do not count."})
 
 
 class _Query(ListQuery):
@@ -71,8 +72,9 @@ class _Query(ListQuery):
         asked = CircumstancesSchema().fields
         return super()._schema(kind, {
             "permission": Line(required=True, metadata={
-                "description": "What is asked about, such as user.update.", "example": "user.update"}),
-            "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
+                "description": "The permission, such as user.update.", "example": "user.update"}),
+            "id": Id(metadata={
+                "description": "The object. Without it, the answer lists the users who may do it to some object."}),
             **{name: asked[name] for name in ("at", "ip", "device", "method")},
             **{name: found[name] for name in PAGING if name in found}})
 
@@ -129,9 +131,9 @@ def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], 
 
 
 def _refusal(error: NotTold) -> Problem:
-    detail = Message("The function {function} of a plugin has to be asked for each caller, or at a certain time: "
-                     "explain answers.", function=error.function) if error.function else \
-        Message("There are too many conditions on time, address, device and method: name at, ip, device and method.")
+    detail = Message("The function {function} of a plugin must be called for each caller, or at a certain time. "
+                     "Use explain.", function=error.function) if error.function else \
+        Message("There are too many conditions on time, address, device and method. Set at, ip, device and method.")
     return Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
 
 

@@ -153,7 +153,7 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
     echo(f"Restored: {settings.instance}, as it was at {done.found.manifest.made_at}")
     echo_lines("\n".join(f"Applied {name}" for name in done.found.applied) or "No migration was missing.")
     for remark in done.found.remarks:
-        echo(f"The audit trail in the backup is not whole: {remark}", err=True)
+        echo(f"The audit log in the backup is not whole: {remark}", err=True)
     _show_commands(done.found)
     echo("All sessions have ended: users log in again.")
     if held:
@@ -173,7 +173,7 @@ def _show(settings: Settings, done: Restored, *, held: int) -> None:
 def _show_proof(file: Path, proved: Staged) -> None:
     rows = proved.manifest.contents.rows
     echo(f"Proved: {show_path(file)}, taken at {proved.manifest.made_at} by Gatepost {proved.manifest.version}")
-    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit trail is whole.")
+    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit log is whole.")
     if proved.applied:
         echo(f"{len(proved.applied)} migrations were missing, and could be applied.")
     _show_commands(proved)

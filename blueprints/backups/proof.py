@@ -40,7 +40,7 @@ def prove(create_app: AppFactory, settings: Settings, live: Database, migrations
     parent = settings.instance if settings.instance.is_dir() else None
     with scratch(parent) as folder, staged(archive, folder, live, migrations, identity) as found:
         if found.remarks:
-            raise BadArchive(f"The audit trail in the backup is not whole: {found.remarks[0]}")
+            raise BadArchive(f"The audit log in the backup is not whole: {found.remarks[0]}")
         _answer(create_app, settings, found)
         return found
 

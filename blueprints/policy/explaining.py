@@ -30,7 +30,7 @@ from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
 
-routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
+routes = Routes("policy", "The current access rules, and explanations of their decisions.")
 
 
 class RuleSchema(StrictSchema):
@@ -71,15 +71,15 @@ class PolicySchema(StrictSchema):
 class QuestionSchema(CircumstancesSchema):
     who = Who(required=True, data_key="as", metadata={
         "description": "An e-mail, a user's id, or a role.", "example": "editor"})
-    permission = Line(required=True, metadata={"description": "What is asked about, such as user.update.",
+    permission = Line(required=True, metadata={"description": "The permission, such as user.update.",
                                                "example": "user.update"})
-    id = Id(metadata={"description": "The object; without it, the answer is about any."})
+    id = Id(metadata={"description": "The object. Without it, the answer is about any object."})
 
 
 class FactSchema(StrictSchema):
     text = fields.String(required=True)
     holds = fields.Boolean(required=True, allow_none=True, metadata={
-        "description": "null: it depends on the object, and none was named."})
+        "description": "null: it depends on the object, and the request names none."})
 
 
 class LineSchema(StrictSchema):
@@ -89,7 +89,7 @@ class LineSchema(StrictSchema):
     line = fields.Integer(required=True)
     rule = fields.String(required=True)
     person = fields.String(required=True, allow_none=True, metadata={
-        "description": "What the user is called whom the line names."})
+        "description": "The name of the user whom the rule names."})
     roles = fields.List(fields.String(), required=True)
     facts = fields.List(fields.Nested(FactSchema), required=True)
 
@@ -140,7 +140,7 @@ class ExplanationSchema(StrictSchema):
 
     who = fields.String(required=True, data_key="as")
     as_name = fields.String(required=True, allow_none=True, metadata={
-        "description": "What the user is called, as far as the caller may see it; null: a role."})
+        "description": "The name of the user; null for a role, or if the caller may not see it."})
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
@@ -151,16 +151,17 @@ class ExplanationSchema(StrictSchema):
     policy_verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
     summary = fields.String(required=True)
     hidden = fields.Boolean(required=True, metadata={
-        "description": "The user or role may not view the object, and would be answered 404."})
+        "description": "True if the user or role may not view the object. The answer would be 404."})
     status = fields.Integer(required=True, allow_none=True, metadata={
-        "description": "Of the answer; null: it depends on the object, or no request asks for this alone."})
-    code = fields.String(required=True, allow_none=True, metadata={"description": "Of the problem, if it is one."})
+        "description": "Status code of the answer; null: it depends on the object, or no request needs only this "
+                       "permission."})
+    code = fields.String(required=True, allow_none=True, metadata={"description": "Code of the problem, if any."})
     request = fields.String(required=True, allow_none=True, metadata={
-        "description": "Which would be answered so, such as `PATCH /api/users/<id>`."})
+        "description": "The request that would get this answer, such as `PATCH /api/users/<id>`."})
     other_requests = fields.List(fields.Nested(OtherRequestSchema), required=True, metadata={
-        "description": "Those by other methods that are answered otherwise; none, where a method is asked about."})
+        "description": "Requests with other methods and another answer; empty if the question names a method."})
     view = fields.String(required=True, allow_none=True, metadata={
-        "description": "Why the user or role may not view the object, if they may not."})
+        "description": "The reason why the user or role may not view the object; null if they may."})
     rules = fields.List(fields.Nested(RuleInCodeSchema), required=True)
     circumstances = fields.Nested(CircumstancesAnswerSchema, required=True)
     decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
@@ -170,15 +171,15 @@ class ExplanationSchema(StrictSchema):
     scopes_cover = fields.Boolean(required=True)
     needed_scopes = fields.List(fields.String(), required=True)
     would_allow = fields.List(fields.Nested(OpeningSchema), required=True, metadata={
-        "description": "Of what the policy refuses: lines each of which would allow it, `always` last. What else a "
-                       "line would open, `POST /api/admin/policy/try` tells."})
+        "description": "Rules that would each allow a request that the policy refuses, `always` last. "
+                       "`POST /api/admin/policy/try` shows what else such a rule would allow."})
     sql = fields.String(required=True, allow_none=True)
     policy_version = fields.String(required=True)
 
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema(), operation="policy_rules")
 def effective(call: Call) -> dict[str, Any]:
-    """List the rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
+    """List the current rules, each with its file and line. Rules about users of other tenants are left out."""
     policy = call.access.policy
     invariants = lines_of(policy)
     visible = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents,
@@ -203,9 +204,9 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), problems=(404,),
             operation="policy_explain", answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Explain what a user or a role would be answered, and why.
+    """Explain the answer that a user or a role would get.
 
-    Now, and from the caller's address, unless asked otherwise.
+    The defaults are the current time and the address of the caller.
     """
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)

@@ -86,8 +86,8 @@ class _Comparison:
 
     @property
     def all(self) -> RowChanges:
-        left = (NotCounted(f"{number} more of the persons whom lines name", permission,
-                           f"the lines are of more than {MOST_OF_PERSONS} kinds")
+        left = (NotCounted(f"{number} more users whom rules name", permission,
+                           f"their rules differ in more than {MOST_OF_PERSONS} ways")
                 for permission, number in self._left.items())
         return RowChanges(tuple(self._changes), (*self._not_counted, *left), self._statements,
                           moment=self._at.strftime("%Y-%m-%d %H:%M") if self._timely else "")

@@ -92,8 +92,8 @@ class RowChanges:
     @property
     def assumes(self) -> str:
         """Sentence about the assumed circumstances; empty if they make no difference."""
-        return self.moment and (f"Counted as of {self.moment}; what a condition asks of the address or the device is "
-                                "taken as not fulfilled.")
+        return self.moment and (f"Counted as of {self.moment}. Conditions on the address or the device count as not "
+                                "met.")
 
     def as_json(self) -> dict[str, Any]:
         return {"changes": [one.as_json() for one in self.all],

@@ -140,7 +140,7 @@ def _store(trail: Trail) -> None:
         trail.flush(early=True)
     except RowError as error:
         # Only a warning: the rows are written already, and the operator may need them because the database fails.
-        echo(f"The audit trail does not tell of this export: {type(error).__name__}: {error}", err=True)
+        echo(f"The audit log does not have this export: {type(error).__name__}: {error}", err=True)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:

@@ -28,7 +28,7 @@ _STRICT = "stop every node of an older version first"
               help="Change nothing; exit with 1 when there is something to do, a rule is no longer accepted, or a "
                    "table lacks a column.")
 @click.option("--leave-unproved", is_flag=True,
-              help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
+              help="Continue although batches of the audit log differ from their seals, or their key was forgotten.")
 def migrate(check: bool, leave_unproved: bool) -> None:
     """Bring the database up to date, after a backup.
 

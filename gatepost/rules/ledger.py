@@ -85,7 +85,7 @@ class Ledger:
             stored.set()
             self._drop(row.id)
 
-        thread = Thread(target=work, name="policy ledger", daemon=True)
+        thread = Thread(target=work, name="policy history", daemon=True)
         thread.start()
         if not stored.wait(PATIENCE) and not stored.is_set():
             row.late = True

@@ -17,8 +17,7 @@ from ..syntax.rules import Rule, ScopeRule
 from ..wording.finding import Finding
 from .cases import Case, Question, Suite
 
-_IDLE = "no rule gives or denies anything that this case asks, so every answer is no; ask about a permission that a " \
-        "line names"
+_IDLE = "no rule allows or denies anything in this case, so every answer is no; use a permission that a rule names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class Coverage:
 
     def missed(self) -> list[Finding]:
         """Yields a warning for each line that no question reached."""
-        return sorted(Finding(line.file, line.line, "no case reaches this line", "warning")
+        return sorted(Finding(line.file, line.line, "no case reaches this rule", "warning")
                       for line in self._lines if line not in self._reached)
 
     def add(self, question: Question, allowed: bool) -> None:
@@ -177,7 +176,7 @@ def _failure(policy: Policy, file: str, question: Question) -> Failure:
         return Failure(question, file, f"{rule.place} {verb} it ({rule.when})", rule)
     if rule := first(trace for trace in traces if trace.rule.eft == "allow"):
         return Failure(question, file, f"{rule.place} needs {rule.when}", nearest=rule)
-    return Failure(question, file, f"no line gives it to {principal.role}")
+    return Failure(question, file, f"no rule gives it to {principal.role}")
 
 
 def _links(policy: Policy, principal: Principal, rule: Rule) -> int:

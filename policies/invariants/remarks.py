@@ -63,8 +63,8 @@ class _Remarks:
         if left:
             named = ", ".join(left[:MOST_NAMED]) + (", …" if len(left) > MOST_NAMED else "")
             message = (f"no invariant promises administrators {len(left)} of {len(asked)} permissions ({named}), so an "
-                       f"edit could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a narrower "
-                       f"condition where a denial is meant")
+                       f"edit could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a "
+                       f"narrower condition where a denial is meant")
             yield Finding(INVARIANTS_FILE, 0, message, "warning")
 
     # One line by itself
@@ -78,8 +78,8 @@ class _Remarks:
         if any(map(patterns.awaits, (one.act, *one.exceptions))):
             return  # what is left out is a part of what it says
         if spoken and not self._covered[one]:
-            yield f"the exceptions leave nothing of {quoted(one.act)}, so this invariant says nothing; take it out, or " \
-                  f"an exception"
+            yield f"the exceptions leave nothing of {quoted(one.act)}, so this invariant says nothing; take it out, " \
+                  f"or an exception"
         elif spoken:
             yield from (f"{quoted(one.act)} has nothing of {quoted(act)}; take the exception out, or correct it"
                         for act in one.exceptions if patterns.covered(act) and spoken.isdisjoint(patterns.covered(act)))

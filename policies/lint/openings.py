@@ -56,8 +56,8 @@ class Openings:
                   if name in guarded and self._asks_nothing_of_the_caller(rule, name)]
         if _resources(gained) < 2:
             return None
-        return (f"this rule gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each future "
-                f"one ({_named(gained)})")
+        return (f"this rule gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each "
+                f"future one ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
         """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""

@@ -56,7 +56,8 @@ class NotTold(Exception):
 
     def __init__(self, function: str = "") -> None:
         self.function = function
-        why = f"the function {function} of a plugin has to be asked" if function else "the conditions are too many"
+        why = f"the function {function} of a plugin must be called for each caller" if function else \
+            "there are too many conditions"
         super().__init__(why)
 
 

@@ -356,7 +356,7 @@ class TestApply:
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
         base, text = services.policy.current.version, file.read_text()
-        for changed in (text.replace(line, "# a line about a person of another tenant is left out"),
+        for changed in (text.replace(line, "# a rule about a user of another tenant is left out"),
                         text.replace("# end", f"p, user:{new_id()}, order.approve, always, allow\n# end")):
             answer = self.apply(admin, {"orders.csv": changed}, base)
             assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")

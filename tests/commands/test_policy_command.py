@@ -705,7 +705,7 @@ def test_adopt_new_writes_nothing_while_the_cases_of_ones_own_cannot_be_tried(ru
 
 
 @pytest.mark.parametrize(("refused", "said"), [
-    ("admin.csv", "Nothing is written. Run it again when that is mended."),
+    ("admin.csv", "Nothing is written. Fix this, and run it again."),
     ("orders.csv", "Written before: admin.csv. Run it again for the others."),
 ])
 def test_adopt_new_says_how_far_it_came_where_a_file_cannot_be_written(

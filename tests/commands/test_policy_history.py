@@ -137,7 +137,7 @@ def test_nothing_is_changed_without_a_yes(instance):
     before = {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()}
     number = len(log(instance))
     done = instance.run("policy", "revert", log(instance)[-1]["version"], input="n\n")
-    assert done.returncode == 1 and "Put it in force?" in done.stdout
+    assert done.returncode == 1 and "Apply it?" in done.stdout
     assert {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()} == before
     assert len(log(instance)) == number
 

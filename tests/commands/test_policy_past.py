@@ -89,7 +89,7 @@ def test_every_other_decision_of_the_trail_agrees_with_what_was_answered(instanc
 @pytest.mark.parametrize("id", [GONE, "no-id", "user"])
 def test_a_row_that_is_not_there_leaves_with_2(instance: Instance, id: str) -> None:
     done = instance.run("policy", "explain", "--audit", id)
-    assert (done.returncode, done.stderr) == (2, f"Error: The audit trail has no row {id}.\n")
+    assert (done.returncode, done.stderr) == (2, f"Error: There is no audit event {id}.\n")
 
 
 @pytest.mark.parametrize("more", [["--as", "user"], ["article.view"], ["--ip", "10.1.2.3"], ["--expect", "allowed"]])

@@ -50,7 +50,7 @@ def test_nothing_is_told_of_persons_of_other_tenants(changed, as_role):
     for path in ("/api/admin/policy/versions", f"/api/admin/policy/versions/{changed[0].policy.current.version}"):
         answer = as_role("owner").get(path)
         assert answer.status_code == 200 and stranger not in answer.text
-    assert "# a line about a person of another tenant is left out" in answer.get_json()["files"]["orders.csv"]
+    assert "# a rule about a user of another tenant is left out" in answer.get_json()["files"]["orders.csv"]
 
 
 @pytest.mark.parametrize("version", ["0" * 16, "short", "%25" * 8, "_" * 8, "x" * 500])

@@ -18,7 +18,7 @@ DAYS = ("7", "30", "90", "400")
 
 
 show = showing(__package__)
-routes = Routes("console_unused", "What nobody uses.", when=served)
+routes = Routes("console_unused", "Rules and permissions that nobody uses.", when=served)
 
 
 @routes.get(f"{PEOPLE}/unused", **page("policy.view", query=texts("days"), cost=5, identify=member))

@@ -19,7 +19,7 @@ _ROWS = 50
 
 
 show = showing(__package__)
-routes = Routes("console_who", "Who may do something.", when=served)
+routes = Routes("console_who", "The users who may do something.", when=served)
 
 
 @routes.get(f"{PEOPLE}/who", **page("policy.view", query=texts(*_ASKED), cost=5, identify=member))

@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 show = showing(__package__)
-routes = Routes("console_trail", "The audit trail.", when=served)
+routes = Routes("console_trail", "The audit log.", when=served)
 enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 
 
@@ -67,7 +67,7 @@ def trail(call: Call) -> Response:
 
 @routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))
 def event(call: Call) -> Response:
-    """Show one row of the trail, and why it was answered so."""
+    """Show one audit event, and the reason of its answer."""
     found = ask(call, "audit_get", path={"id": call.path["id"]})
     past, problem = None, ""
     explained = "policy_explain_past" in call.services.registry.by_operation

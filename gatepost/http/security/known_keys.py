@@ -25,7 +25,7 @@ from .keys import (
     rotate,
 )
 
-LOST = "every session ends, and the seals made so far in the audit trail cannot be proved any more"
+LOST = "every session ends, and the seals made so far in the audit log cannot be proved any more"
 NEW_KEYS = f"Where it is lost for good: gatepost init --new-key. Then {LOST}."
 _WRONG = f"The keys in secret.key are not those of this database. {FROM_A_BACKUP} {NEW_KEYS}"
 

@@ -121,7 +121,7 @@ WITH_REASON = (
             "needs open: status is published, must be draft or in_review",
             "braucht open: status ist published, muss aber draft oder in_review sein"),
     Refusal("no line", "ann", "POST /api/articles/{published}/approve", "no rule lets a user do this",
-            "keine Zeile erlaubt das der Rolle user"),
+            "keine Regel erlaubt das der Rolle user"),
     Refusal("no line but one about somebody else", "ann", "POST /api/products/import", "no rule lets a user do this"),
     Refusal("a scope is missing", "reader", "PATCH /api/articles/{published}",
             "the token needs the scope write:articles",
@@ -139,11 +139,11 @@ WITH_REASON = (
     Refusal("a column", "bob", "DELETE /api/products/{sold_out}", "needs in_stock: stock is 0, must be more than 0",
             "braucht in_stock: stock ist 0, muss aber größer sein als 0"),
     Refusal("a line that denies", "sue", "PATCH /api/products/{stocked}", "a rule denies this",
-            "eine Zeile verbietet das"),
+            "eine Regel verbietet das"),
     Refusal("a line that denies some", "sue", "POST /api/products/{stocked}/archive",
             "a rule denies this by in_stock: stock is 3"),
     Refusal("a line about the caller", "ann", "DELETE /api/products/{stocked}", "a rule about the caller denies this",
-            "eine Zeile über den Aufrufer verbietet das"),
+            "eine Regel über den Aufrufer verbietet das"),
 )
 WITHOUT_REASON = (
     Refusal("a column that no answer has", "ann", "POST /api/comments/{comment}/approve", None),

@@ -416,7 +416,7 @@ def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role,
 @pytest.fixture
 def sealed(services, trail, monkeypatch):
     """Services whose audit log is sealed to the last event. Only the test seals later events."""
-    [job] = (job for job in services.background._tasks if job.name == "sealing the audit trail")
+    [job] = (job for job in services.background._tasks if job.name == "sealing the audit log")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
     # If the background task has already begun, it seals the events that this call does not.

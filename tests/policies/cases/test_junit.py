@@ -83,10 +83,10 @@ def test_two_cases_on_one_line_fail_each_for_itself(shipped: Policy) -> None:
 
 
 def test_remarks_are_the_output_of_the_suite(shipped: Policy) -> None:
-    remarks = Finding("articles.csv", 4, "no case reaches this line", "warning"), Finding("x", 0, HOSTILE)
+    remarks = Finding("articles.csv", 4, "no case reaches this rule", "warning"), Finding("x", 0, HOSTILE)
     root = report_of(shipped, "name: one, may: [contact.create]", remarks=remarks)
     [output] = root.iter("system-out")
-    assert (output.text or "").splitlines()[0] == "articles.csv:4: warning: no case reaches this line"
+    assert (output.text or "").splitlines()[0] == "articles.csv:4: warning: no case reaches this rule"
     assert len((output.text or "").splitlines()) == 2
 
 
