@@ -91,8 +91,9 @@ class Grants:
     def of_person(self, role: str, person: str, permission: str) -> Grant:
         """The grant of `permission` to a person's key with this role, a user's: what the lines about the role and those
         about the person give together; nothing where the policy has no such role."""
-        kept = ((rule, _with_kind(left, "user")) for rule, left in self._policy.reaching(role, person, permission))
-        return grant(Part(rule, left) for rule, left in kept if left is not False)
+        kept = ((rule, _with_kind(condition, "user"))
+                for rule, condition in self._policy.reaching(role, person, permission))
+        return grant(Part(rule, condition) for rule, condition in kept if condition is not False)
 
     def concerning(self, person: str) -> frozenset[str]:
         """The permissions that the rules of a person cover."""
@@ -101,20 +102,20 @@ class Grants:
     def _bearing(self, who: str, permission: str) -> Iterator[Part]:
         """Every rule that can hold for `who` and cover the permission."""
         kind = (GUEST if who == GUEST else "user") if who in self._policy.roles else None
-        for rule, left in self._policy.lines_on(who, permission):
+        for rule, condition in self._policy.lines_on(who, permission):
             if kind is not None:
-                left = _with_kind(left, kind)
-            if left is not False:
-                yield Part(rule, left)
+                condition = _with_kind(condition, kind)
+            if condition is not False:
+                yield Part(rule, condition)
 
 
 def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
     """The combined effect of rules. With `on_top` they add to others, and a denial counts without an allow."""
-    found = list(parts)
-    if not found:
+    applicable = list(parts)
+    if not applicable:
         return NO_GRANT
-    allows = tuple(part for part in found if part.rule.eft == "allow")
-    denies = tuple(part for part in found if part.rule.eft == "deny")
+    allows = tuple(part for part in applicable if part.rule.eft == "allow")
+    denies = tuple(part for part in applicable if part.rule.eft == "deny")
     if not on_top and (not allows or any(part.expression is True for part in denies)):
         return NO_GRANT
     # What is always allowed needs no further reason.

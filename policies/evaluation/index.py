@@ -36,14 +36,14 @@ class Index:
         for number, rule in enumerate(rules):
             self._lines.setdefault(rule.act, {}).setdefault(rule.sub, []).append((number, rule))
             self._names.setdefault(rule.sub, {})[rule.act] = None
-        found = list(atoms(matcher))
+        leaves = list(atoms(matcher))
         # Permissions in quotes: on them a line may bear that names another.
-        self._quoted = {side for atom in found if isinstance(atom, Comparison)
+        self._quoted = {side for atom in leaves if isinstance(atom, Comparison)
                         and any(attribute in _ACTS for attribute in attributes(atom))
                         for side in (atom.left, atom.right) if isinstance(side, str)}
         # Names in quotes that the matcher compares with the roles of the caller's key.
         self.quoted_names = frozenset(
-            name for atom in found if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
+            name for atom in leaves if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
             for name in atom.arguments[1:] if isinstance(name, str)
         )
         self._reached: dict[tuple[str, str | None], frozenset[str]] = {}
@@ -84,9 +84,9 @@ class Index:
         return any(evaluate(_asked(name, role, role)) != evaluate(_asked(name, role, NOBODY)) for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
-        found = [line for act in self._acts_of.get(permission, ())
+        numbered = [line for act in self._acts_of.get(permission, ())
                  for name in names & self._lines[act].keys() for line in self._lines[act][name]]
-        return [rule for _, rule in sorted(found)]
+        return [rule for _, rule in sorted(numbered)]
 
     def is_only_named(self, key: str) -> bool:
         """True if the key matters only to rules that name the user or a lent role."""
@@ -94,11 +94,11 @@ class Index:
 
     def _names_of(self, role: str, key: str | None) -> frozenset[str]:
         """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
-        known = self._reached.get((role, key))
-        if known is None:
-            known = frozenset(name for name in self._names if self._evaluator.leaves_any(_asked(name, role, key)))
-            self._reached[role, key] = known
-        return known
+        names = self._reached.get((role, key))
+        if names is None:
+            names = frozenset(name for name in self._names if self._evaluator.leaves_any(_asked(name, role, key)))
+            self._reached[role, key] = names
+        return names
 
     @cached_property
     def _everywhere(self) -> tuple[str, ...]:
@@ -108,22 +108,22 @@ class Index:
     @cached_property
     def _permissions_of(self) -> Mapping[str, frozenset[str]]:
         """Permission column → the permissions on which its lines can bear."""
-        found = {}
+        by_column = {}
         for act in self._lines:
             named = {*self._patterns.covered(act), *self._quoted, act}
             bears = {permission for permission in named if self._bears(act, permission)}
             others = self._all - named if act in self._everywhere else frozenset()
-            found[act] = self._all & bears | others
-        return found
+            by_column[act] = self._all & bears | others
+        return by_column
 
     @cached_property
     def _acts_of(self) -> Mapping[str, tuple[str, ...]]:
         """Permission → the permission columns whose lines can bear on it; none on what is no permission."""
-        found: dict[str, list[str]] = {}
+        columns: dict[str, list[str]] = {}
         for act, permissions in self._permissions_of.items():
             for permission in permissions:
-                found.setdefault(permission, []).append(act)
-        return {permission: tuple(acts) for permission, acts in found.items()}
+                columns.setdefault(permission, []).append(act)
+        return {permission: tuple(acts) for permission, acts in columns.items()}
 
     def _bears(self, act: str, permission: str) -> bool:
         return self._evaluator.leaves_any({"rule.act": act, "act": permission})
@@ -131,5 +131,5 @@ class Index:
 
 def _asked(name: str, role: str, key: str | None) -> dict[str, str]:
     """The constants of a rule that names `name`, for a caller with this role and key, or for any key if it is None."""
-    known = {"rule.sub": name, "role": role}
-    return known if key is None else {**known, "key": key}
+    constants = {"rule.sub": name, "role": role}
+    return constants if key is None else {**constants, "key": key}

@@ -137,8 +137,8 @@ class Policy:
         role, key = principal.role, principal.key
         if role == GUEST and key != GUEST:  # a user: the rules of guests are remembered under this role
             return _NO_RULES
-        found = self._residuals.get((role, key if key in self._persons else None, permission))
-        return self.residual(role, key, permission) if found is None else found
+        residual = self._residuals.get((role, key if key in self._persons else None, permission))
+        return self.residual(role, key, permission) if residual is None else residual
 
     def is_lost(self, principal: Principal) -> bool:
         """True if nothing is permitted because of the principal's role (`Roles.is_lost`)."""
@@ -179,10 +179,10 @@ class Policy:
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
-        known = self._residuals.get((role, person, permission))
-        if known is None:
-            known = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
-        return known
+        residual = self._residuals.get((role, person, permission))
+        if residual is None:
+            residual = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
+        return residual
 
     def reaching(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         """The lines that reach a role and the person `key`, each with what is left of its condition.
@@ -192,37 +192,37 @@ class Policy:
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return ()
         person = key if key in self._persons else None
-        known = self._residuals.get((role, person, permission))
-        return self._left(role, person, permission) if known is None else known.rules
+        residual = self._residuals.get((role, person, permission))
+        return self._left(role, person, permission) if residual is None else residual.rules
 
     def _of_role(self, role: str, permission: str) -> Residual:
-        found = Residual(permission, self._left(role, None, permission), self.uses, shareable=role != GUEST)
+        residual = Residual(permission, self._left(role, None, permission), self.uses, shareable=role != GUEST)
         # Of two threads that find it at the same time, both go on with the same one.
-        return self._residuals.setdefault((role, None, permission), found)
+        return self._residuals.setdefault((role, None, permission), residual)
 
     def _of_person(self, role: str, person: str, permission: str) -> Residual:
         """The rules for a user: those of the role, unless a rule about the user makes a difference."""
-        found = self.residual(role, None, permission)
+        residual = self.residual(role, None, permission)
         if self._index.sets_apart(person, permission):
             lines = self._left(role, person, permission)
-            if lines != found.rules:
-                found = Residual(permission, lines, self.uses, shareable=role != GUEST)
-        self._residuals[role, person, permission] = found
+            if lines != residual.rules:
+                residual = Residual(permission, lines, self.uses, shareable=role != GUEST)
+        self._residuals[role, person, permission] = residual
         # Threads append and remove one at a time, without a lock; nothing is iterated.
         self._of_persons.append((role, person, permission))
         if len(self._of_persons) > MOST_OF_PERSONS:
             self._residuals.pop(self._of_persons.popleft(), None)
-        return found
+        return residual
 
     def _left(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         if key is not None and self._index.is_only_named(key):
             return self._left_of_named(role, key, permission)
-        known = self._role_lines.get((role, permission)) if key is None else None
-        if known is None:
-            known = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
+        lines = self._role_lines.get((role, permission)) if key is None else None
+        if lines is None:
+            lines = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
             if key is None:
-                self._role_lines[role, permission] = known
-        return known
+                self._role_lines[role, permission] = lines
+        return lines
 
     def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
         """Returns the remaining conditions for a user who differs from others with the role only by rules.
@@ -240,9 +240,9 @@ class Policy:
     def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
         """Yields each rule that can match, with what is left of its condition."""
         for rule in rules:
-            left = self.condition_for(rule, permission, role, key)
-            if left is not False:
-                yield rule, left
+            condition = self.condition_for(rule, permission, role, key)
+            if condition is not False:
+                yield rule, condition
 
     def beside(self, role: str, key: str, permission: str) -> tuple[Line, ...] | None:
         """Returns the rules that name a user, each with what is left of its condition.
@@ -295,10 +295,10 @@ class Policy:
 
     def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """The rest of the matcher for one rule, one permission and one role or user."""
-        left = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
+        condition = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
-            return rule.eft == "deny" and left is not False
-        return left
+            return rule.eft == "deny" and condition is not False
+        return condition
 
     def rule_traces(
         self,
@@ -312,35 +312,38 @@ class Policy:
         lines = self.reaching(principal.role, principal.key, permission)
         # Hundreds of lines have the same few conditions.
         of: dict[Expression, RuleTrace] = {}
-        for rule, left in lines:
-            if left not in of:
-                of[left] = trace_rule(rule, left, permission, principal, obj, env, shared)
-        return [replace(of[left], rule=rule) for rule, left in lines]
+        for rule, condition in lines:
+            if condition not in of:
+                of[condition] = trace_rule(rule, condition, permission, principal, obj, env, shared)
+        return [replace(of[condition], rule=rule) for rule, condition in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """The attributes that the rules read for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …
         """
         lines = self.residual(principal.role, principal.key, permission).rules
-        return frozenset((attribute.root, attribute.name) for _, left in lines for attribute in attributes(left))
+        return frozenset(
+            (attribute.root, attribute.name) for _, condition in lines for attribute in attributes(condition))
 
-    def looks_at(self, asked: tuple[str, ...]) -> Reads:
+    def looks_at(self, permissions: tuple[str, ...]) -> Reads:
         """The attributes that rules about these permissions read, for any caller. Nothing else decides a request."""
-        known = self._looks.get(asked)
-        if known is None:
-            known = self._looks[asked] = reads_of(left for permission in asked for left in self._lefts(permission))
-        return known
+        reads = self._looks.get(permissions)
+        if reads is None:
+            reads = self._looks[permissions] = reads_of(
+                condition for permission in permissions for condition in self._lefts(permission))
+        return reads
 
     def _lefts(self, permission: str) -> Iterator[Expression]:
         """The condition of each rule about a permission, for each role that it reaches and each user it names."""
         for role in self.roles.names:
-            yield from (left for _, left in self.residual(role, None, permission).rules)
+            yield from (condition for _, condition in self.residual(role, None, permission).rules)
         for rule in self.rules:
             if rule.sub not in self.roles and permission in self.permissions_of_line(rule):
                 yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
         """True if a rule for this caller and permission reads the shares of an object."""
-        return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
+        return any(
+            asks_shares(condition) for _, condition in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
         """The condition of a rule for a permission, and for a caller with the role or key that the rule names."""
@@ -362,27 +365,27 @@ class Policy:
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:
             return False
-        known = self._covered.get((scope, permission))
-        if known is None:
-            known = any(
+        covered = self._covered.get((scope, permission))
+        if covered is None:
+            covered = any(
                 self._scope_evaluator.evaluate(
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
                 for rule in self._lines_of_scope(scope)
             )
             if permission in self.vocabulary.by_permission:
-                self._covered[scope, permission] = known
-        return known
+                self._covered[scope, permission] = covered
+        return covered
 
     def _lines_of_scope(self, scope: str) -> tuple[ScopeRule, ...]:
         """Returns the lines that can cover something for a scope."""
-        known = self._of_scopes.get(scope)
-        if known is None:
-            known = self._of_scopes[scope] = tuple(
+        lines = self._of_scopes.get(scope)
+        if lines is None:
+            lines = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
                 if self._scope_evaluator.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
-        return known
+        return lines
 
 
 def _cautious(matcher: Expression) -> Expression:
@@ -403,8 +406,8 @@ def _without_address(closing: str, atom: Atom) -> Expression:
     return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 
-def _known(rule: Rule, **known: str) -> dict[str, str]:
-    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **known}
+def _known(rule: Rule, **others: str) -> dict[str, str]:
+    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **others}
 
 
 def place_of(line: tuple[Rule, object]) -> tuple[str, int]:
