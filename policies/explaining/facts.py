@@ -103,12 +103,12 @@ def asked(fact: Fact, permission: str) -> str:
     return fact.text
 
 
-def alternatives(told: Iterable[Fact]) -> list[Fact]:
+def alternatives(facts: Iterable[Fact]) -> list[Fact]:
     """The facts, those that compare one attribute with several literals as a single one: the literal that was found, or
     all of them, "draft or in_review". An attribute has one value, so that no condition asks for two of them. That an
     attribute has a value is told by what it is compared with."""
     groups: dict[object, list[Fact]] = {}
-    for fact in told:
+    for fact in facts:
         match fact.atom:
             case Comparison("==", left, right) if left == right and fact.holds:
                 pass
