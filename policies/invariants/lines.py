@@ -78,7 +78,7 @@ def read(
 
     `conditions` are the words of the `when` column (None: not known).
     """
-    found = []
+    invariants = []
     lines = decoded(INVARIANTS_FILE, content, findings)
     for number, line, is_new in unreported(INVARIANTS_FILE, lines, findings):
         kind, *columns = (column.strip() for column in line.split(","))
@@ -89,11 +89,11 @@ def read(
         elif wrong:
             continue
         elif kind in (NEVER, ONLY):
-            found.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
+            invariants.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
         else:
             who, act, when = columns
-            found.append(Invariant(number, kind, who, act, when))
-    return tuple(found)
+            invariants.append(Invariant(number, kind, who, act, when))
+    return tuple(invariants)
 
 
 def lines_of(policy: Policy) -> tuple[Invariant, ...]:

@@ -27,9 +27,9 @@ def remarks(policy: Policy) -> tuple[Finding, ...]:
     """Every warning about the invariants of a policy; none where it has no such file."""
     if INVARIANTS_FILE not in policy.files:
         return ()
-    found = _Remarks(policy)
+    collector = _Remarks(policy)
     return (*(Finding(INVARIANTS_FILE, one.line, message, "warning", single_person(one.who))
-              for one, message in found.about_lines()), *found.about_administrators())
+              for one, message in collector.about_lines()), *collector.about_administrators())
 
 
 class _Remarks:
@@ -57,14 +57,14 @@ class _Remarks:
         """Yields a warning where administrators have permissions that no line promises them."""
         promised = frozenset().union(*(self._covered[one] for one in self._speaking
                                        if (one.kind, one.who) == (ALWAYS, ADMIN)))
-        asked, admin = self._policy.patterns.permissions, Subject(ADMIN)
-        left = [name for name in sorted(asked - promised)
+        permissions, admin = self._policy.patterns.permissions, Subject(ADMIN)
+        unpromised = [name for name in sorted(permissions - promised)
                 if self._possible(allowed(self._policy, admin, name), ADMIN, name)]
-        if left:
-            named = ", ".join(left[:MOST_NAMED]) + (", …" if len(left) > MOST_NAMED else "")
-            message = (f"no invariant promises administrators {len(left)} of {len(asked)} permissions ({named}), so an "
-                       f"edit could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a "
-                       f"narrower condition where a denial is meant")
+        if unpromised:
+            named = ", ".join(unpromised[:MOST_NAMED]) + (", …" if len(unpromised) > MOST_NAMED else "")
+            message = (f"no invariant promises administrators {len(unpromised)} of {len(permissions)} permissions "
+                       f"({named}), so an edit could take them away, and nobody could give them back; write "
+                       f"`{_EVERYTHING}`, or a narrower condition where a denial is meant")
             yield Finding(INVARIANTS_FILE, 0, message, "warning")
 
     # One line by itself
@@ -121,7 +121,7 @@ class _Remarks:
     def _by(self, one: Invariant, others: Iterable[Invariant]) -> list[Invariant]:
         """Returns the lines that say the same as a line of each of its permissions, and of those that a plugin may add:
         one line where one suffices, none where they do not."""
-        found: dict[Invariant, None] = {}
+        lines: dict[Invariant, None] = {}
         for other in others:
             if _reaches(other, one) and self._covered[one] <= self._covered[other] and all(
                     self._says(one, [other], name) for name in self._covered[one]):
@@ -131,8 +131,8 @@ class _Remarks:
             alone = [other for other in about if self._says(one, [other], name)]
             if not alone and not self._says(one, about, name):
                 return []
-            found.update(dict.fromkeys(alone[:1] or about))
-        return list(found) if any(_reaches(other, one) for other in found) or "*" not in one.act else []
+            lines.update(dict.fromkeys(alone[:1] or about))
+        return list(lines) if any(_reaches(other, one) for other in lines) or "*" not in one.act else []
 
     def _says(self, one: Invariant, others: list[Invariant], name: str) -> bool:
         """True if others make a line superfluous for a permission: they promise the same, or are read together with it
@@ -174,10 +174,10 @@ class _Remarks:
     def _holds(self, one: Invariant, name: str) -> bool:
         """True if the condition of a line holds on every object. False where that takes too long to know."""
         try:
-            found = self._prover.example(negation(self._meaning(one, name)), Subject(one.who), name)
+            witness = self._prover.example(negation(self._meaning(one, name)), Subject(one.who), name)
         except Undecided:
             return False
-        return found is None or (found.row is None and bool(self._policy.vocabulary.by_permission[name].columns))
+        return witness is None or (witness.row is None and bool(self._policy.vocabulary.by_permission[name].columns))
 
     def _possible(self, goal: Expression, who: str, name: str) -> bool:
         """True if a condition can hold, or where that takes too long to know."""
@@ -189,11 +189,11 @@ class _Remarks:
     @cached_property
     def _only(self) -> dict[str, set[str]]:
         """Permission → those for whom lines of `only` reserve it."""
-        found: dict[str, set[str]] = {}
+        by_permission: dict[str, set[str]] = {}
         for one in self._speaking:
             for name in self._covered[one] if one.kind == ONLY else ():
-                found.setdefault(name, set()).add(one.who)
-        return found
+                by_permission.setdefault(name, set()).add(one.who)
+        return by_permission
 
     @cached_property
     def _in_conditions(self) -> bool:

@@ -39,24 +39,24 @@ def mending(causes: Mapping[Breach, Sequence[Cause | None]]) -> list[tuple[Cause
     breaches first; of causes alike a rule, which gives something by itself, and then the first."""
     places = {breach: place for place, breach in enumerate(causes)}
     of: dict[Cause | None, list[Breach]] = {}
-    for breach, found in causes.items():
-        for cause in found:
+    for breach, possible in causes.items():
+        for cause in possible:
             of.setdefault(cause, []).append(breach)
 
     def order(cause: Cause | None) -> tuple[int, bool, int, int]:
         """Returns the sort key of a cause. Breaches that are mended meanwhile only move it back."""
-        left = of[cause] = [breach for breach in of[cause] if breach in places]
-        if not left:
+        remaining = of[cause] = [breach for breach in of[cause] if breach in places]
+        if not remaining:
             return 0, True, 0, 0
-        return -len(left), not isinstance(cause, Rule), places[left[0]], causes[left[0]].index(cause)
+        return -len(remaining), not isinstance(cause, Rule), places[remaining[0]], causes[remaining[0]].index(cause)
 
     heap = [(order(cause), number, cause) for number, cause in enumerate(of)]
     heapify(heap)
     guilty = []
     while heap:
-        known, number, cause = heappop(heap)
+        earlier, number, cause = heappop(heap)
         now = order(cause)
-        if now != known:
+        if now != earlier:
             heappush(heap, (now, number, cause))
         elif of[cause]:
             guilty.append((cause, of[cause]))
@@ -77,9 +77,9 @@ class _Report:
     def findings(self) -> Iterator[Finding]:
         causes = {breach: self._causes(breach) or (None,) for breach in self._breaches if breach.witness is not None}
         guilty = mending(causes)
-        found = [*(self._finding(*one) for one in guilty[:MOST_FINDINGS]), *self._undecided()]
-        yield from found[:MOST_FINDINGS]
-        more = len(found) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
+        findings = [*(self._finding(*one) for one in guilty[:MOST_FINDINGS]), *self._undecided()]
+        yield from findings[:MOST_FINDINGS]
+        more = len(findings) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
         if more > 0:
             yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more rules than are named")
 
@@ -124,8 +124,8 @@ class _Report:
         first = min(breaches, key=lambda breach: len(ways[breach]))
         more = f" (and {len(breaches) - 1} more like that)" if len(breaches) > 1 else ""
         given = f"{first.subject} {'may not' if self._kind == ALWAYS else 'may'} {first.permission}{more}"
-        said = str(first.witness)
-        example = "; in every case" if said == EVERY_CASE else f"; for example: {said}"
+        witness = str(first.witness)
+        example = "; in every case" if witness == EVERY_CASE else f"; for example: {witness}"
         if cause is None and self._kind == ALWAYS and (given_always := self._asks_more(first)):
             message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher has a further " \
                       f"condition; {self._places} (`{self._lines[0]}`) promises otherwise{example}"
