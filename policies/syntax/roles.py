@@ -43,10 +43,10 @@ def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:
     Where the file declares nothing, or is not there, these are the names that rules use: one finding about the file is
     enough.
     """
-    found = _named(columns[0] for kind, *columns in _lines(ROLES_FILE, files.get(ROLES_FILE, b""))
+    names = _named(columns[0] for kind, *columns in _lines(ROLES_FILE, files.get(ROLES_FILE, b""))
                    if kind == "g" and columns)
-    if len(found) > 1:
-        return found
+    if len(names) > 1:
+        return names
     used = (line for name, content in files.items() if name.endswith(".csv") for line in _lines(name, content))
     return _named(columns[0] for kind, *columns in used if kind == "p" and columns)
 
@@ -87,7 +87,7 @@ class Roles:
         parents: dict[str, list[RoleLink]] = {}
         for link in self.links:
             parents.setdefault(link.name, []).append(link)
-        self.parents = {name: tuple(found) for name, found in parents.items()}
+        self.parents = {name: tuple(inherited) for name, inherited in parents.items()}
         self._closures: dict[str, frozenset[str]] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -112,9 +112,9 @@ class Roles:
 
     def closure(self, name: str) -> frozenset[str]:
         """The name itself and everything that it inherits."""
-        known = self._closures.get(name)
-        if known is not None:
-            return known
+        cached = self._closures.get(name)
+        if cached is not None:
+            return cached
         # A name without a link is not kept: there are as many as there are callers.
         if name not in self.parents:
             return frozenset((name,))
