@@ -30,10 +30,10 @@ class Holdings:
     def of(self, key: str, role: str) -> tuple[Holding, ...]:
         """Returns the roles of a user `user:<id>` with this stored role, which comes first."""
         if key not in self._policy.roles.parents:
-            known = self._of_roles.get(role)
-            if known is None:
-                known = self._of_roles[role] = self._found(None, role)
-            return known
+            holdings = self._of_roles.get(role)
+            if holdings is None:
+                holdings = self._of_roles[role] = self._found(None, role)
+            return holdings
         return self._found(key, role)
 
     def lines(self, key: str) -> tuple[Rule, ...]:
@@ -56,10 +56,10 @@ class Holdings:
 
     @cached_property
     def _lines(self) -> Mapping[str, tuple[Rule, ...]]:
-        found: dict[str, list[Rule]] = {}
+        by_name: dict[str, list[Rule]] = {}
         for rule in self._policy.rules:
-            found.setdefault(rule.sub, []).append(rule)
-        return {name: tuple(rules) for name, rules in found.items()}
+            by_name.setdefault(rule.sub, []).append(rule)
+        return {name: tuple(rules) for name, rules in by_name.items()}
 
     def _found(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
         ways: dict[str, list[str]] = {}

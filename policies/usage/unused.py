@@ -111,21 +111,21 @@ class Unused:
         yield from ("", *wrapped(LISTS))
 
     def _by_resource(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        verbs: dict[str, list[str]] = {}
         for name, given in self.permissions.items():
             resource, _, verb = name.partition(".")
-            found.setdefault(resource, []).append(verb if given else f"{verb}*")
-        return found
+            verbs.setdefault(resource, []).append(verb if given else f"{verb}*")
+        return verbs
 
     @staticmethod
     def _listed(head: str, lines: Iterable[UnusedLine]) -> Iterator[str]:
         for number, line in enumerate(lines):
             if not number:
                 yield from ("", *wrapped(head))
-            said = [line.reason] if line.reason else []
-            said += [f"used {line.seen} times"] if line.seen else []
-            said += [f"unknown for {line.unknown} decisions"] if line.unknown else []
-            remark = f"  ({'; '.join(said)})" if said else ""
+            remarks = [line.reason] if line.reason else []
+            remarks += [f"used {line.seen} times"] if line.seen else []
+            remarks += [f"unknown for {line.unknown} decisions"] if line.unknown else []
+            remark = f"  ({'; '.join(remarks)})" if remarks else ""
             yield f"  {line.rule.place}  {line_of(line.rule)}{remark}"
 
 
@@ -141,27 +141,27 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
         by_digest[line] = by_digest.get(line, 0) + count
     seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
     # With closed rules nothing is proved: other rules may have an effect once these are changed.
-    found = NOTHING if policy.closed else redundancy(Standing(policy))
-    reasons = _reasons(found)
+    redundant = NOTHING if policy.closed else redundancy(Standing(policy))
+    reasons = _reasons(redundant)
     trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
 
-    def told(rule: Rule) -> UnusedLine:
+    def entry(rule: Rule) -> UnusedLine:
         alike = not policy.closed and trials.alike(rule)
         return UnusedLine(rule, reasons.get(rule), seen[rule], alike, trials.unknown[rule])
 
     unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
     return Unused(
         policy.version, since, len(policy.rules), trials.decisions, trials.unrecorded,
-        tuple(told(rule) for rule in policy.rules if rule in reasons), tuple(map(told, unseen)),
-        tuple(rule for rule in policy.rules if rule in found.undecided and rule not in unseen),
+        tuple(entry(rule) for rule in policy.rules if rule in reasons), tuple(map(entry, unseen)),
+        tuple(rule for rule in policy.rules if rule in redundant.undecided and rule not in unseen),
         _permissions(policy, counts, trials), (*gaps, *([CLOSED] if policy.closed else [])))
 
 
-def _reasons(found: Redundancy) -> dict[Rule, str]:
+def _reasons(redundant: Redundancy) -> dict[Rule, str]:
     """Why each line without effect has none."""
-    return {**{rule: f"the same as {first.place}" for rule, first in found.copies.items()},
-            **dict.fromkeys(found.never, "it holds for no caller to whom it applies"),
-            **{idle.rule: _settled(idle) for idle in found.idle}}
+    return {**{rule: f"the same as {first.place}" for rule, first in redundant.copies.items()},
+            **dict.fromkeys(redundant.never, "it holds for no caller to whom it applies"),
+            **{idle.rule: _settled(idle) for idle in redundant.idle}}
 
 
 def _settled(idle: Idle) -> str:
