@@ -74,12 +74,12 @@ class Conditions:
 
     def always(self, rule: Rule) -> str | None:
         """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
-        asked = False
+        has_condition = False
         for place, number in self._standing.asking(rule) if rule.when not in self._told else ():
             if not self._standing.holds(place, number):
                 return None
-            asked = asked or self._standing.expressions[number] is not True
-        if not asked:
+            has_condition = has_condition or self._standing.expressions[number] is not True
+        if not has_condition:
             return None
         return (f"`{rule.when}` holds for everybody to whom this rule applies, on every object; write `always` if "
                 f"that is meant")
@@ -133,8 +133,8 @@ class Conditions:
             yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
             # Warnings that depend on a parameter are at the rules that use it.
-            told = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
-            message = None if told else self._whole(condition)
+            is_reported = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
+            message = None if is_reported else self._whole(condition)
             if message:
                 self._told.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
@@ -165,9 +165,9 @@ class Conditions:
         named, resources = columns(condition.expression), self._policy.vocabulary.described
         if any(named <= resource.columns.keys() for resource in resources):
             return ""
-        known = {name for resource in resources for name in resource.columns}
-        if unknown := sorted(named - known):
-            return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
+        existing = {name for resource in resources for name in resource.columns}
+        if unknown := sorted(named - existing):
+            return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], existing)}"
         return f"no collection has all the columns that `{condition.name}` reads: {', '.join(sorted(named))}"
 
     def _cases(self, condition: Branch) -> Iterator[tuple[Place, int]]:
@@ -182,25 +182,25 @@ class Conditions:
             for one in self._standing.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
-                    left = self._policy.condition_for(rule, name, one.role, one.key)
-                    yield Place(one, name), self._standing.number(left)
+                    expression = self._policy.condition_for(rule, name, one.role, one.key)
+                    yield Place(one, name), self._standing.number(expression)
             alike.add(like)
 
     def _reason(self, rule: Rule) -> str:
         covered = self._policy.patterns.covered(rule.act)
         condition = self._policy.conditions.get(rule.when)
-        asked = [] if condition is None else list(dict.fromkeys(
+        leaves = [] if condition is None else list(dict.fromkeys(
             atom for name in sorted(covered) for atom in atoms(self._policy.meant(condition, rule, name))))
-        if Shared() in asked and not any(rights_for(name.partition(".")[2]) for name in covered):
+        if Shared() in leaves and not any(rights_for(name.partition(".")[2]) for name in covered):
             verbs = sorted({verb for given in RIGHTS.values() for verb in given})
             return f"no share gives `{rule.act}`, only {', '.join(verbs)}"
         resources = {self._policy.vocabulary.by_permission[name].name: self._policy.vocabulary.by_permission[name]
                      for name in covered}
-        for atom in asked:
+        for atom in leaves:
             message = self._literal(atom, resources.values())
             if message:
                 return message
-        if any(isinstance(atom, Comparison) and atom.left == KIND and atom.right == "guest" for atom in asked):
+        if any(isinstance(atom, Comparison) and atom.left == KIND and atom.right == "guest" for atom in leaves):
             return "only callers without credentials are guests"
         return CONTRADICTION
 
@@ -216,12 +216,12 @@ class Conditions:
         if atom.left.root != "obj":
             return _settled(atom, str(atom.left), (SUBJECT if atom.left.root == "sub" else ENVIRONMENT)[name])
         having = [resource for resource in resources if name in resource.columns]
-        said = [_settled(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
-        if len(having) > 1 and said and all(said):
+        messages = [_settled(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
+        if len(having) > 1 and messages and all(messages):
             values = sorted({value for resource in having for value in resource.columns[name].values}, key=str)
             near = hint(str(atom.right), map(str, values))
             return f"`{text(atom)}` {_outcome(atom, values)}: no {name} is {atom.right}{near}"
-        return said[0] if said and all(said) else None
+        return messages[0] if messages and all(messages) else None
 
 
 def _of_network(atom: FunctionCall) -> str | None:
@@ -240,8 +240,8 @@ def _settled(atom: Comparison, called: str, column: Column) -> str | None:
         return None
     if isinstance(column.values[0], int):
         return f"`{text(atom)}` {outcome}: {called} is {column.values[0]} to {column.values[-1]}"
-    known = map(str, column.values)
-    return f"`{text(atom)}` {outcome}: {called} is never {atom.right}{hint(str(atom.right), known)}"
+    values = map(str, column.values)
+    return f"`{text(atom)}` {outcome}: {called} is never {atom.right}{hint(str(atom.right), values)}"
 
 
 def _beyond(atom: Comparison, called: str, column: Column) -> str | None:
@@ -253,8 +253,8 @@ def _beyond(atom: Comparison, called: str, column: Column) -> str | None:
     outcome = _outcome(atom, {low, high, *(one for one in (bound - 1, bound, bound + 1) if low <= one <= high)})
     if not outcome:
         return None
-    known = f"at least {least}" if most is None or (least is not None and bound <= least) else f"at most {most}"
-    return f"`{text(atom)}` {outcome}: {called} is {known}"
+    limits = f"at least {least}" if most is None or (least is not None and bound <= least) else f"at most {most}"
+    return f"`{text(atom)}` {outcome}: {called} is {limits}"
 
 
 def _outcome(atom: Comparison, values: Iterable[str | int]) -> str:
@@ -279,8 +279,8 @@ def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
                 ids = [_id(side, {str(pair[place]) for pair in kinds}) for place, side in enumerate((left, right))]
                 return f"`{text(atom)}` {outcome}: {ids[0]}, and {ids[1]}{_meant(left, right, having)}"
         case Comparison(_, Attribute("obj", name), int()):
-            said = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
-            return said[0] if all(said) else None
+            messages = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
+            return messages[0] if all(messages) else None
         case Comparison(operator, Attribute("obj", name), str(literal)):
             spelled = {column.spelled(literal) if column.spelled else literal
                        for column in (resource.columns[name] for resource in having)}
@@ -292,8 +292,8 @@ def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
 
 def _row_of(side: Attribute, resource: Resource) -> str | None:
     """The resource whose rows an attribute names, if it is known to name any."""
-    known: Mapping[str, Mapping[str, Column]] = {"sub": SUBJECT, "env": ENVIRONMENT, "obj": resource.columns}
-    column = known.get(side.root, {}).get(side.name)
+    by_root: Mapping[str, Mapping[str, Column]] = {"sub": SUBJECT, "env": ENVIRONMENT, "obj": resource.columns}
+    column = by_root.get(side.root, {}).get(side.name)
     return None if column is None else column.row_of
 
 
@@ -321,15 +321,15 @@ def _meant(left: Attribute, right: Attribute, having: Sequence[Resource]) -> str
 # What the time has settled
 
 
-def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[Finding]:
+def passed(policy: Policy, moment: datetime, reported: Collection[str]) -> Iterator[Finding]:
     """Yields a warning for each condition whose times have all passed at `moment`, which has a zone.
 
-    `told` are the conditions that have a warning as a whole already. The start of a sale is no such time while its end
+    `reported` are the conditions that already have a warning. The start of a sale is no such time while its end
     is to come.
     """
     with_parameter = set()
     for word, condition in policy.conditions.items():
-        if word in told:
+        if word in reported:
             continue
         if message := _passed(word, condition.expression, moment):
             yield Finding(MODEL_FILE, condition.line, message, "warning")
@@ -343,20 +343,20 @@ def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[
 
 
 def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
-    asked = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
+    comparisons = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
              and atom.left in (NOW, DATE) and isinstance(atom.right, str)]
-    settled: dict[Atom, bool] = {atom: holds for atom in asked if (holds := _since(atom, moment)) is not None}
+    settled: dict[Atom, bool] = {atom: holds for atom in comparisons if (holds := _since(atom, moment)) is not None}
     if not settled:
         return None
-    over = next((atom for atom, holds in settled.items() if not holds), None)
-    if over is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
-        return (f"`{word}` has expired: `{text(over)}` never holds again; take it out with the rules that name it, or "
-                f"set a later time")
-    if len(settled) < len(asked):
+    expired = next((atom for atom, holds in settled.items() if not holds), None)
+    if expired is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
+        return (f"`{word}` has expired: `{text(expired)}` never holds again; take it out with the rules that name it, "
+                f"or set a later time")
+    if len(settled) < len(comparisons):
         return None
-    if over is not None:
-        return f"`{text(over)}` has expired and never holds again; take it out, or set a later time"
-    return f"`{text(asked[0])}` was reached and always holds from now on; take it out"
+    if expired is not None:
+        return f"`{text(expired)}` has expired and never holds again; take it out, or set a later time"
+    return f"`{text(comparisons[0])}` was reached and always holds from now on; take it out"
 
 
 def _since(atom: Comparison, moment: datetime) -> bool | None:

@@ -66,15 +66,15 @@ class Denies:
 
     def missing(self, rule: Rule) -> str | None:
         """Says that a denial does not hold for a missing value, and that a caller is allowed there."""
-        found: dict[Attribute, str] = {}
+        examples: dict[Attribute, str] = {}
         for place, number in self._standing.places(rule):
             for one in self._nullable(number, place.permission):
-                if one not in found and (example := self._open(self._standing.cell(*place), number, one)):
-                    found[one] = example
-        if not found:
+                if one not in examples and (example := self._open(self._standing.cell(*place), number, one)):
+                    examples[one] = example
+        if not examples:
             return None
-        named = " or ".join(f"{in_words(one)}" for one in found)
-        example = next(iter(found.values()))
+        named = " or ".join(f"{in_words(one)}" for one in examples)
+        example = next(iter(examples.values()))
         return (f"this denies nothing where {named} is missing (allowed: {example}); write an allow on the opposite "
                 f"condition instead, which holds on no missing value either")
 
@@ -86,12 +86,12 @@ class Denies:
 
     def _open(self, cell: Cell, number: int, one: Attribute) -> str:
         """A request that is allowed although the denial would hold on some value of what is missing."""
-        left = self._standing.expressions[number]
-        if one == ID and cell.subject.is_guest and not _unequal(left, one):
+        expression = self._standing.expressions[number]
+        if one == ID and cell.subject.is_guest and not _unequal(expression, one):
             return ""  # nothing is a guest's own
         try:
             missing = negation(Comparison("==", one, one))
-            example = self._standing.open(cell, number, one, conjunction((missing, _as_if(left, one))))
+            example = self._standing.open(cell, number, one, conjunction((missing, _as_if(expression, one))))
         except Undecided:
             return ""
         if example is None or (example.row is None and one.root == "obj"):
@@ -100,14 +100,14 @@ class Denies:
 
     def _nullable(self, number: int, permission: str) -> tuple[Attribute, ...]:
         """The attributes that may be missing, and without whose value a condition does not hold."""
-        known = self._missing.get((number, permission))
-        if known is None:
-            left, resource = self._standing.expressions[number], self._policy.vocabulary.by_permission[permission]
+        nullable = self._missing.get((number, permission))
+        if nullable is None:
+            expression, resource = self._standing.expressions[number], self._policy.vocabulary.by_permission[permission]
             of_roots = {"obj": resource.columns, "sub": SUBJECT, "env": ENVIRONMENT}
-            read = dict.fromkeys(one for atom in atoms(left) for one in _compared(atom))
-            known = tuple(one for one in read if of_roots[one.root][one.name].nullable)
-            self._missing[number, permission] = known
-        return known
+            read = dict.fromkeys(one for atom in atoms(expression) for one in _compared(atom))
+            nullable = tuple(one for one in read if of_roots[one.root][one.name].nullable)
+            self._missing[number, permission] = nullable
+        return nullable
 
 
 def _compared(atom: Atom) -> Iterator[Attribute]:

@@ -46,18 +46,18 @@ class Endpoints:
         """Says that nobody who gains a permission by a line may view a row to use it on. Raises Undecided."""
         if rule.eft != ALLOW:
             return None
-        found: dict[str, str] = {}
+        view_of: dict[str, str] = {}
         for permission in sorted(self._policy.permissions_of_line(rule)):
             resource = self._policy.vocabulary.by_permission[permission]
             view = f"{resource.name}.view"
             if permission in resource.on_viewed and view in resource.permissions and not self._usable(
                     rule, permission, view):
-                found[permission] = view
-        if not found:
+                view_of[permission] = view
+        if not view_of:
             return None
-        views = listed(list(dict.fromkeys(found.values())))
-        return (f"{listed(list(found))} {verb(found, 'is', 'are')} of no use here: nobody who gets this by the rule "
-                f"has {views} for the same object; give that, too")
+        views = listed(list(dict.fromkeys(view_of.values())))
+        return (f"{listed(list(view_of))} {verb(view_of, 'is', 'are')} of no use here: nobody who gets this by the "
+                f"rule has {views} for the same object; give that, too")
 
     def _usable(self, rule: Rule, permission: str, view: str) -> bool:
         """True if somebody who gains a permission by a line may view a row to use it on, or nobody gains it."""

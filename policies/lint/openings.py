@@ -78,12 +78,12 @@ class Openings:
         gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else ()
         if not gained or not (everybody or self._nearly_all(gained)):
             return None
-        told = _told(link.name, gained, self._policy)
-        return told if single_person(link.name) else f"{told}; was `g, {link.inherits}, {link.name}` meant?"
+        sentence = _told(link.name, gained, self._policy)
+        return sentence if single_person(link.name) else f"{sentence}; was `g, {link.inherits}, {link.name}` meant?"
 
     def _gained(self, rule: Rule) -> list[str]:
         """Returns the permissions that the rule gives, at least in part, to the caller whom it names."""
-        found = []
+        gained = []
         first = None
         for cell, number in self._standing.reached(rule):
             if first is None:
@@ -92,10 +92,10 @@ class Openings:
                 break
             try:
                 if self._standing.counts(cell, rule, number):
-                    found.append(cell.permission)
+                    gained.append(cell.permission)
             except Undecided:
                 continue
-        return sorted(found)
+        return sorted(gained)
 
     def _inherited(self, name: str, kept: frozenset[str], most: frozenset[str]) -> tuple[str, ...]:
         """The permissions of which lines of roles beyond `kept` give something to a role or person. Of persons who have
@@ -105,8 +105,8 @@ class Openings:
         alike = lent if who.key is not None and self._standing.is_plain(name) else name, kept - {name}, most
         gained = self._gains.get(alike)
         if gained is None:
-            found = (one for one in most if self._gives_more(self._standing.cell(who, one), kept))
-            gained = self._gains[alike] = tuple(sorted(found))
+            permissions = (one for one in most if self._gives_more(self._standing.cell(who, one), kept))
+            gained = self._gains[alike] = tuple(sorted(permissions))
         return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:

@@ -55,16 +55,17 @@ def redundancy(standing: Standing) -> Redundancy:
     """
     rules = standing.policy.rules
     first: dict[tuple[str, ...], Rule] = {}
-    copies = {rule: known for rule in rules
-              if (known := first.setdefault((rule.sub, rule.act, rule.when, rule.eft), rule)) is not rule}
+    copies = {rule: earlier for rule in rules
+              if (earlier := first.setdefault((rule.sub, rule.act, rule.when, rule.eft), rule)) is not rule}
     for rule in copies:
         standing.take_out(rule)
     never: list[Rule] = []
     idle: list[Rule] = []
     undecided: list[Rule] = []
     # A rule that also covers a removed collection has an effect again when that returns.
-    left = [rule for rule in reversed(rules) if rule not in copies and not standing.policy.patterns.awaits(rule.act)]
-    for rule in sorted(left, key=lambda one: one.eft == ALLOW):
+    candidates = [
+        rule for rule in reversed(rules) if rule not in copies and not standing.policy.patterns.awaits(rule.act)]
+    for rule in sorted(candidates, key=lambda one: one.eft == ALLOW):
         try:
             if not _can_hold(standing, rule):
                 never.append(rule)

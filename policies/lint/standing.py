@@ -91,10 +91,10 @@ class Cell:
 
     def asked(self, effect: str) -> frozenset[int]:
         """The conditions of the counted rules of an effect."""
-        found = self._asked.get(effect)
-        if found is None:
-            found = self._asked[effect] = frozenset(self._counts[effect])
-        return found if self.base is None else found | self.base.asked(effect)
+        numbers = self._asked.get(effect)
+        if numbers is None:
+            numbers = self._asked[effect] = frozenset(self._counts[effect])
+        return numbers if self.base is None else numbers | self.base.asked(effect)
 
     def alike(self, effect: str, number: int) -> int:
         """The number of counted rules of an effect with the same condition."""
@@ -133,17 +133,17 @@ class Standing:
 
     def cell(self, subject: Subject, permission: str) -> Cell:
         """The lines about a caller and a permission; those that are taken out are not counted."""
-        known = self._cells.get((subject, permission))
-        if known is None:
-            known = self._cells[subject, permission] = self._made(subject, permission)
-        return known
+        cell = self._cells.get((subject, permission))
+        if cell is None:
+            cell = self._cells[subject, permission] = self._made(subject, permission)
+        return cell
 
     def _made(self, subject: Subject, permission: str) -> Cell:
         role, key = subject.role, subject.key
         lines = None if key is None else self.policy.beside(role, key, permission)
         base = None if lines is None else self.cell(Subject(role), permission)
-        numbers = ((rule, self._fitting(left, permission))
-                   for rule, left in (self.policy.reaching(role, key, permission) if lines is None else lines))
+        numbers = ((rule, self._fitting(condition, permission))
+                   for rule, condition in (self.policy.reaching(role, key, permission) if lines is None else lines))
         made = Cell(subject, permission, {rule: number for rule, number in numbers if number is not None}, base)
         for rule, number in made.own.items():
             self._bearing[rule].append((made, number))
@@ -151,10 +151,10 @@ class Standing:
                 made.count(rule, number)
         return made
 
-    def _fitting(self, left: Expression, permission: str) -> int | None:
+    def _fitting(self, condition: Expression, permission: str) -> int | None:
         """The number of a condition; None where it is of columns that the permission's resource has not: a matcher may
         apply a line to a permission that it does not name."""
-        number = self.number(left)
+        number = self.number(condition)
         return number if self._columns[number] <= self._rows[permission] else None
 
     @property
@@ -164,15 +164,15 @@ class Standing:
 
     def number(self, expression: Expression) -> int:
         """The number of a condition: equal ones have the same."""
-        found = self._numbers.get(expression)
-        if found is None:
-            found = self._numbers[expression] = len(self.expressions)
+        number = self._numbers.get(expression)
+        if number is None:
+            number = self._numbers[expression] = len(self.expressions)
             self.expressions.append(expression)
             self._columns.append(columns(expression))
             if any(isinstance(atom, Comparison) and atom.left in (ID, KEY) and not isinstance(atom.right, Attribute)
                    for atom in atoms(expression)):
-                self._naming.add(found)
-        return found
+                self._naming.add(number)
+        return number
 
     def reached(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
         """`alone`, and for a line of a role the persons for whom it can count more than for their role alone."""
@@ -212,8 +212,8 @@ class Standing:
 
     def _places(self, rule: Rule, subjects: Iterable[Subject]) -> Iterator[tuple[Place, int]]:
         for subject, permission in product(subjects, sorted(self.policy.permissions_of_line(rule))):
-            left = self.policy.condition_for(rule, permission, subject.role, subject.key)
-            number = None if left is False else self._fitting(left, permission)
+            condition = self.policy.condition_for(rule, permission, subject.role, subject.key)
+            number = None if condition is False else self._fitting(condition, permission)
             if number is not None:
                 yield Place(subject, permission), number
 
@@ -266,11 +266,11 @@ class Standing:
     @cached_property
     def lent(self) -> Mapping[str, list[str]]:
         """Users by role: those to whom the role, or a role that inherits it, is lent."""
-        found: dict[str, list[str]] = {}
+        by_role: dict[str, list[str]] = {}
         for key in sorted(self.persons):
             for name in self.policy.roles.closure(key):
-                found.setdefault(name, []).append(key)
-        return found
+                by_role.setdefault(name, []).append(key)
+        return by_role
 
     @cached_property
     def given(self) -> Mapping[str, list[str]]:
@@ -279,11 +279,11 @@ class Standing:
         for rule in self.policy.rules:
             if rule.eft == ALLOW:
                 acts.setdefault(rule.sub, set()).update(self.policy.permissions_of_line(rule))
-        found: dict[str, list[str]] = {}
+        by_permission: dict[str, list[str]] = {}
         for key in sorted(self.persons):
             for permission in frozenset().union(*(acts.get(name, ()) for name in self.policy.roles.closure(key))):
-                found.setdefault(permission, []).append(key)
-        return found
+                by_permission.setdefault(permission, []).append(key)
+        return by_permission
 
     @cached_property
     def personal(self) -> bool:
@@ -343,8 +343,8 @@ class Standing:
     def holds(self, place: Place | Cell, number: int) -> bool:
         """True if a condition holds on every request about an object, or on every one where there are no objects.
         Raises Undecided."""
-        found = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
-        return found is None or (found.row is None and bool(self._rows[place.permission]))
+        witness = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
+        return witness is None or (witness.row is None and bool(self._rows[place.permission]))
 
     def open(self, cell: Cell, number: int, reading: Attribute, goal: Expression) -> Witness | None:
         """A request that the lines of the cell allow, and on which `goal` holds of a condition that reads this
@@ -358,11 +358,11 @@ class Standing:
         """True if a condition, and none of `without`, can hold for an object on which the lines of the cell allow
         something. Raises Undecided."""
         allows, denies = frozenset(cell.allows), frozenset((*cell.denies, *without))
-        found = self._example(
+        witness = self._example(
             ("meets_allowed", number, allows, denies), cell, (number, *allows, *denies),
             lambda: conjunction((self.expressions[number], self.any_of(allows), negation(self.any_of(denies)))))
         rows = self.policy.vocabulary.by_permission[cell.permission].columns
-        return found is not None and (found.row is not None or not rows)
+        return witness is not None and (witness.row is not None or not rows)
 
     def any_of(self, numbers: Iterable[int]) -> Expression:
         """The disjunction of these conditions."""
@@ -378,15 +378,15 @@ class Standing:
     ) -> Witness | None:
         """An example of a goal, remembered for all places in which the answer is the same."""
         like = self._like_of(place.subject, place.permission, numbers)
-        known = self._known.get((question, like), _UNKNOWN)
-        if isinstance(known, _Unknown):
+        cached = self._known.get((question, like), _UNKNOWN)
+        if isinstance(cached, _Unknown):
             subject = place.subject
             if subject.key is not None and like[-1] is None:
                 subject = Subject(subject.role)
-            known = self._known[question, like] = self._found(goal(), subject, place.permission)
-        if isinstance(known, Undecided):
-            raise known
-        return known
+            cached = self._known[question, like] = self._found(goal(), subject, place.permission)
+        if isinstance(cached, Undecided):
+            raise cached
+        return cached
 
     def _found(self, goal: Expression, subject: Subject, permission: str) -> Witness | Undecided | None:
         try:

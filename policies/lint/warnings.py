@@ -38,13 +38,13 @@ def warnings(policy: Policy, held: frozenset[str] | None = None, at: datetime | 
     """
     if policy.closed:
         return ()
-    known = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
-    found, told = _of_files(policy)
-    useless = {(one.file, one.line): one for one in useless_roles(policy, known)}
+    used = frozenset(role for role in policy.roles.names if role in held) if held is not None else None
+    of_files, reported = _of_files(policy)
+    useless = {(one.file, one.line): one for one in useless_roles(policy, used)}
     # Nobody has a useless role, so its rules get no other warnings.
-    others = (one for one in found if (one.file, one.line) not in useless)
-    return tuple(sorted({*others, *useless.values(), *about_givers(policy, known),
-                         *passed(policy, at or datetime.now(UTC), told)}))
+    others = (one for one in of_files if (one.file, one.line) not in useless)
+    return tuple(sorted({*others, *useless.values(), *about_givers(policy, used),
+                         *passed(policy, at or datetime.now(UTC), reported)}))
 
 
 def find_early(policy: Policy) -> None:
@@ -59,12 +59,12 @@ def _of_files(policy: Policy) -> tuple[tuple[Finding, ...], frozenset[str]]:
     They are cached for the policy in force.
     """
     linter = _Linter(policy)
-    found = {
+    findings = {
         Finding(rule.file, rule.line, message, "warning", single_person(rule.sub))
         for rule in policy.rules for message in linter.about(rule)
     }
-    found |= {*linter.beside_rules(), *policy.model.remarks, *policy.remarks, *remarks(policy)}
-    return tuple(found), linter.told
+    findings |= {*linter.beside_rules(), *policy.model.remarks, *policy.remarks, *remarks(policy)}
+    return tuple(findings), linter.told
 
 
 class _Linter:

@@ -23,13 +23,13 @@ _SHIPPED = Path(__file__).parents[1] / MODEL_FILE
 
 def about_trusted(policy: Policy) -> Iterator[Finding]:
     """A warning for each condition of an `atmost` line that holds where the shipped one does not."""
-    shipped, prover, told = _shipped(), Prover(policy), set[str]()
+    shipped, prover, reported = _shipped(), Prover(policy), set[str]()
     for one in lines_of(policy):
         mine, theirs = policy.conditions.get(one.when), shipped.get(one.when)
-        if one.kind != ATMOST or mine is None or theirs is None or one.when in told:
+        if one.kind != ATMOST or mine is None or theirs is None or one.when in reported:
             continue
         if mine.expression != theirs.expression and (example := _example(policy, prover, one, mine, theirs)):
-            told.add(one.when)
+            reported.add(one.when)
             message = f"`{one.when}` gives more than the shipped condition of that name, and {one.place} (`{one}`) " \
                       f"allows whatever it gives; for example: {example}"
             yield Finding(MODEL_FILE, mine.line, message, "warning")
@@ -42,11 +42,11 @@ def _example(
     for permission in sorted(one.covered(policy.patterns)):
         narrow, wide = (policy.meant(condition, one.rule, permission) for condition in (mine, theirs))
         try:
-            found = prover.exception(narrow, wide, Subject(one.who), permission)
+            witness = prover.exception(narrow, wide, Subject(one.who), permission)
         except Undecided:
             continue
-        if found is not None:
-            return found
+        if witness is not None:
+            return witness
     return None
 
 
