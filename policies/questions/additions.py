@@ -62,39 +62,40 @@ def additions(policy: Policy, shipped: Policy) -> Additions:
         return shipped.patterns.covered(line.act) <= new and not mentioned(line.act)
 
     rules = [rule for rule in shipped.rules if is_new(rule)]
-    found: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
-    covered = {permission for line in found for permission in shipped.patterns.covered(line.act)}
+    added: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
+    covered = {permission for line in added for permission in shipped.patterns.covered(line.act)}
     words = {rule.when: shipped.conditions[rule.when] for rule in rules if rule.when not in policy.conditions}
-    return Additions(tuple(sorted(covered)), _as_shipped(found, shipped), words)
+    return Additions(tuple(sorted(covered)), _as_shipped(added, shipped), words)
 
 
 def narrowed(policy: Policy, shipped: Policy) -> list[str]:
     """The messages about each rule of 0.1 that the instance still has and that now ships with less: both rules, and how
     to take over the shipped one."""
-    said = []
+    sentences = []
     for old, new in first_release.NARROWED:
         condition = shipped.conditions[new.split(", ")[3]]
         for rule in policy.rules:
             if old == f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}":
-                said.append(f"The shipped rules now say `{new}`, which gives less; yours stay: `{old}` ({rule.place}).")
+                sentences.append(f"The shipped rules now say `{new}`, which gives less; yours stay: `{old}` "
+                                 f"({rule.place}).")
                 if condition.name in policy.conditions:
-                    said.append("To take it over, write it there.")
+                    sentences.append("To take it over, write it there.")
                 else:
-                    said += [f"To take it over, first add this to {MODEL_FILE}, below the branch of `always`, "
+                    sentences += [f"To take it over, first add this to {MODEL_FILE}, below the branch of `always`, "
                              "then write it there:", _branch(condition)]
-    return said
+    return sentences
 
 
-def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[str, bytes], Policy]:
+def extended(policy: Policy, shipped: Policy, added: Additions) -> tuple[dict[str, bytes], Policy]:
     """File name → new content of each file that changes, and the policy with them. model.conf is the first, because
     the others use its words.
 
     Raises NotAddable unless the files with them can be used and differ in what is allowed by new permissions alone.
     """
     files: dict[str, bytes] = {}
-    if found.conditions:
-        files[MODEL_FILE] = _with_conditions(policy, found.conditions.values())
-    for name, lines in found.lines.items():
+    if added.conditions:
+        files[MODEL_FILE] = _with_conditions(policy, added.conditions.values())
+    for name, lines in added.lines.items():
         if name in policy.files:
             files[name] = _with_lines(policy.files[name], lines)
         elif len(lines) == len(list(meaningful(_texts(shipped, name)))):
@@ -105,14 +106,14 @@ def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[st
         after = from_files({**policy.files, **files}, policy.vocabulary)
     except PolicyError as error:
         raise NotAddable(f"With the new rules the files could not be used:\n{error}") from None
-    if others := [str(change) for change in diff(policy, after) if change.permission not in found.permissions]:
+    if others := [str(change) for change in diff(policy, after) if change.permission not in added.permissions]:
         raise NotAddable("The new rules would change more than the new permissions:\n" + "\n".join(others))
     return files, after
 
 
-def _as_shipped(found: Iterable[Rule | ScopeRule], shipped: Policy) -> dict[str, tuple[str, ...]]:
+def _as_shipped(added: Iterable[Rule | ScopeRule], shipped: Policy) -> dict[str, tuple[str, ...]]:
     places: dict[str, list[int]] = {}
-    for line in found:
+    for line in added:
         places.setdefault(line.file, []).append(line.line)
     return {name: tuple(_texts(shipped, name)[number - 1] for number in sorted(numbers))
             for name, numbers in sorted(places.items())}
@@ -144,8 +145,8 @@ def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
     added = b"".join(branch.encode() + newline for branch in branches)
     changed = content[:places[0].end()] + added + content[places[0].end():]
     model, _ = read_model(changed, tuple(policy.vocabulary.functions.values()))
-    known = {word: one.expression for word, one in policy.conditions.items()}
-    if model is None or known | {one.name: one.expression for one in wanted} != {
+    existing = {word: one.expression for word, one in policy.conditions.items()}
+    if model is None or existing | {one.name: one.expression for one in wanted} != {
             word: one.expression for word, one in model.conditions.items()}:
         raise refusal
     return changed

@@ -63,16 +63,16 @@ class _Reaching:
     @property
     def said(self) -> tuple[object, ...]:
         """The same for subjects whose lines say the same."""
-        return self.base.number, *[(place, rule.when, rule.eft, left) for place, (rule, left) in self.own]
+        return self.base.number, *[(place, rule.when, rule.eft, condition) for place, (rule, condition) in self.own]
 
     @property
     def lines(self) -> list[Line]:
         """All of them, in the order of the files."""
-        found, begin = [], 0
+        merged, begin = [], 0
         for place, line in self.own:
-            found += [*self.base.lines[begin:place], line]
+            merged += [*self.base.lines[begin:place], line]
             begin = place
-        return [*found, *self.base.lines[begin:]]
+        return [*merged, *self.base.lines[begin:]]
 
 
 class _Side:
@@ -107,17 +107,17 @@ class _Side:
         return base
 
     def _of(self, lines: tuple[Line, ...]) -> _Base:
-        said = tuple((rule.when, rule.eft, left) for rule, left in lines)
-        number = self._numbers.setdefault(said, len(self._numbers))
+        content = tuple((rule.when, rule.eft, condition) for rule, condition in lines)
+        number = self._numbers.setdefault(content, len(self._numbers))
         base = self._by_lines[lines] = _Base(number, lines, tuple(map(place_of, lines)))
         return base
 
     def _own(self, subject: Subject, permission: str) -> tuple[Line, ...] | None:
         """The lines that name a person, which is asked about with one role after the other."""
         assert subject.key is not None
-        asked = (subject.key, permission, subject.role if self._asks_role else None)
-        if self._last[0] != asked:
-            self._last = asked, self._policy.beside(subject.role, subject.key, permission)
+        key = (subject.key, permission, subject.role if self._asks_role else None)
+        if self._last[0] != key:
+            self._last = key, self._policy.beside(subject.role, subject.key, permission)
         return self._last[1]
 
 
@@ -182,7 +182,7 @@ class Answers:
         key = subject.key
         if key is not None:
             mentioned = not self._literals.isdisjoint(names_of(key))
-            names = mentioned and any(named_in(left, (key,)) for _, left in (*old.lines, *new.lines))
+            names = mentioned and any(named_in(condition, (key,)) for _, condition in (*old.lines, *new.lines))
             key = key if names else ""
         return (self._comparison.prover.kind(permission), bool(rights_for(permission.partition(".")[2])),
                 subject.is_guest, key)
@@ -220,27 +220,27 @@ class Answers:
     def _grant(self, lines: list[Line], subject: Subject, permission: str, like: tuple[object, ...]) -> Grant:
         """Returns the grant of these rules, without those that can never match the subject."""
         parts = []
-        for rule, left in lines:
-            judged = self._judged.get((left, *like))
-            if judged is None:
-                judged = self._judged[left, *like] = self._judge(left, subject, permission)
-            if judged is not False:
-                parts.append(Part(rule, judged))
+        for rule, expression in lines:
+            condition = self._judged.get((expression, *like))
+            if condition is None:
+                condition = self._judged[expression, *like] = self._judge(expression, subject, permission)
+            if condition is not False:
+                parts.append(Part(rule, condition))
         return grant(parts)
 
-    def _judge(self, left: Expression, subject: Subject, permission: str) -> Expression:
+    def _judge(self, condition: Expression, subject: Subject, permission: str) -> Expression:
         """The condition, or whether it holds where that is the same whatever the facts are."""
         try:
-            if not self._comparison.prover.possible(left, subject, permission):
+            if not self._comparison.prover.possible(condition, subject, permission):
                 return False
-            return left if self._comparison.prover.possible(negation(left), subject, permission) else True
+            return condition if self._comparison.prover.possible(negation(condition), subject, permission) else True
         except Undecided:
-            return left
+            return condition
 
 
 def _matching(example: Witness, lines: list[Line], effect: str) -> list[int]:
     """The places of the lines of an effect that hold for a request."""
-    return [place for place, (rule, left) in enumerate(lines) if rule.eft == effect and example.holds(left)]
+    return [place for place, (rule, condition) in enumerate(lines) if rule.eft == effect and example.holds(condition)]
 
 
 def _explicit(given: Grant) -> str:

@@ -122,18 +122,18 @@ def _together(changes: Iterable[_Of]) -> list[_Of]:
     alike: dict[tuple[object, ...], list[_Of]] = {}
     for subject, answer, change in changes:
         alike.setdefault((_kind(change), change.having), []).append((subject, answer, change))
-    found = []
+    joined = []
     for same in alike.values():
         each = [change for _, _, change in same]
         subject, answer, first = same[0]
-        found.append((subject, answer, replace(
+        joined.append((subject, answer, replace(
             first, who=_each(change.who for change in each), lines=_each(change.lines for change in each),
             gone=_each(change.gone for change in each))))
-    return found
+    return joined
 
 
-def _each(found: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for several in found for one in several))
+def _each(tuples: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for several in tuples for one in several))
 
 
 def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
@@ -149,12 +149,12 @@ def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
 
 def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
     """Returns each permission that a scope covers, with the lines that give it."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_permission: dict[str, tuple[str, ...]] = {}
     for line in policy.scopes:
         if line.scope == scope:
             for permission in policy.patterns.covered(line.act):
-                found[permission] = (*found.get(permission, ()), f"{line.file}:{line.line}")
-    return found
+                by_permission[permission] = (*by_permission.get(permission, ()), f"{line.file}:{line.line}")
+    return by_permission
 
 
 def _invariants(old: Policy, new: Policy) -> Iterator[str]:

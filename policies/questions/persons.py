@@ -90,15 +90,15 @@ class _Lines:
 
     def of(self, key: str) -> dict[str, _Signature]:
         """Permission → what the person's lines about it say, and the roles that the person was lent."""
-        found: dict[str, set[tuple[str, int, str]]] = {}
+        own: dict[str, set[tuple[str, int, str]]] = {}
         for rule in self._rules.get(key, ()):
             for permission in self._policy.patterns.covered(rule.act):
-                found.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
+                own.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
         lent = self._policy.roles.closure(key) - {key}
         names = {*names_of(key), *lent}
         about = self._policy.vocabulary.by_permission if names & self._quoted else frozenset[str]().union(
             *(self._about.get(role, frozenset()) for role in lent))
-        return {permission: (frozenset(found.get(permission, ())), lent) for permission in {*found, *about}}
+        return {permission: (frozenset(own.get(permission, ())), lent) for permission in {*own, *about}}
 
 
 def _names_lines(policy: Policy) -> bool:
