@@ -74,16 +74,16 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
     """
     policy = policy_files.served(directory, whole=directory is None)
     policy_files.refuse_unknown(permission, policy)
-    asked = circumstances({"at": at, "ip": ip, "device": device, "method": method})
+    options = circumstances({"at": at, "ip": ip, "device": device, "method": method})
     with open_instance() as instance:
         home = instance.tenant(tenant)
         collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
         requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                          about_row=row is not None, method=method)
-        known = fixed(asked, instance.settings.zone)
+        facts = fixed(options, instance.settings.zone)
         tenant_id = home.id if row is None else row.tenant_id
-        holders = Holders(instance.database, policy, asked_about(requests, row, tenant_id, known),
+        holders = Holders(instance.database, policy, asked_about(requests, row, tenant_id, facts),
                           ranks=ranks(policy, permission, collection, row),
                           guests=tenant_id == instance.tenant().id,
                           tokens=lambda: ServiceToken.valid_of(tenant_id))
@@ -115,11 +115,11 @@ def _show(entries: Iterator[tuple[str, str, Reason]], policy: Policy, as_json: b
     if as_json:
         print_json({"policy_version": policy.version, "who": [_as_json(*entry) for entry in entries]})
         return
-    told = False
+    is_empty = True
     for name, role, reason in entries:
-        told, place = True, "" if reason.line is None else f"{reason.line.file}:{reason.line.line}"
+        is_empty, place = False, "" if reason.line is None else f"{reason.line.file}:{reason.line.line}"
         echo(f"{name}  {role}  {place}{'' if reason.when is None else f'  when {reason.when}'}")
-    if not told:
+    if is_empty:
         echo(_NOBODY)
 
 
@@ -164,9 +164,9 @@ class _Review:
     def __init__(self, held: Holdings) -> None:
         self._held = held
         self.users = self.written = 0
-        found = active_of([key.removeprefix("user:") for key in held.persons])
-        self.missing = [key for key in held.persons if key.removeprefix("user:") not in found]
-        self.disabled = [key for key in held.persons if found.get(key.removeprefix("user:")) is False]
+        active = active_of([key.removeprefix("user:") for key in held.persons])
+        self.missing = [key for key in held.persons if key.removeprefix("user:") not in active]
+        self.disabled = [key for key in held.persons if active.get(key.removeprefix("user:")) is False]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         disabled = frozenset(self.disabled)
@@ -182,12 +182,12 @@ class _Review:
 
     def _row(self, key: str, holding: Holding | None, account: Account | None, remark: str | None) -> dict[str, Any]:
         self.written += 1
-        told = {} if account is None else {
+        details = {} if account is None else {
             "tenant": account.tenant, "email": account.email, "active": account.active,
             "last_login": account.last_login, "last_use": account.last_use, "tokens": account.tokens}
         role = {} if holding is None else {"role": holding.role, "how": "; ".join(holding.how)}
         lines = " ".join(rule.place for rule in self._held.lines(key)) or None
-        return {"user": key.removeprefix("user:"), "personal_lines": lines, "remark": remark, **told, **role}
+        return {"user": key.removeprefix("user:"), "personal_lines": lines, "remark": remark, **details, **role}
 
 
 def _places(held: Holdings, key: str) -> list[str]:
@@ -214,9 +214,9 @@ def unused_command(days: int, as_json: bool) -> None:
         counts = {key: used.times for key, used in used_since(since[:10]).items()}
         spans = [Span(*counted) for counted in counted_since(since)]
         rows = (Entry(**row) for tenant in Tenant.all() for row in told_since(tenant.id, since, COLUMNS))
-        found = unused(policy, since, counts, rows, gaps(since, now(), spans))
+        result = unused(policy, since, counts, rows, gaps(since, now(), spans))
     if as_json:
-        print_json(found.as_json())
+        print_json(result.as_json())
     else:
-        echo_lines("\n".join(found.as_lines()))
-    sys.exit(int(bool(found)))
+        echo_lines("\n".join(result.as_lines()))
+    sys.exit(int(bool(result)))

@@ -1,6 +1,6 @@
 """Changes of the policy over HTTP: tried first (`trial`, in a process of its own: `child`), then put in force.
 
-`live_rows` counts the stored rows that a change affects. `adoption` takes over shipped rules.
+`affected_rows` counts the stored rows that a change affects. `adoption` takes over shipped rules.
 """
 
 from gatepost.features import Command, Feature

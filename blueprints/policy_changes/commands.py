@@ -13,9 +13,7 @@ from typing import cast
 
 import click
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
-from blueprints.policy_changes.row_changes import RowChanges
+from blueprints.policy_changes.affected_rows import RowChanges, Scope, compare_rows
 from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.instance import open_instance
@@ -104,7 +102,7 @@ def show_command(version: str, file: str | None, as_json: bool) -> None:
 
 
 def find(version: str) -> PolicyVersion:
-    """The newest row of a version. Raises ClickException without one."""
+    """Returns the newest row of a version. Raises ClickException if there is none."""
     row = policy_version.named(version)
     if row is None:
         raise click.ClickException(
@@ -139,13 +137,13 @@ def line(change: dict[str, object]) -> str:
 
 
 def _begun(_: click.Context, __: click.Parameter, window: str | None) -> str | None:
-    """The time at which a window of days or hours, such as 7d, began. Raises BadParameter."""
+    """Returns the start of a window of days or hours, such as 7d. Raises BadParameter."""
     if window is None:
         return None
-    found = _WINDOW.fullmatch(window)
-    if found is None:
+    match = _WINDOW.fullmatch(window)
+    if match is None:
         raise click.BadParameter(f"{window!r} is no number of days or hours, such as 7d or 24h.")
-    return later(-int(found[1]) * _SECONDS[found[2]])
+    return later(-int(match[1]) * _SECONDS[match[2]])
 
 
 @click.command("diff")
@@ -175,8 +173,8 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
     new = policy_files.named(last)
     before = policy_files.policy_in(policy_files.named(first[0])) if first else policy_files.served()
     after = policy_files.policy_in(new)
-    found = compared(before, after, _roles_of(before, after) if instance else None)
-    data, lines, flips = found.as_json(), list(found.as_lines()), False
+    differences = compared(before, after, _roles_of(before, after) if instance else None)
+    data, lines, flips = differences.as_json(), list(differences.as_lines()), False
     if since is not None:
         with open_instance():
             replayed = _replayed(before, after, since)
@@ -191,11 +189,11 @@ def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str
         print_json(data)
     else:
         echo_lines("\n".join(lines))
-    sys.exit(int(bool(found) or flips))
+    sys.exit(int(bool(differences) or flips))
 
 
 def _replayed(old: Policy, new: Policy, since: str) -> Replay:
-    """Both policies' answers to what was recorded, of all tenants."""
+    """Replays the recorded decisions of all tenants under both policies."""
     rows = (row for tenant in Tenant.all() for row in told_since(tenant.id, since, COLUMNS))
     return replay(old, new, (Entry(**row) for row in rows))
 
@@ -215,9 +213,9 @@ def _roles_of(*policies: Policy) -> dict[str, str]:
 
 def _rows_of(before: Policy, after: Policy) -> RowChanges:
     """Compares the rows of all tenants under both policies. Raises ClickException without a database."""
-    with open_instance() as found:
-        return compare_rows(found.database, policy_files.registry().collections.values(), before, after,
-                            Scope(found.tenant().id), datetime.now(found.settings.zone))
+    with open_instance() as opened:
+        return compare_rows(opened.database, policy_files.registry().collections.values(), before, after,
+                            Scope(opened.tenant().id), datetime.now(opened.settings.zone))
 
 
 @click.command("apply")
@@ -287,8 +285,12 @@ def accept_command(note: str | None, yes: bool) -> None:
 
 def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None, yes: bool, source: Path, *,
             keeps_cases: bool = False) -> None:
-    """Put a candidate in force. `source` is what its rules come from; `keeps_cases`: the present cases are asked."""
-    # What a candidate in the database is made of, only the database says.
+    """Puts a candidate in force.
+
+    source       the origin of its rules
+    keeps_cases  the candidate is tested with the present cases
+    """
+    # Only the database has the files of a candidate in the database.
     place = policy_files.folder() if load_settings().policy_source == FILES else load_settings().policies
     with changes() as changing:
         stray = isinstance(changing, InFiles) and changing.is_stray
@@ -314,9 +316,10 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
 
 
 def _located(broken: PolicyError, place: Path) -> PolicyError:
-    """The same findings; those about the cases name the folder `place` that they are in."""
+    """Returns the same findings. Those about the cases name the folder `place` of the cases."""
     cases = show_path(place / CASES_FILE)
-    return PolicyError([replace(one, file=cases) if one.file == CASES_FILE else one for one in broken.findings])
+    return PolicyError([replace(finding, file=cases) if finding.file == CASES_FILE else finding
+                        for finding in broken.findings])
 
 
 def add_to_database(files: Mapping[str, bytes], note: str, base: Policy | None) -> None:
@@ -349,7 +352,7 @@ def _put_in_force(changing: Changing, candidate: Candidate, cause: str, note: st
 
 
 def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
-    """The policy that a service uses now; where that is not known, the files' own."""
+    """Returns the policy that a service uses now; if that is unknown, the policy of the files."""
     files = changing.in_force()
     try:
         if files is None:

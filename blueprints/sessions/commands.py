@@ -165,19 +165,19 @@ def list_users(tenant: str | None) -> None:
 
 def _require_role(role: str) -> None:
     """Raises BadParameter for an unknown role. Other errors in the policy files are ignored."""
-    known = [name for name in declared(read_files(policy_files.of_instance(), {}, [])) if name != GUEST]
-    if role not in known:
-        near = did_you_mean(role, known) or "."
-        raise click.BadParameter(f"there is no role {role!r}{near} Roles: {', '.join(known)}", param_hint="'--role'")
+    roles = [name for name in declared(read_files(policy_files.of_instance(), {}, [])) if name != GUEST]
+    if role not in roles:
+        near = did_you_mean(role, roles) or "."
+        raise click.BadParameter(f"there is no role {role!r}{near} Roles: {', '.join(roles)}", param_hint="'--role'")
 
 
-def _password(file: TextIO | None, *known: str | None) -> tuple[str, str | None]:
+def _password(file: TextIO | None, *guessable: str | None) -> tuple[str, str | None]:
     """Returns the password to set, and the same again if it was generated and must be shown, else None.
 
-    `known` are the account's name and e-mail address, which an attacker may know.
+    `guessable` are the account's name and e-mail address, which an attacker may know.
     """
     if file is not None:
-        return read_password(file, *known), None
+        return read_password(file, *guessable), None
     made_up = secrets.token_urlsafe(15)
     return made_up, made_up
 
@@ -264,9 +264,9 @@ def add_token(create_app: AppFactory, email: str, name: str, scopes: tuple[str, 
     Example: gatepost token add ada@example.org --scope read:articles --days 90
     """
     with services_for(create_app) as services:
-        known = services.policy.current.scope_names
-    if unknown := [scope for scope in scopes if scope not in known]:
-        raise click.ClickException(f"There is no scope {unknown[0]}; there are {', '.join(sorted(known))}.")
+        declared_scopes = services.policy.current.scope_names
+    if unknown := [scope for scope in scopes if scope not in declared_scopes]:
+        raise click.ClickException(f"There is no scope {unknown[0]}; there are {', '.join(sorted(declared_scopes))}.")
     with open_instance() as instance:
         owner = instance.user(email)
         row = ServiceToken(owner_id=owner.id, department=owner.department, name=read_name(name), scopes=list(scopes),
@@ -331,8 +331,8 @@ def revoke(id: str) -> None:
     Example: gatepost token revoke 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
     """
     with open_instance() as instance:
-        known = read_id(id)
-        row = None if known is None else ServiceToken.by_id(known)
+        token_id = read_id(id)
+        row = None if token_id is None else ServiceToken.by_id(token_id)
         if row is None:
             raise click.ClickException(f"There is no token {id}.")
 

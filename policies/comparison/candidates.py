@@ -53,9 +53,9 @@ CLOCK = (NOW, DATE, WEEKDAY, HOUR)
 _ORDER = ("sub", "env", "obj")
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]
-Reading = tuple[str, str, int, int]  # what clocks show: the time, the date, the weekday and the hour
-EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the offsets of the zones that there are
-MOST_TRIED = 1000  # addresses, to find one outside of all networks; beside them stand the neighbours of each network
+Reading = tuple[str, str, int, int]  # of a clock: time, date, weekday and hour
+EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the outermost offsets of time zones
+MOST_TRIED = 1000  # addresses that are tried to find one outside of all networks
 _DAY, _HOUR, _HOURS, _WEEK = timedelta(days=1), timedelta(hours=1), 24, 7
 _ANY_DATE, _ANY_TIME = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
 _PRIVATE, _LOCAL = ip_network("192.168.0.0/16"), ip_network("fd00::/64")
@@ -91,12 +91,12 @@ class Ground:
 
     @cached_property
     def unset(self) -> frozenset[str]:
-        """The columns that have no value yet when the permission is checked."""
+        """Columns without a value when the permission is checked."""
         return self.resource.unset(self.permission)
 
     @cached_property
     def may_lack(self) -> frozenset[str]:
-        """The columns that may be missing in such a row, though they are not in a stored one."""
+        """Columns that may be missing in such a row, but not in a stored one."""
         return self.resource.may_lack(self.permission)
 
     def is_id(self, attribute: Attribute) -> bool:
@@ -104,27 +104,28 @@ class Ground:
         return attribute == KEY or self._column(attribute).format == "uuid"
 
     def variables(self, goal: Expression) -> list[Variable]:
-        """The variables of a goal: those of the caller first, then of the circumstances, then of the object."""
+        """Returns the variables of a goal: those of the caller, then of the circumstances, then of the object."""
         read = tuple(dict.fromkeys(atoms(goal)))
         groups = list(self._groups(read))
         readings = tuple(self._readings(groups, read))
-        found = [_showing(_of_clock(read), readings)] if readings else []
-        others = dict.fromkeys(one for atom in read for one in inputs_of(atom) if not isinstance(one, Attribute))
+        variables = [_showing(_of_clock(read), readings)] if readings else []
+        other_inputs = dict.fromkeys(item for atom in read for item in inputs_of(atom)
+                                     if not isinstance(item, Attribute))
         for group in groups:
             pool = self._pool(group, read, readings)
-            mine = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
-                    if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
-            found += mine
+            of_group = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
+                        if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
+            variables += of_group
             if GROUPS in group:
-                # What can be put in the place of a name: also what an attribute is that takes no value of the pool.
-                named = (*pool, *(value for one in mine for values in one.values for value in values))
-                others |= dict.fromkeys(InGroup(value) for value in named if isinstance(value, str))
-        found.sort(key=lambda variable: min(_ORDER.index(one.root) for one in attributes_of(variable)))
-        return [*found, *(Variable((one,), self._answers(one)) for one in others)]
+                # Values that can take the place of a name, also those of attributes that take no value of the pool.
+                names = (*pool, *(value for variable in of_group for values in variable.values for value in values))
+                other_inputs |= dict.fromkeys(InGroup(name) for name in names if isinstance(name, str))
+        variables.sort(key=lambda variable: min(_ORDER.index(each.root) for each in attributes_of(variable)))
+        return [*variables, *(Variable((item,), self._answers(item)) for item in other_inputs)]
 
     @cached_property
     def _together(self) -> tuple[Attributes, ...]:
-        """Attributes that have their values together: each settles the others."""
+        """Attributes that get their values together, because each determines the others."""
         columns = self.resource.columns
         same = tuple((Attribute("obj", column.same_as), Attribute("obj", name))
                      for name, column in columns.items() if column.same_as is not None)
@@ -133,12 +134,12 @@ class Ground:
         return ((ID, KEY), (DATE, WEEKDAY), (METHOD, REQUEST), *tenant, *same)
 
     def _bundles(self, group: Iterable[Attribute]) -> Iterator[Attributes]:
-        left = dict.fromkeys(group)
-        while left:
-            first = next(iter(left))
+        remaining = dict.fromkeys(group)
+        while remaining:
+            first = next(iter(remaining))
             bundle = next((together for together in self._together if first in together), (first,))
-            for one in bundle:
-                left.pop(one, None)
+            for attribute in bundle:
+                remaining.pop(attribute, None)
             yield bundle
 
     def _column(self, attribute: Attribute) -> Column:
@@ -147,60 +148,64 @@ class Ground:
         return (SUBJECT if attribute.root == "sub" else ENVIRONMENT)[attribute.name]
 
     def _groups(self, read: Sequence[Atom]) -> Iterator[Attributes]:
-        """The attributes that are compared with each other, or that name groups of the caller."""
+        """Yields groups of attributes that are compared with each other, or that name groups of the caller."""
         linked: dict[Attribute, Attributes] = {}
         for atom in read:
-            joined = [one for found in _compared(atom) for bundle in self._bundles((found,)) for one in bundle]
-            whole = tuple(dict.fromkeys(one for found in joined for one in linked.get(found, (found,))))
-            linked.update(dict.fromkeys(whole, whole))
-        yield from {id(found): found for found in linked.values()}.values()
+            joined = [member for compared in _compared(atom) for bundle in self._bundles((compared,))
+                      for member in bundle]
+            group = tuple(dict.fromkeys(member for each in joined for member in linked.get(each, (each,))))
+            linked.update(dict.fromkeys(group, group))
+        yield from {id(group): group for group in linked.values()}.values()
 
     def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[Reading]) -> list[Value]:
-        """The values that the members of a group share."""
-        columns = [self._column(one) for one in group if one != GROUPS]
+        """Returns the values that the members of a group share."""
+        columns = [self._column(member) for member in group if member != GROUPS]
         read = [atom for atom in read if set(attributes(atom)) & set(group)]
-        known = {*_literals(read), *(value for column in columns for value in column.values)}
-        words = {value for value in known if isinstance(value, str)}
-        whole = {value for value in known if isinstance(value, int)}
+        named = {*_literals(read), *(value for column in columns for value in column.values)}
+        texts = {value for value in named if isinstance(value, str)}
+        numbers = {value for value in named if isinstance(value, int)}
         count = len(group)
-        found: list[Value] = []
+        pool: list[Value] = []
         if ID in group:
-            known_ids = {word.removeprefix(_PREFIX) for word in (*words, self.subject.key or "") if _is_person(word)}
-            people = ids_unlike(known_ids, count)
-            found += [*people, *(_PREFIX + one for one in people)]
+            person_ids = {word.removeprefix(_PREFIX) for word in (*texts, self.subject.key or "") if _is_person(word)}
+            people = ids_unlike(person_ids, count)
+            pool += [*people, *(_PREFIX + person_id for person_id in people)]
         if ADDRESS in group:
             networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
-            found += addresses_near(words, networks, count)
+            pool += addresses_near(texts, networks, count)
         for format in dict.fromkeys(column.format for column in columns):
-            mine = {word for word in words if format is None or is_of(format, word)}
+            of_format = {word for word in texts if format is None or is_of(format, word)}
             if format == "date":
-                shown = {day for _, day, _, _ in readings} if DATE in group else set()
-                found += dates_near(mine | shown, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
+                on_clock = {day for _, day, _, _ in readings} if DATE in group else set()
+                weekdays = any(WEEKDAY in attributes(atom) for atom in read)
+                pool += dates_near(of_format | on_clock, count, weekdays=weekdays)
             elif format == "date-time":
-                shown = {now for now, _, _, _ in readings} if NOW in group else set()
-                found += times_near(mine | shown, count)
+                on_clock = {now for now, _, _, _ in readings} if NOW in group else set()
+                pool += times_near(of_format | on_clock, count)
             elif format == "uuid":
-                found += ids_unlike(mine, count)
+                pool += ids_unlike(of_format, count)
             else:
-                found += texts_unlike(mine, count)
-        return [*dict.fromkeys((*found, *sorted(words))), *numbers_near(whole, count)]
+                pool += texts_unlike(of_format, count)
+        return [*dict.fromkeys((*pool, *sorted(texts))), *numbers_near(numbers, count)]
 
     def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[Reading]:
-        """The readings of clocks, if both the time and a wall clock are read; none if only one of them is."""
-        asked = _of_clock(read)
-        if NOW not in asked or asked == (NOW,):
+        """Yields the readings of clocks if both the time and a wall clock are read; none if only one of them is."""
+        names = _of_clock(read)
+        if NOW not in names or names == (NOW,):
             return
-        of = {one: next((group for group in groups if one in group), (one,)) for one in CLOCK}
-        said = {one: {*_literals([atom for atom in read if set(attributes(atom)) & {*of[one]}])} for one in CLOCK}
-        times = {str(literal) for literal in said[NOW]}
-        dates = {str(literal) for literal in said[DATE] if isinstance(literal, str)} | local_dates(times)
+        group_by = {name: next((group for group in groups if name in group), (name,)) for name in CLOCK}
+        literals = {name: {*_literals([atom for atom in read if set(attributes(atom)) & {*group_by[name]}])}
+                    for name in CLOCK}
+        times = {str(literal) for literal in literals[NOW]}
+        dates = {str(literal) for literal in literals[DATE] if isinstance(literal, str)} | local_dates(times)
         # Compared with a column, each hour is another one.
-        hours = {literal for literal in said[HOUR] if isinstance(literal, int)} if of[HOUR] == (HOUR,) else range(24)
-        yield from clock_readings(times_near(times, len(of[NOW])) if times else (),
-                                  dates_near(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
+        alone = group_by[HOUR] == (HOUR,)
+        hours = {literal for literal in literals[HOUR] if isinstance(literal, int)} if alone else range(24)
+        yield from clock_readings(times_near(times, len(group_by[NOW])) if times else (),
+                                  dates_near(dates, len(group_by[DATE]), weekdays=WEEKDAY in names), [*hours])
 
     def _values(self, bundle: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
-        """The values that these attributes can have together."""
+        """Yields the values that these attributes can have together."""
         if bundle == (ID, KEY):
             yield from self._identities(pool)
         elif bundle == (DATE, WEEKDAY):
@@ -239,55 +244,56 @@ class Ground:
             if self.subject.role == ADMIN:
                 yield None, OPERATOR
 
-    def _answers(self, one: Input) -> tuple[tuple[Value, ...], ...]:
-        """The answers of an atom that no attribute settles."""
-        if (isinstance(one, Shared) and not self.shareable) or (isinstance(one, InGroup) and self.subject.is_guest):
+    def _answers(self, atom: Input) -> tuple[tuple[Value, ...], ...]:
+        """Returns the answers of an atom that no attribute determines."""
+        if (isinstance(atom, Shared) and not self.shareable) or (isinstance(atom, InGroup) and self.subject.is_guest):
             return ((False,),)
         return ((True,), (False,))
 
 
 def elsewhere(*policies: Policy) -> str | None:
-    """An address in none of the networks that these policies name."""
+    """Returns an address in none of the networks that these policies name; None if there is none."""
     read = [atom for policy in policies for atom in atoms(policy.model.matcher) if ADDRESS in attributes(atom)]
     networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
     literals = [str(literal) for literal in _literals(read)]
-    found = addresses_near(literals, networks, 1)
-    return next((one for one in found if one not in literals and not any(within(one, name) for name in networks)), None)
+    addresses = addresses_near(literals, networks, 1)
+    return next((address for address in addresses if address not in literals
+                 and not any(within(address, network) for network in networks)), None)
 
 
 def _compared(atom: Atom) -> tuple[Attribute, ...]:
-    """The attributes whose values an atom compares; what a plugin's function makes of its own is not known."""
+    """Returns the attributes whose values an atom compares. Those of a plugin's function are unknown."""
     return () if isinstance(atom, PluginCall) else attributes(atom)
 
 
 def _of_clock(read: Sequence[Atom]) -> Attributes:
-    """The attributes of the clock that are read: the date and its weekday together."""
-    asked = {one for atom in read for one in _compared(atom)}
-    asked |= {DATE, WEEKDAY} if asked & {DATE, WEEKDAY} else set()
-    return tuple(one for one in CLOCK if one in asked)
+    """Returns the attributes of the clock that are read: the date and its weekday together."""
+    compared = {one for atom in read for one in _compared(atom)}
+    compared |= {DATE, WEEKDAY} if compared & {DATE, WEEKDAY} else set()
+    return tuple(one for one in CLOCK if one in compared)
 
 
-def _showing(asked: Attributes, readings: Iterable[Reading]) -> Variable:
-    """The clock as one variable."""
-    places = [CLOCK.index(one) for one in asked]
-    return Variable(asked, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
+def _showing(names: Attributes, readings: Iterable[Reading]) -> Variable:
+    """Returns the clock as one variable."""
+    places = [CLOCK.index(one) for one in names]
+    return Variable(names, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
 
 
 def _literals(read: Sequence[Atom]) -> Iterator[str | int]:
-    """The values that atoms name: those that attributes are compared with, and the groups."""
+    """Yields the values that atoms name: those that attributes are compared with, and the groups."""
     for atom in read:
-        named = atom.right if isinstance(atom, Comparison) else atom.group if isinstance(atom, InGroup) else None
-        if isinstance(named, str | int):
-            yield named
+        literal = atom.right if isinstance(atom, Comparison) else atom.group if isinstance(atom, InGroup) else None
+        if isinstance(literal, str | int):
+            yield literal
 
 
 def attributes_of(variable: Variable) -> Iterator[Attribute]:
-    """The attributes among the inputs of a variable."""
-    return (one for one in variable.inputs if isinstance(one, Attribute))
+    """Yields the attributes among the inputs of a variable."""
+    return (attribute for attribute in variable.inputs if isinstance(attribute, Attribute))
 
 
 def _fits(value: Value, attribute: Attribute, column: Column) -> bool:
-    """True if a value of the pool is one for this attribute: an address is no uuid."""
+    """True if a value of the pool has the format of this attribute."""
     if attribute == ADDRESS:
         return is_address(str(value))
     return column.format is None or is_of(column.format, str(value))
@@ -302,60 +308,60 @@ def _is_person(word: str) -> bool:
 
 
 def person(number: int) -> str:
-    """The id of one of the people, or objects, of examples: of a time long before any real one (RFC 9562, UUIDv7)."""
+    """Returns the id of a user or object in examples. Its time is long before any real one (RFC 9562, UUIDv7)."""
     return f"00000000-0000-7000-8000-{number:012x}"
 
 
 def numbers_near(literals: Iterable[int], count: int) -> list[int]:
-    """Whole numbers around each literal."""
-    found = {literal + step for literal in {*literals} or {0} for step in range(-count, count + 1)}
-    return sorted(found, key=lambda number: (abs(number), number))
+    """Returns integers around each literal."""
+    numbers = {literal + step for literal in {*literals} or {0} for step in range(-count, count + 1)}
+    return sorted(numbers, key=lambda number: (abs(number), number))
 
 
 def dates_near(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
-    """Days (YYYY-MM-DD) around each literal; with `weekdays` a whole week before the first and after each."""
-    known = {date.fromisoformat(literal).toordinal() for literal in literals} or {_ANY_DATE.toordinal()}
+    """Returns days (YYYY-MM-DD) around each literal; with `weekdays`, a whole week before the first and after each."""
+    named = {date.fromisoformat(literal).toordinal() for literal in literals} or {_ANY_DATE.toordinal()}
     week = _WEEK if weekdays else 0
-    near = {one + step for one in known for step in range(-count, count + week + 1)}
-    near |= {min(known) - count - step for step in range(week)}
-    return [date.fromordinal(day).isoformat() for day in sorted(near) if 0 < day <= date.max.toordinal()]
+    ordinals = {ordinal + step for ordinal in named for step in range(-count, count + week + 1)}
+    ordinals |= {min(named) - count - step for step in range(week)}
+    return [date.fromordinal(day).isoformat() for day in sorted(ordinals) if 0 < day <= date.max.toordinal()]
 
 
 def times_near(literals: Iterable[str], count: int) -> list[str]:
-    """Times (RFC 3339, UTC, microseconds) around each literal."""
-    known = {*map(parsed, literals)} or {_ANY_TIME}
-    return sorted({date_time(near) for one in known for near in _around(one, count)})
+    """Returns times (RFC 3339, UTC, microseconds) around each literal."""
+    times = {*map(parsed, literals)} or {_ANY_TIME}
+    return sorted({date_time(neighbour) for time in times for neighbour in _around(time, count)})
 
 
 def ids_unlike(literals: Iterable[str], count: int) -> list[str]:
-    """Some ids unlike all literals, and the literals."""
+    """Returns some ids unlike all literals, and the literals."""
     return _unlike({*literals}, count, person)
 
 
 def texts_unlike(literals: Iterable[str], count: int) -> list[str]:
-    """The literals, and some texts unlike all of them."""
-    known = {*literals}
-    fresh = _unlike(known, count, lambda number: f"other-{number}" if number > 1 else "other")
-    return [*sorted(known), *fresh[:count]]
+    """Returns the literals, and some texts unlike all of them."""
+    texts = {*literals}
+    fresh = _unlike(texts, count, lambda number: f"other-{number}" if number > 1 else "other")
+    return [*sorted(texts), *fresh[:count]]
 
 
 def addresses_near(literals: Iterable[str], networks: Iterable[str], count: int) -> list[str]:
-    """The literals, the ends of each network and their neighbours, and some addresses in none of them.
+    """Returns the literals, the ends of each network and their neighbours, and some addresses in no network.
 
-    Only addresses as the service spells them: of an IPv6 network that has IPv4 addresses in it, the others.
+    The addresses have the spelling of the service. An IPv6 network with IPv4 addresses in it has only its others here.
     """
-    found, ranges = {*literals}, [network(name) for name in networks]
-    holes = [MAPPED] if any(isinstance(one, IPv6Network) for one in ranges) else []
-    for each in (*ranges, *holes):
-        found |= _ends(each, count)
-    found = {address for address in found if is_address(address)}
+    addresses, blocks = {*literals}, [network(name) for name in networks]
+    holes = [MAPPED] if any(isinstance(one, IPv6Network) for one in blocks) else []
+    for block in (*blocks, *holes):
+        addresses |= _ends(block, count)
+    addresses = {address for address in addresses if is_address(address)}
     fresh: list[str] = []
-    # Of both kinds: an address of one is in no network of the other, be it as wide as `0.0.0.0/0`.
+    # Both versions: an IPv4 address is in no IPv6 network, and the reverse, however wide the network is.
     for hosts in (_PRIVATE, _LOCAL):
         outside = (str(address) for address in islice(hosts.hosts(), MOST_TRIED)
-                   if not any(address in each for each in ranges))
-        fresh += islice((address for address in outside if address not in found), count)
-    return [*fresh, *sorted(found)]
+                   if not any(address in block for block in blocks))
+        fresh += islice((address for address in outside if address not in addresses), count)
+    return [*fresh, *sorted(addresses)]
 
 
 def is_address(text: str) -> bool:
@@ -364,16 +370,16 @@ def is_address(text: str) -> bool:
 
 
 def _ends(network: Network, count: int) -> set[str]:
-    """The first and the last addresses of a network, and their neighbours."""
+    """Returns the first and the last addresses of a network, and their neighbours."""
     kind = type(network.network_address)
     first, last = int(network.network_address), int(network.broadcast_address)
-    near = {end + step for end in (first, last) for step in range(-count, count + 1)}
-    return {str(kind(number)) for number in near if 0 <= number < 2**network.max_prefixlen}
+    numbers = {end + step for end in (first, last) for step in range(-count, count + 1)}
+    return {str(kind(number)) for number in numbers if 0 <= number < 2**network.max_prefixlen}
 
 
-def _unlike(known: set[str], count: int, name: Callable[[int], str]) -> list[str]:
-    fresh: Iterator[str] = (word for number in range(1, len(known) + count + 1) if (word := name(number)) not in known)
-    return [*(next(fresh) for _ in range(count)), *sorted(known)]
+def _unlike(taken: set[str], count: int, name: Callable[[int], str]) -> list[str]:
+    unused: Iterator[str] = (word for number in range(1, len(taken) + count + 1) if (word := name(number)) not in taken)
+    return [*(next(unused) for _ in range(count)), *sorted(taken)]
 
 
 def _around(moment: datetime, count: int) -> Iterator[datetime]:
@@ -383,21 +389,21 @@ def _around(moment: datetime, count: int) -> Iterator[datetime]:
 
 
 def parsed(text: str) -> datetime:
-    """A time as columns hold it."""
+    """Parses a time in the format of columns."""
     return datetime.strptime(text, DATE_TIME).replace(tzinfo=UTC)
 
 
 def local_dates(moments: Iterable[str]) -> set[str]:
-    """The dates (YYYY-MM-DD) on which it can be one of these times somewhere."""
-    found = set()
+    """Returns the dates (YYYY-MM-DD) that one of these times can have in some zone."""
+    dates = set()
     for moment in map(parsed, moments):
         with suppress(OverflowError):
-            found |= {(moment + step * _DAY).date().isoformat() for step in (-1, 0, 1)}
-    return found
+            dates |= {(moment + step * _DAY).date().isoformat() for step in (-1, 0, 1)}
+    return dates
 
 
 def hour_runs(hours: Collection[int]) -> list[tuple[int, int]]:
-    """The day as runs of hours, first and last, that comparisons with these hours cannot tell apart."""
+    """Returns the day as runs of hours (first, last) that comparisons with these hours cannot tell apart."""
     cuts = sorted({0, *(cut for hour in hours for cut in (hour, hour + 1) if 0 < cut < _HOURS)})
     return [(first, after - 1) for first, after in zip(cuts, [*cuts[1:], _HOURS], strict=True)]
 
@@ -409,7 +415,7 @@ def clock_readings(moments: Collection[str], dates: Iterable[str], hours: Collec
     If there is none, one other such time is used. The readings suffice if `moments` contains the neighbours of each
     compared time, and `dates` the neighbours of each compared date.
     """
-    known = [(parsed(moment), moment) for moment in moments]
+    times = [(parsed(moment), moment) for moment in moments]
     for day in dates:
         for first, last in hour_runs(hours):
             wall = date.fromisoformat(day)
@@ -417,18 +423,18 @@ def clock_readings(moments: Collection[str], dates: Iterable[str], hours: Collec
             with suppress(OverflowError):
                 begins = datetime.combine(wall, time(first), UTC)
                 earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
-                near = [(moment, text) for moment, text in known if earliest <= moment < latest]
+                near = [(moment, text) for moment, text in times if earliest <= moment < latest]
                 for moment, text in near or [(begins, date_time(begins))]:
-                    # The first hour of the run at which it can be that time: in the far west the day is still long.
+                    # The first hour of the run that some zone has at that time.
                     yield text, day, wall.isoweekday(), max(first, (moment - midnight + WEST) // _HOUR)
 
 
 def wall_clock(now: str, day: str | None, hour: int | None) -> datetime:
-    """A wall clock at a time: in UTC, or in the nearest zone where it is that day and that hour."""
+    """Returns the local time in UTC, or in the nearest zone that has this day and hour at that time."""
     moment = parsed(now)
     for offset in sorted(range(WEST // _HOUR, EAST // _HOUR + 1), key=abs):
         with suppress(OverflowError):
-            shown = moment + offset * _HOUR
-            if day in (None, shown.date().isoformat()) and hour in (None, shown.hour):
-                return shown
+            local = moment + offset * _HOUR
+            if day in (None, local.date().isoformat()) and hour in (None, local.hour):
+                return local
     return moment

@@ -63,9 +63,9 @@ def matrix_command(
         echo_lines(as_text(table))
 
 
-def _refuse_unknown(kind: str, word: str, known: Iterable[str]) -> None:
-    if word not in known:
-        raise click.BadParameter(f"there is no {kind} {word!r}{did_you_mean(word, known)}", param_hint=f"--{kind}")
+def _refuse_unknown(kind: str, word: str, names: Iterable[str]) -> None:
+    if word not in names:
+        raise click.BadParameter(f"there is no {kind} {word!r}{did_you_mean(word, names)}", param_hint=f"--{kind}")
 
 
 @click.command("export")
