@@ -70,7 +70,7 @@ def without_use(call: Call) -> dict[str, Any]:
     policy, since = call.access.policy, later(-call.query["days"] * DAY)
     counts = {key: used.times for key, used in used_since(since[:10]).items()}
     spans = [Span(*counted) for counted in counted_since(since)]
-    found = unused(policy, since, counts, (), gaps(since, now(), spans))
+    result = unused(policy, since, counts, (), gaps(since, now(), spans))
     told = told_persons(call, {rule.sub for rule in policy.rules})
 
     def known(rule: Rule) -> bool:
@@ -78,10 +78,10 @@ def without_use(call: Call) -> dict[str, Any]:
 
     return withheld(call, {
         "since": since, "lines": sum(map(known, policy.rules)),
-        "without_effect": [{**_line(one.rule), "reason": one.reason} for one in found.idle if known(one.rule)],
-        "not_seen": [_line(one.rule) for one in found.unseen if known(one.rule)],
-        "permissions": [{"permission": name, "given": given} for name, given in found.permissions.items()],
-        "gaps": list(found.gaps),
+        "without_effect": [{**_line(one.rule), "reason": one.reason} for one in result.idle if known(one.rule)],
+        "not_seen": [_line(one.rule) for one in result.unseen if known(one.rule)],
+        "permissions": [{"permission": name, "given": given} for name, given in result.permissions.items()],
+        "gaps": list(result.gaps),
     })
 
 

@@ -73,47 +73,47 @@ def visible(call: Call) -> dict[str, Any]:
     collection = _collection(call)
     person, principal = named_principal(call, call.query["who"])
     circumstances = environment({}, "GET", call.services.settings.zone, call.access.environment)
-    asked = Call(call.services, call.endpoint, call.request, {})
-    asked.principal, asked.access = principal, Supposed(call.access.policy, principal, circumstances)
+    supposed = Call(call.services, call.endpoint, call.request, {})
+    supposed.principal, supposed.access = principal, Supposed(call.access.policy, principal, circumstances)
     unseen = set() if person is None else hidden_of(call, call.services.collections["users"], person)
     active = None if person is None or "active" in unseen else bool(person["active"])
     rows = _rows(call, collection)
-    refuse_to_tell_fields(_secret(call, asked, collection, person, list(rows.values())))
+    refuse_to_tell_fields(_secret(call, supposed, collection, person, list(rows.values())))
     note_look(call, None if person is None else person["id"])
     return {"as": call.query["who"], "role": principal.role, "name": None if person is None else person["name"],
             "active": active, "collection": collection.name,
-            "items": [_told(asked, collection, row, active=active is not False) for row in rows.values()]}
+            "items": [_told(supposed, collection, row, active=active is not False) for row in rows.values()]}
 
 
 def _collection(call: Call) -> Collection:
-    found = call.services.collections.get(call.query["collection"])
-    if found is None:
+    collection = call.services.collections.get(call.query["collection"])
+    if collection is None:
         fault = Fault("invalid_parameter", Message("There is no such collection."), parameter="collection")
         raise Problem.of([fault], "invalid_parameter")
-    return cast(Collection, found)
+    return cast(Collection, collection)
 
 
 def _rows(call: Call, collection: Collection) -> dict[str, Mapping[str, Any]]:
     """Returns the requested rows that the caller may view."""
     ids = list(dict.fromkeys(call.query.get("ids", ())))
-    known = {row.id: row.__data__ for row in collection.rows(call).find_all(set(ids))}
-    return {id: known[id] for id in ids if id in known and collection.shows(call, known[id])}
+    by_id = {row.id: row.__data__ for row in collection.rows(call).find_all(set(ids))}
+    return {id: by_id[id] for id in ids if id in by_id and collection.shows(call, by_id[id])}
 
 
-def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, Any] | None,
+def _secret(call: Call, supposed: Call, collection: Collection, person: dict[str, Any] | None,
             rows: Sequence[Mapping[str, Any]]) -> set[str]:
     """Returns the fields that the answer about these rows would reveal, and that are hidden from the caller."""
     permissions = {collection.view, *collection.guarding,
                    *(collection.permission(verb) for verb in ("update", "delete", "share")),
-                   *(collection.permission(found.name) for found in collection.actions)}
-    states = [found.state for found in collection.actions]
-    return told_by(call, asked.access, permissions, person, collection, rows).union(
+                   *(collection.permission(action.name) for action in collection.actions)}
+    states = [action.state for action in collection.actions]
+    return told_by(call, supposed.access, permissions, person, collection, rows).union(
         *(collection.hidden(call, row, states) for row in rows))
 
 
-def _told(asked: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
-    sees = active and row["tenant_id"] == asked.tenant_id and collection.shows(asked, row)
+def _told(supposed: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
+    sees = active and row["tenant_id"] == supposed.tenant_id and collection.shows(supposed, row)
     acts = sees and "allowed_actions" in collection.computed
     return {"id": row["id"], "visible": sees,
-            "hidden": sorted(collection.hidden(asked, row, list(collection.guards))) if sees else [],
-            "actions": collection.allowed_actions(asked, row) if acts else []}
+            "hidden": sorted(collection.hidden(supposed, row, list(collection.guards))) if sees else [],
+            "actions": collection.allowed_actions(supposed, row) if acts else []}

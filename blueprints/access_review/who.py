@@ -69,13 +69,13 @@ class _Query(ListQuery):
     """Query parameters: permission, object, circumstances and paging."""
 
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
-        asked = CircumstancesSchema().fields
+        circumstances = CircumstancesSchema().fields
         return super()._schema(kind, {
             "permission": Line(required=True, metadata={
                 "description": "The permission, such as user.update.", "example": "user.update"}),
             "id": Id(metadata={
                 "description": "The object. Without it, the answer lists the users who may do it to some object."}),
-            **{name: asked[name] for name in ("at", "ip", "device", "method")},
+            **{name: circumstances[name] for name in ("at", "ip", "device", "method")},
             **{name: found[name] for name in PAGING if name in found}})
 
 
@@ -114,10 +114,10 @@ def _holders(call: Call) -> Holders:
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
     requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=call.query.get("method"))
-    asked = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
+    question = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
     if row is not None and collection is not None:
-        _refuse_to_tell(call, collection, asked.permissions, row.__data__)
-    return Holders(call.services.database, policy, asked, viewer=call.access,
+        _refuse_to_tell(call, collection, question.permissions, row.__data__)
+    return Holders(call.services.database, policy, question, viewer=call.access,
                    ranks=ranks(policy, permission, collection, row),
                    guards=call.services.collections["users"].guards,
                    guests=call.tenant_id == call.services.guest_tenant,
@@ -139,8 +139,8 @@ def _refusal(error: NotTold) -> Problem:
 
 def _name(call: Call) -> str:
     """The list in its cursors: those of another question are not taken."""
-    asked = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device", "method"))
-    return "who may {} {} {} {} {} {}".format(*asked)
+    values = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device", "method"))
+    return "who may {} {} {} {} {} {}".format(*values)
 
 
 def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: int) -> dict[str, Any]:
@@ -153,8 +153,8 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
 def _tokens(call: Call, holders: Holders, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """Counts for each user the service tokens that may do it too. Tokens hidden from the caller do not count."""
     owners = [user["id"] for user in users if holders.lets_in_tokens(user)]
-    found = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
-    return Counter(token.owner_id for token in found if holders.covers(token))
+    tokens = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
+    return Counter(token.owner_id for token in tokens if holders.covers(token))
 
 
 def _visible(call: Call, tokens: Iterable[ServiceToken]) -> Iterator[ServiceToken]:

@@ -218,45 +218,46 @@ def explained(call: Call) -> dict[str, Any]:
                      about_row=row is not None, method=call.query.get("method"))
     access = Supposed(policy, principal, environment(call.query, requests.methods[0], call.services.settings.zone,
                                                      call.access.environment))
-    asked = Call(call.services, requests.endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
-    asked.principal, asked.access = principal, access
+    supposed = Call(call.services, requests.endpoint or call.endpoint, call.request,
+                    {} if row is None else {"id": row.id})
+    supposed.principal, supposed.access = principal, access
     names = Names(shown_to(call))
     served = cast(Collection | None, collection)
     hidden = set() if person is None else hidden_of(call, call.services.collections["users"], person)
-    found = predict(Question(
+    prediction = predict(Question(
         who=call.query["who"], permission=permission, access=access, requests=requests,
-        collection=served, call=asked, row=row, person=person is not None,
+        collection=served, call=supposed, row=row, person=person is not None,
         active=None if person is None or "active" in hidden else person["active"],
         title="" if row is None or collection is None else names.of(collection.name, row.id),
         called=names.called(served)))
-    refuse_to_tell(call, found, person, collection)
+    refuse_to_tell(call, prediction, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    return withheld(call, {**found.as_json(), "as_name": name or None,
-                           "would_allow": [one.as_json() for one in _openings(call, found.question, person)]})
+    return withheld(call, {**prediction.as_json(), "as_name": name or None,
+                           "would_allow": [one.as_json() for one in _openings(call, prediction.question, person)]})
 
 
-def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
+def _openings(call: Call, question: Question, person: dict[str, Any] | None) -> list[Opening]:
     """Lists rules that would allow the refused request, with conditions about fields that the caller may see."""
-    if asked.row is None and asked.collection is not None and asked.loads:
+    if question.row is None and question.collection is not None and question.loads:
         return []
-    row, access = None if asked.row is None else dict(asked.row.__data__), asked.access
-    hidden = {"obj": set() if row is None or asked.collection is None else hidden_of(call, asked.collection, row),
+    row, access = None if question.row is None else dict(question.row.__data__), question.access
+    hidden = {"obj": set() if row is None or question.collection is None else hidden_of(call, question.collection, row),
               "sub": set() if person is None else hidden_of(call, call.services.collections["users"], person)}
-    if access.policy.decide(access.principal, asked.permission, row, access.environment, access.shared):
+    if access.policy.decide(access.principal, question.permission, row, access.environment, access.shared):
         return []
-    return openings(access.policy, access.principal, asked.permission, row, access.environment, access.shared,
+    return openings(access.policy, access.principal, question.permission, row, access.environment, access.shared,
                     sees=lambda attribute: attribute.name not in hidden.get(attribute.root, ()))
 
 
-def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
+def refuse_to_tell(call: Call, prediction: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
     """Raises `Problem` (403) if the reasons would reveal a field that the caller may not see."""
-    question, row = found.question, None if found.question.row is None else found.question.row.__data__
+    question, row = prediction.question, None if prediction.question.row is None else prediction.question.row.__data__
     secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
                      creates=question.verb == "create")
     if collection is not None and row is not None:
-        secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
+        secret |= {name for rule in prediction.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
     users = call.services.collections["users"]
-    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
+    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in prediction.rules):
         secret.add("role")
     refuse_to_tell_fields(secret)
 
@@ -276,11 +277,11 @@ def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Princi
 
 def _scoped(call: Call, principal: Principal) -> Principal:
     """Returns the principal as a service token with the scopes of the query; unchanged without scopes."""
-    scopes, known = call.query.get("scopes"), call.access.policy.scope_names
+    scopes, names = call.query.get("scopes"), call.access.policy.scope_names
     if scopes is None:
         return principal
     faults = [Fault("invalid_parameter", Message("There is no scope {scope!r}.", scope=scope[:80]), parameter="scope")
-              for scope in scopes if scope not in known]
+              for scope in scopes if scope not in names]
     if principal.kind == "guest":
         faults = [Fault("invalid_parameter", "A guest has no token.", parameter="scope")]
     if faults:

@@ -193,14 +193,14 @@ class _Cells:
         return [{"word": part.word, "place": part.rule.place} for part in kept]
 
 
-def _chosen(parameter: str, asked: Collection[str] | None, known: Collection[str]) -> Collection[str]:
+def _chosen(parameter: str, requested: Collection[str] | None, names: Collection[str]) -> Collection[str]:
     """Returns the requested names; None: all. Raises `Problem` (`invalid_parameter`) for an unknown one."""
-    if asked is None:
-        return known
-    if not asked or not set(asked) <= set(known):
-        detail = Message("Must be one of: {choices}.", choices=", ".join(known))
+    if requested is None:
+        return names
+    if not requested or not set(requested) <= set(names):
+        detail = Message("Must be one of: {choices}.", choices=", ".join(names))
         raise Problem.of([Fault("invalid_parameter", detail, parameter=parameter)], "invalid_parameter")
-    return asked
+    return requested
 
 
 def _rows(section: Section, columns: Sequence[str], roles: Collection[str], cells: _Cells) -> list[dict[str, Any]]:
