@@ -53,7 +53,7 @@ from .instance.presence import Presence
 from .jobs import transfers
 from .jobs.hooks import Clock
 from .jobs.runner import Runner
-from .rules.ledger import Ledger
+from .rules.history import HistoryWriter
 from .rules.left_over import left_over
 from .rules.line_uses import EVERY, LineUses
 from .rules.stored import source_of
@@ -106,16 +106,16 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
     epoch = Epoch(database)
     keys.guard = lambda ring: known_keys.guard(database, ring)
     trail, uses = Trail(database, keys), DeprecatedUses(database)
-    ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
+    history = HistoryWriter(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     lines = LineUses(database, policy.current)
     if in_files := settings.policy_source == FILES:
-        ledger.note(policy.current, START)
+        history.note(policy.current, START)
 
     def announce(new: Policy) -> None:
         lines.follow(new)
         if in_files:
-            ledger.note(new)
+            history.note(new)
 
     policy.announce = announce
     services = app.extensions["gatepost"] = Services(
@@ -124,7 +124,7 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
         addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=Cursors.of(keys, epoch),
         trail=trail, deprecated_uses=uses, write_probe=WriteProbe(database),
         translations=Translations(settings.language, registry.translations),
-        background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
+        background=_background(live, database, epoch, policy, keys, trail, uses, history, lines))
     try:
         for name, made in registry.features.made(services):
             services.made[name] = made
@@ -177,7 +177,7 @@ def _held_roles(database: Database) -> frozenset[str]:
 
 
 def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
+            uses: DeprecatedUses, history: HistoryWriter, lines: LineUses) -> Background:
     """Returns the background tasks, in the order in which due tasks run."""
     lost = LostRoles(policy, lambda: _held_roles(database))
     presence = Presence(database, live.current.instance, policy, keys)
@@ -194,7 +194,7 @@ def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Wa
         BackgroundTask("following the key file", 1, keys.refresh),
         BackgroundTask("following the policy files", 1, policy.prove_followed),
         BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
-        BackgroundTask("writing down which policy is in force", 1, ledger.store, last=ledger.store),
+        BackgroundTask("writing the policy history", 1, history.store, last=history.store),
         BackgroundTask("reporting roles that the policy has lost", 1, lost.tell),
         BackgroundTask("undoing interrupted imports", 5, lambda: undo_left(database)),
         BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),

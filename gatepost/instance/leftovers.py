@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from gatepost.rules.ledger import WAITING
+from gatepost.rules.history import WAITING
 from models.scratch import SCRATCH
 from settings import Settings
 from system.files import FRESH, locked_file

@@ -37,7 +37,7 @@ from settings.declared import DATABASE
 from system.files import FreshFile, fresh_file
 
 from .exported import Export, is_policy_file, texts_of
-from .ledger import Ledger, Origin
+from .history import HistoryWriter, Origin
 
 STRAY = ('the rules of this instance are in the database: set policy_source = "database" here, too. To go back to '
          "files, stop every node, set policy_source of each, and run: gatepost policy accept")
@@ -88,20 +88,20 @@ class Installed(Protocol):
 class Changing(ABC):
     """Applies policies for one instance. Its folder `instance` has the last good policy."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
-        self._folder, self._ledger, self._last_good = folder, ledger, instance / LAST_GOOD
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path) -> None:
+        self._folder, self._history, self._last_good = folder, history, instance / LAST_GOOD
 
     @staticmethod
     def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
         """Returns the implementation for an instance. `tenant_id` is the tenant whose audit log gets the changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
                         required=installed.required_policies, cases=partial(failures, zone=settings.zone))
-        ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
+        history = HistoryWriter(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
                         settings.policies)
         if settings.policy_source == DATABASE:
-            return InDatabase(folder, ledger, settings.instance, database,
+            return InDatabase(folder, history, settings.instance, database,
                               Export(settings.policies, installed.plugin_policies))
-        return InFiles(folder, ledger, settings.instance, database)
+        return InFiles(folder, history, settings.instance, database)
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -146,8 +146,9 @@ class Changing(ABC):
 class InDatabase(Changing):
     """Changes of rules in the database. Each is also exported to the policy folder."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database, export: Export) -> None:
-        super().__init__(folder, ledger, instance)
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path, database: Database,
+                 export: Export) -> None:
+        super().__init__(folder, history, instance)
         self._database, self._export = database, export
 
     def files(self) -> dict[str, bytes]:
@@ -180,7 +181,7 @@ class InDatabase(Changing):
             if policy_is_in_database():
                 return
         # Policies that were applied while the database could not be written are versions, too.
-        self._ledger.store()
+        self._history.store()
         self._database.transact(policy_version.take_over)
 
     def _begin_before(self, candidate: Candidate) -> None:
@@ -192,7 +193,7 @@ class InDatabase(Changing):
 
     def _row(self, candidate: Candidate, cause: str, author: str, note: str | None, origin: Origin = None
              ) -> PolicyVersion:
-        row = self._ledger.row(candidate.policy, cause, author, note, origin)
+        row = self._history.row(candidate.policy, cause, author, note, origin)
         row.packaged = json.dumps(sorted(candidate.packaged))
         cases = candidate.after.get(CASES_FILE)
         row.cases = None if cases is None else cases.decode()
@@ -206,8 +207,8 @@ class InDatabase(Changing):
 class InFiles(Changing):
     """Changes of the files of an instance."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database) -> None:
-        super().__init__(folder, ledger, instance)
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path, database: Database) -> None:
+        super().__init__(folder, history, instance)
         self._database = database
 
     @property
@@ -237,7 +238,7 @@ class InFiles(Changing):
             begun = policy_version.newest_version() is not None
         if not begun:
             with suppress(PolicyError):
-                self._ledger.note(self._folder.unjudged() if shipped else self._folder.read(closing=True), START)
+                self._history.note(self._folder.unjudged() if shipped else self._folder.read(closing=True), START)
 
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
                      origin: Origin = None) -> None:
@@ -247,7 +248,7 @@ class InFiles(Changing):
             with self._written(candidate.files) as fresh:
                 with suppress(RowError):  # a change must not wait for the start of the history
                     self.begin_history()
-                self._ledger.note(candidate.policy, cause, author, note, origin)
+                self._history.note(candidate.policy, cause, author, note, origin)
                 absent = self._folder.required - candidate.policy.files.keys()
                 snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged, absent))
                 for file in fresh:

@@ -81,7 +81,7 @@ def test_rules_that_are_not_kept_or_cannot_be_used_are_said_to_be_so(as_role, gi
     assert "cannot be used today" in ask(as_role("owner"), row)["error"]
 
 
-def test_another_version_is_asked_as_the_ledger_keeps_it(app, as_role, given, refused, monkeypatch):
+def test_another_version_is_asked_as_the_history_keeps_it(app, as_role, given, refused, monkeypatch):
     files = app.extensions["gatepost"].policy.current.files
     kept = {name: text.decode() if isinstance(text, bytes) else text for name, text in files.items()}
     now = app.extensions["gatepost"].policy.current

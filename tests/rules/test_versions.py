@@ -17,12 +17,12 @@ def changed(app):
     for line in (f"p, user:{stranger}, order.approve, always, allow", "# a remark"):
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
-    task = next(one for one in services.background._tasks if one.name == "writing down which policy is in force")
+    task = next(one for one in services.background._tasks if one.name == "writing the policy history")
     task.run()
     return services, stranger
 
 
-def test_pages_walk_the_ledger_from_the_newest_on(changed, as_role):
+def test_pages_walk_the_history_from_the_newest_on(changed, as_role):
     services, _ = changed
     developer, seen = as_role("developer"), []
     path = "/api/admin/policy/versions?limit=1"

@@ -52,7 +52,7 @@ def test_what_never_was_a_permission_stays_an_error(act):
         from_files(lines(f"p, user, {act}, own, allow"), GONE)
 
 
-def test_without_the_ledger_s_word_it_is_an_error_as_before():
+def test_without_the_history_s_word_it_is_an_error_as_before():
     with pytest.raises(PolicyError, match="`note.view` is no permission"):
         from_files(lines("p, user, note.view, own, allow"), VOCABULARY)
 
