@@ -13,7 +13,7 @@ from models.tables.audit import Audit
 from policies import Policy, PolicyError, Vocabulary
 from policies.explaining.explanation import MARK, Step
 from policies.loading.loader import from_files
-from policies.questions.judged import Answer, answer, covered, traced
+from policies.questions.evaluated import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
 
 _MOST_LINES = 5  # shown rules that did not hold

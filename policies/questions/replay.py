@@ -11,7 +11,7 @@ from typing import Any
 from ..evaluation.policy import Policy
 from ..evaluation.residual import Residual
 from .changes import wrapped
-from .judged import Answer, allowing, answer
+from .evaluated import Answer, allowing, answer
 from .recorded import ALLOWED, UNKNOWN, Entry, Recorded, Unrecorded, decisions
 
 LET_IN, REFUSED_NOW = "let_in", "refused_now"

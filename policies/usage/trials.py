@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.policy import Policy
-from ..questions.judged import answer
+from ..questions.evaluated import answer
 from ..questions.recorded import ALLOWED, UNKNOWN, Entry, Recorded, decisions
 from ..syntax.rules import Rule
 
