@@ -1,4 +1,4 @@
-"""invariants.csv: what may never happen, line by line. It contains no rules; `judge` checks a policy against it.
+"""invariants.csv: what may never happen, line by line. It contains no rules; `breaches` checks a policy against it.
 
     never,  WHO, PERMISSION[, except PERMISSION …]
     only,   WHO, PERMISSION[, except PERMISSION …]

@@ -166,7 +166,7 @@ class _Remarks:
     # Conditions
 
     def _meaning(self, one: Invariant, name: str) -> Expression:
-        """The condition of a line, as `Judge` understands it."""
+        """The condition of a line, as `BreachSearch` understands it."""
         if one.kind == ATMOST:
             return self._policy.condition_for(one.rule, name, one.who)
         return one.when == ALWAYS_WORD or self._policy.meant(self._policy.conditions[one.when], one.rule, name)

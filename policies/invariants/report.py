@@ -14,7 +14,7 @@ from ..syntax.model import MODEL_FILE
 from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import Finding, single_person
-from .judge import Breach, Judge
+from .breaches import Breach, BreachSearch
 from .lines import ALWAYS, INVARIANTS_FILE, NEVER, Invariant
 
 MOST_FINDINGS = 5  # about one invariant: a broad edit breaks it at once for a hundred permissions
@@ -29,7 +29,7 @@ def broken(policy: Policy, invariants: Iterable[Invariant], most: int = MOST_NOD
     line of the invariant. `most` bounds each search (`Prover`).
     """
     by_lines: dict[tuple[Invariant, ...], list[Breach]] = {}
-    for breach in Judge(policy, invariants, most).breaches():
+    for breach in BreachSearch(policy, invariants, most).breaches():
         by_lines.setdefault(breach.lines, []).append(breach)
     return [finding for breaches in by_lines.values() for finding in _Report(policy, breaches).findings()]
 

@@ -10,7 +10,7 @@ import pytest
 from policies import PolicyError
 from policies.comparison.subjects import Subject
 from policies.invariants import report
-from policies.invariants.judge import Breach
+from policies.invariants.breaches import Breach
 from policies.invariants.lines import lines_of
 from policies.invariants.report import MOST_FINDINGS, broken, mending
 from policies.lint.warnings import warnings

@@ -33,7 +33,7 @@ class Breach:
     witness: Witness | None
 
 
-class Judge:
+class BreachSearch:
     """Asks a policy about every invariant."""
 
     def __init__(self, policy: Policy, invariants: Iterable[Invariant], most: int) -> None:
