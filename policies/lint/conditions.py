@@ -35,7 +35,7 @@ from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, date_time
 from ..wording.finding import Finding, single_person
 from ..wording.suggestions import did_you_mean, hint
-from .standing import ALLOW, DENY, Place, Standing
+from .matches import ALLOW, DENY, Matches, Place
 from .words import listed
 
 NOT_ALWAYS = (f"`{ALWAYS_WORD}` has a condition here; give that condition another word, and keep `{ALWAYS_WORD}` "
@@ -50,8 +50,8 @@ class Conditions:
     told      words that have a finding about the whole condition
     """
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
         self._told: set[str] = set()
         self._reasons: dict[tuple[str, str, frozenset[str]], str] = {}
         self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
@@ -67,7 +67,7 @@ class Conditions:
             return None
         lent = self._policy.roles.closure(rule.sub)
         # Of persons alone the roles matter that they were lent.
-        alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._standing.persons else lent
+        alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._matches.persons else lent
         if alike not in self._reasons:
             self._reasons[alike] = self._reason(rule)
         return f"nobody to whom this rule applies can ever meet `{rule.when}`: {self._reasons[alike]}"
@@ -75,10 +75,10 @@ class Conditions:
     def always(self, rule: Rule) -> str | None:
         """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
         has_condition = False
-        for place, number in self._standing.asking(rule) if rule.when not in self._told else ():
-            if not self._standing.holds(place, number):
+        for place, number in self._matches.asking(rule) if rule.when not in self._told else ():
+            if not self._matches.holds(place, number):
                 return None
-            has_condition = has_condition or self._standing.expressions[number] is not True
+            has_condition = has_condition or self._matches.expressions[number] is not True
         if not has_condition:
             return None
         return (f"`{rule.when}` holds for everybody to whom this rule applies, on every object; write `always` if "
@@ -146,9 +146,9 @@ class Conditions:
         if self._awaits_left_out(condition):
             return None
         try:
-            if not any(self._standing.meets(*case) for case in self._cases(condition)):
+            if not any(self._matches.meets(*case) for case in self._cases(condition)):
                 return f"nobody can ever meet `{condition.name}`: {CONTRADICTION}"
-            if all(self._standing.holds(*case) for case in self._cases(condition)):
+            if all(self._matches.holds(*case) for case in self._cases(condition)):
                 return f"`{condition.name}` always holds; write `always` if that is meant, or correct it"
         except Undecided:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
@@ -179,11 +179,11 @@ class Conditions:
                 continue
             like = (bool(resource.columns), bool(rights_for(name.partition(".")[2])),
                     *(resource.columns[column] for column in sorted(named)))
-            for one in self._standing.callers(condition.expression) if like not in alike else ():
+            for one in self._matches.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
                     expression = self._policy.condition_for(rule, name, one.role, one.key)
-                    yield Place(one, name), self._standing.number(expression)
+                    yield Place(one, name), self._matches.number(expression)
             alike.add(like)
 
     def _reason(self, rule: Rule) -> str:

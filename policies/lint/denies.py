@@ -22,7 +22,7 @@ from ..syntax.expression import (
 )
 from ..syntax.roles import ADMIN, GUEST
 from ..syntax.rules import Rule
-from .standing import ALLOW, Cell, Standing
+from .matches import ALLOW, Cell, Matches
 from .words import listed, places, verb
 
 EVERYTHING = "*"
@@ -31,21 +31,21 @@ EVERYTHING = "*"
 class Denies:
     """Findings about a denial that refuses too much to heirs, or does not refuse a missing value."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
         self._missing: dict[tuple[int, str], tuple[Attribute, ...]] = {}
 
     def inherited(self, rule: Rule) -> str | None:
         """Says which heirs a denial reaches although other rules allow it by name; for guest, that it reaches all."""
-        if rule.sub in self._standing.persons:
+        if rule.sub in self._matches.persons:
             return None
         lost: dict[Rule, None] = {}
         heirs: dict[str, None] = {}
         reached = False
         above = self._policy.roles.closure(rule.sub)
-        for cell, number in self._standing.alone(rule):
+        for cell, number in self._matches.alone(rule):
             role = cell.subject.role
-            if role == rule.sub != ADMIN or not self._standing.meets(cell, number):
+            if role == rule.sub != ADMIN or not self._matches.meets(cell, number):
                 continue
             reached = True
             for allow, asks in cell.lines.items():
@@ -67,9 +67,9 @@ class Denies:
     def missing(self, rule: Rule) -> str | None:
         """Says that a denial does not hold for a missing value, and that a caller is allowed there."""
         examples: dict[Attribute, str] = {}
-        for place, number in self._standing.places(rule):
+        for place, number in self._matches.places(rule):
             for one in self._nullable(number, place.permission):
-                if one not in examples and (example := self._open(self._standing.cell(*place), number, one)):
+                if one not in examples and (example := self._open(self._matches.cell(*place), number, one)):
                     examples[one] = example
         if not examples:
             return None
@@ -81,17 +81,17 @@ class Denies:
     def _takes(self, cell: Cell, number: int, allow: Rule, asks: int) -> bool:
         """True if a denial takes what a line gives: some of it, or all where the line gives everything there is."""
         if allow.act == EVERYTHING:
-            return self._standing.implies(cell, asks, (number,))
-        return self._standing.meets(cell, number, asks)
+            return self._matches.implies(cell, asks, (number,))
+        return self._matches.meets(cell, number, asks)
 
     def _open(self, cell: Cell, number: int, one: Attribute) -> str:
         """A request that is allowed although the denial would hold on some value of what is missing."""
-        expression = self._standing.expressions[number]
+        expression = self._matches.expressions[number]
         if one == ID and cell.subject.is_guest and not _unequal(expression, one):
             return ""  # nothing is a guest's own
         try:
             missing = negation(Comparison("==", one, one))
-            example = self._standing.open(cell, number, one, conjunction((missing, _as_if(expression, one))))
+            example = self._matches.open(cell, number, one, conjunction((missing, _as_if(expression, one))))
         except Undecided:
             return ""
         if example is None or (example.row is None and one.root == "obj"):
@@ -102,7 +102,7 @@ class Denies:
         """The attributes that may be missing, and without whose value a condition does not hold."""
         nullable = self._missing.get((number, permission))
         if nullable is None:
-            expression, resource = self._standing.expressions[number], self._policy.vocabulary.by_permission[permission]
+            expression, resource = self._matches.expressions[number], self._policy.vocabulary.by_permission[permission]
             of_roots = {"obj": resource.columns, "sub": SUBJECT, "env": ENVIRONMENT}
             read = dict.fromkeys(one for atom in atoms(expression) for one in _compared(atom))
             nullable = tuple(one for one in read if of_roots[one.root][one.name].nullable)

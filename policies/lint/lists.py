@@ -11,7 +11,7 @@ from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
 from ..wording.finding import Finding
-from .standing import ALLOW
+from .matches import ALLOW
 
 
 class Lists:

@@ -12,7 +12,7 @@ from ..syntax.expression import KIND, asks_shares, attributes
 from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
-from .standing import ALLOW, Cell, Standing
+from .matches import ALLOW, Cell, Matches
 
 MOST_NAMED = 3  # permissions that a finding names
 MANY_VERBS, MANY_RESOURCES = 3, 3  # of what every caller gains
@@ -25,14 +25,14 @@ SHOWN, SET = "view_private", "manage"
 class Openings:
     """Findings about rules that open more than others do."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
-        self._everyone = everyone(standing.policy)
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
+        self._everyone = everyone(matches.policy)
         self._gains: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def by_rule(self, rule: Rule) -> str | None:
         """Says what a rule opens; None if it gives as much as rules usually do."""
-        if rule.eft != ALLOW or rule in self._standing.out or rule.sub == ADMIN:
+        if rule.eft != ALLOW or rule in self._matches.out or rule.sub == ADMIN:
             return None
         if rule.sub not in self._everyone:
             most = self._policy.permissions_of_line(rule)
@@ -85,13 +85,13 @@ class Openings:
         """Returns the permissions that the rule gives, at least in part, to the caller whom it names."""
         gained = []
         first = None
-        for cell, number in self._standing.reached(rule):
+        for cell, number in self._matches.reached(rule):
             if first is None:
                 first = cell.subject
             if cell.subject != first:
                 break
             try:
-                if self._standing.counts(cell, rule, number):
+                if self._matches.counts(cell, rule, number):
                     gained.append(cell.permission)
             except Undecided:
                 continue
@@ -102,10 +102,10 @@ class Openings:
         no lines of their own, those who were lent the same are one question."""
         who = Subject(USER, name) if single_person(name) else Subject(name)
         lent = self._policy.roles.closure(name) - {name}
-        alike = lent if who.key is not None and self._standing.is_plain(name) else name, kept - {name}, most
+        alike = lent if who.key is not None and self._matches.is_plain(name) else name, kept - {name}, most
         gained = self._gains.get(alike)
         if gained is None:
-            permissions = (one for one in most if self._gives_more(self._standing.cell(who, one), kept))
+            permissions = (one for one in most if self._gives_more(self._matches.cell(who, one), kept))
             gained = self._gains[alike] = tuple(sorted(permissions))
         return gained
 
@@ -114,7 +114,7 @@ class Openings:
         new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
         old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
         try:
-            return any(not self._standing.implies(cell, number, (*old, *cell.denies)) for number in new)
+            return any(not self._matches.implies(cell, number, (*old, *cell.denies)) for number in new)
         except Undecided:
             return False
 

@@ -16,9 +16,9 @@ from .denies import Denies
 from .endpoints import Endpoints
 from .links import about_givers, about_roles, about_scopes, useless_roles
 from .lists import Lists
+from .matches import DENY, Matches
 from .openings import Openings
 from .redundant import Idle, redundancy
-from .standing import DENY, Standing
 from .widened import about_trusted
 from .words import listed, places, quoted, verb
 
@@ -70,13 +70,13 @@ def _of_files(policy: Policy) -> tuple[tuple[Finding, ...], frozenset[str]]:
 class _Linter:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._standing = Standing(policy)
-        self._conditions = Conditions(self._standing)
-        self._found = redundancy(self._standing)
+        self._matches = Matches(policy)
+        self._conditions = Conditions(self._matches)
+        self._found = redundancy(self._matches)
         self._never, self._undecided = frozenset(self._found.never), frozenset(self._found.undecided)
-        self._denies, self._openings = Denies(self._standing), Openings(self._standing)
-        self._endpoints = Endpoints(self._standing)
-        self._lists = Lists(policy, [rule for rule in policy.rules if rule not in self._standing.out])
+        self._denies, self._openings = Denies(self._matches), Openings(self._matches)
+        self._endpoints = Endpoints(self._matches)
+        self._lists = Lists(policy, [rule for rule in policy.rules if rule not in self._matches.out])
         self._idle = {idle.rule: idle for idle in self._found.idle}
         self._settles: dict[Rule, list[Rule]] = {}
         for idle in self._found.idle:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.policy import Policy
+from ..lint.matches import Matches
 from ..lint.redundant import NOTHING, Idle, Redundancy, redundancy
-from ..lint.standing import Standing
 from ..questions.changes import wrapped
 from ..questions.recorded import Entry
 from ..syntax.rules import Rule
@@ -141,7 +141,7 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
         by_digest[line] = by_digest.get(line, 0) + count
     seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
     # With closed rules nothing is proved: other rules may have an effect once these are changed.
-    redundant = NOTHING if policy.closed else redundancy(Standing(policy))
+    redundant = NOTHING if policy.closed else redundancy(Matches(policy))
     reasons = _reasons(redundant)
     trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
 

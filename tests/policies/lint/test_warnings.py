@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from policies.lint.standing import Standing
+from policies.lint.matches import Matches
 from policies.lint.warnings import UNDECIDED, warnings
 from tests.policies.generated import BRANCHES, FILES, MODEL, assembled
 
@@ -193,13 +193,13 @@ def test_persons_are_asked_only_for_what_their_lines_bear_on() -> None:
     rules = [f"p, user:0199f3a0-0000-7000-8000-{n:012x}, order.view, office_hours, allow" for n in range(100)]
     links = [line for line in FILES["roles.csv"].decode().splitlines() if line.startswith("g")]
     policy = assembled([*rules, "p, user, order.update, own, allow"], links)
-    standing = Standing(policy)
+    matches = Matches(policy)
     for rule in policy.rules:
-        list(standing.reached(rule))
-    assert len([one for one in standing.cells if one.subject.key]) == len(rules)
+        list(matches.reached(rule))
+    assert len([one for one in matches.cells if one.subject.key]) == len(rules)
 
 
 def test_what_takes_too_long_to_know_is_said_to_be_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policies.lint.standing.MOST_NODES", 0)
+    monkeypatch.setattr("policies.lint.matches.MOST_NODES", 0)
     rules = ["p, user, article.view, own, allow", "p, support, article.view, published, allow"]
     assert {f"rules.csv:{line}: warning: {UNDECIDED}" for line in (1, 2)} <= {*said(*rules)}

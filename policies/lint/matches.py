@@ -109,7 +109,7 @@ class Cell:
         self._asked.pop(rule.eft, None)
 
 
-class Standing:
+class Matches:
     """The cells of one policy, and what is known of their conditions. Lines may be taken out of the count."""
 
     def __init__(self, policy: Policy) -> None:
