@@ -83,18 +83,18 @@ class Holders:
                  guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
                  guests: bool = True, certain: bool = False,
                  tokens: Callable[[], Iterable[ServiceToken]] | None = None) -> None:
-        self._database, self._policy, self._asked = database, policy, asked
+        self._database, self._policy, self._question = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
         self._certain, self._tokens = certain, tokens
         self._users = Users(database.dialect)
         self._writer = OnUsers(self._users)
-        self._known: dict[tuple[object, ...], _Given] = {}
+        self._by_caller: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
 
     @property
     def permissions(self) -> tuple[str, ...]:
         """The permissions that each of them has."""
-        return self._asked.permissions
+        return self._question.permissions
 
     @cached_property
     def narrowing(self) -> Narrowing | None:
@@ -201,15 +201,15 @@ class Holders:
         if self._programs is None or self._tokens is None:
             return
         owners = {token.owner_id for token in self._tokens() if self.covers(token)}
-        rows = Rows(User, self._asked.tenant_id).select().where(self._users.among([*owners]))
+        rows = Rows(User, self._question.tenant_id).select().where(self._users.among([*owners]))
         if ids := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
             yield cast(pw.Expression, self._users.among(ids)), True
 
     def covers(self, token: ServiceToken) -> bool:
         """Returns true if the scopes of a token suffice."""
-        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._asked.tenant_id, kind="service",
+        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._question.tenant_id, kind="service",
                            scopes=frozenset(token.scopes))
-        return all(self._policy.covers(holder, permission) for permission in self._asked.permissions)
+        return all(self._policy.covers(holder, permission) for permission in self._question.permissions)
 
     @cached_property
     def _programs(self) -> Holders | None:
@@ -217,9 +217,9 @@ class Holders:
 
         It is None if tokens do not count, or if no rule reads the kind of the caller.
         """
-        if self._tokens is None or KIND.name not in self._policy.looks_at(self._asked.permissions).sub:
+        if self._tokens is None or KIND.name not in self._policy.looks_at(self._question.permissions).sub:
             return None
-        return Holders(self._database, self._policy, replace(self._asked, kind="service"), viewer=self._viewer,
+        return Holders(self._database, self._policy, replace(self._question, kind="service"), viewer=self._viewer,
                        guards=self._guards, ranks=self._ranks, certain=self._certain)
 
     @cached_property
@@ -229,11 +229,11 @@ class Holders:
         if not keys:
             return {}
         mine = self._users.among([key.removeprefix("user:") for key in keys])
-        rows = Rows(User, self._asked.tenant_id).select().where(mine)
+        rows = Rows(User, self._question.tenant_id).select().where(mine)
         return {user.id: self._may(user) for user in rows}
 
     def _is_apart(self, key: str) -> bool:
-        return not self._policy.permissions_of_lines(key).isdisjoint(self._asked.permissions)
+        return not self._policy.permissions_of_lines(key).isdisjoint(self._question.permissions)
 
     def _may(self, user: User) -> bool:
         if user.role not in self._policy.roles.of_users or (self._ranks is not None and user.role not in self._ranks):
@@ -252,24 +252,24 @@ class Holders:
         """Returns the conditions for a caller. Callers with the same rules share one computation."""
         apart = subject.key is not None and self._is_apart(subject.key)
         reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
-                    for permission in self._asked.permissions]
+                    for permission in self._question.permissions]
         lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key and apart else frozenset[str]()
         key = (subject.role, lent, *(
             tuple((rule.place, rule.eft, condition) for rule, condition in lines) for lines in reaching)
         ) if apart else (subject.role,)
-        if key not in self._known:
+        if key not in self._by_caller:
             alike = subject if apart else Subject(subject.role)
-            lines = [(rule, line_holds(self._policy, alike, self._asked, condition))
+            lines = [(rule, line_holds(self._policy, alike, self._question, condition))
                      for rule, condition in reaching[-1] if rule.eft == "allow"]
             # A rule that always matches explains more than one for some objects or times.
             lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
-            self._known[key] = _Given(whenever(self._policy, alike, self._asked),
+            self._by_caller[key] = _Given(whenever(self._policy, alike, self._question),
                                       tuple((rule, condition) for rule, condition in lines if condition is not False))
-        return self._known[key]
+        return self._by_caller[key]
 
     def _settled(self, goal: Expression, subject: Subject) -> Expression:
         if goal not in self._memory:
-            self._memory[goal] = somewhen(goal, self._policy, subject, self._asked.permissions[-1])
+            self._memory[goal] = somewhen(goal, self._policy, subject, self._question.permissions[-1])
         return self._memory[goal]
 
 

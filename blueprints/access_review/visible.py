@@ -82,7 +82,7 @@ def visible(call: Call) -> dict[str, Any]:
     note_look(call, None if person is None else person["id"])
     return {"as": call.query["who"], "role": principal.role, "name": None if person is None else person["name"],
             "active": active, "collection": collection.name,
-            "items": [_told(supposed, collection, row, active=active is not False) for row in rows.values()]}
+            "items": [_entry(supposed, collection, row, active=active is not False) for row in rows.values()]}
 
 
 def _collection(call: Call) -> Collection:
@@ -111,7 +111,7 @@ def _secret(call: Call, supposed: Call, collection: Collection, person: dict[str
         *(collection.hidden(call, row, states) for row in rows))
 
 
-def _told(supposed: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
+def _entry(supposed: Call, collection: Collection, row: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
     sees = active and row["tenant_id"] == supposed.tenant_id and collection.shows(supposed, row)
     acts = sees and "allowed_actions" in collection.computed
     return {"id": row["id"], "visible": sees,

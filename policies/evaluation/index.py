@@ -46,7 +46,7 @@ class Index:
             name for atom in leaves if isinstance(atom, FunctionCall) and atom.arguments[0] == KEY
             for name in atom.arguments[1:] if isinstance(name, str)
         )
-        self._reached: dict[tuple[str, str | None], frozenset[str]] = {}
+        self._names_by_caller: dict[tuple[str, str | None], frozenset[str]] = {}
 
     def bearing(self, role: str, key: str | None, permission: str) -> list[Rule]:
         """The lines that can bear on a permission for a role, or for the person `key` with that role; in the order
@@ -81,7 +81,7 @@ class Index:
         """True if the matcher takes a key of the same name as the role (a guest's is `guest`) for more than it."""
         names = {*self._roles.closure(role), *self.quoted_names, _NO_ROLE}
         evaluate = self._evaluator.evaluate
-        return any(evaluate(_asked(name, role, role)) != evaluate(_asked(name, role, NOBODY)) for name in names)
+        return any(evaluate(_constants(name, role, role)) != evaluate(_constants(name, role, NOBODY)) for name in names)
 
     def _of(self, names: frozenset[str], permission: str) -> list[Rule]:
         numbered = [line for act in self._acts_of.get(permission, ())
@@ -94,10 +94,10 @@ class Index:
 
     def _names_of(self, role: str, key: str | None) -> frozenset[str]:
         """The names whose lines can bear on a caller with this role; with a key of None, on any person with it."""
-        names = self._reached.get((role, key))
+        names = self._names_by_caller.get((role, key))
         if names is None:
-            names = frozenset(name for name in self._names if self._evaluator.leaves_any(_asked(name, role, key)))
-            self._reached[role, key] = names
+            names = frozenset(name for name in self._names if self._evaluator.leaves_any(_constants(name, role, key)))
+            self._names_by_caller[role, key] = names
         return names
 
     @cached_property
@@ -129,7 +129,7 @@ class Index:
         return self._evaluator.leaves_any({"rule.act": act, "act": permission})
 
 
-def _asked(name: str, role: str, key: str | None) -> dict[str, str]:
+def _constants(name: str, role: str, key: str | None) -> dict[str, str]:
     """The constants of a rule that names `name`, for a caller with this role and key, or for any key if it is None."""
     constants = {"rule.sub": name, "role": role}
     return constants if key is None else {**constants, "key": key}

@@ -109,28 +109,28 @@ class Policy:
         A permission that is not in the vocabulary is never given. Raises KeyError for a row that lacks a column which
         a rule reads: a denial must not vanish because a query selected too few columns.
         """
-        return self._asked(principal, permission).decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+        return self._rules_for(principal, permission).decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def settle(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
     ) -> bool:
         """Decides a real request like `decide`, and counts a use of the deciding rule in `uses`."""
-        return self._asked(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
+        return self._rules_for(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def is_certain(
         self, principal: Principal, permission: str, obj: Row | None, unknown: Set[str], env: Environment,
         shared: SharedWith = no_shares,
     ) -> bool:
         """True if `decide` says yes whatever the columns `unknown` of `obj` hold."""
-        certain = self._asked(principal, permission).without(frozenset(unknown))
+        certain = self._rules_for(principal, permission).without(frozenset(unknown))
         return certain.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:
         """Counts in `uses`, from time to time, the rules that show these rows of a list. A plan selected the rows."""
-        self._asked(principal, permission).glance(principal, rows, env)
+        self._rules_for(principal, permission).glance(principal, rows, env)
 
-    def _asked(self, principal: Principal, permission: str) -> Residual:
+    def _rules_for(self, principal: Principal, permission: str) -> Residual:
         """The rules for a caller and a permission; none if the scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES
@@ -153,7 +153,7 @@ class Policy:
 
     def plan(self, principal: Principal, permission: str, env: Environment) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
-        return self._asked(principal, permission).plan(principal, env)
+        return self._rules_for(principal, permission).plan(principal, env)
 
     def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
         """True if there can be an object on which `principal` has this permission now."""
@@ -193,10 +193,10 @@ class Policy:
             return ()
         person = key if key in self._persons else None
         residual = self._residuals.get((role, person, permission))
-        return self._left(role, person, permission) if residual is None else residual.rules
+        return self._lines_for(role, person, permission) if residual is None else residual.rules
 
     def _of_role(self, role: str, permission: str) -> Residual:
-        residual = Residual(permission, self._left(role, None, permission), self.uses, shareable=role != GUEST)
+        residual = Residual(permission, self._lines_for(role, None, permission), self.uses, shareable=role != GUEST)
         # Of two threads that find it at the same time, both go on with the same one.
         return self._residuals.setdefault((role, None, permission), residual)
 
@@ -204,7 +204,7 @@ class Policy:
         """The rules for a user: those of the role, unless a rule about the user makes a difference."""
         residual = self.residual(role, None, permission)
         if self._index.sets_apart(person, permission):
-            lines = self._left(role, person, permission)
+            lines = self._lines_for(role, person, permission)
             if lines != residual.rules:
                 residual = Residual(permission, lines, self.uses, shareable=role != GUEST)
         self._residuals[role, person, permission] = residual
@@ -214,9 +214,9 @@ class Policy:
             self._residuals.pop(self._of_persons.popleft(), None)
         return residual
 
-    def _left(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
+    def _lines_for(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         if key is not None and self._index.is_only_named(key):
-            return self._left_of_named(role, key, permission)
+            return self._lines_for_named(role, key, permission)
         lines = self._role_lines.get((role, permission)) if key is None else None
         if lines is None:
             lines = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
@@ -224,12 +224,12 @@ class Policy:
                 self._role_lines[role, permission] = lines
         return lines
 
-    def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
+    def _lines_for_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
         """Returns the remaining conditions for a user who differs from others with the role only by rules.
 
         They are those of the role, and those of rules that name the user or a lent role.
         """
-        of_role = self._left(role, None, permission)
+        of_role = self._lines_for(role, None, permission)
         own = self._index.naming(key, permission)
         if not own:
             return of_role
@@ -295,7 +295,7 @@ class Policy:
 
     def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """The rest of the matcher for one rule, one permission and one role or user."""
-        condition = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
+        condition = self._evaluator.evaluate(_constants(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
             return rule.eft == "deny" and condition is not False
         return condition
@@ -329,10 +329,10 @@ class Policy:
         reads = self._looks.get(permissions)
         if reads is None:
             reads = self._looks[permissions] = reads_of(
-                condition for permission in permissions for condition in self._lefts(permission))
+                condition for permission in permissions for condition in self._conditions_about(permission))
         return reads
 
-    def _lefts(self, permission: str) -> Iterator[Expression]:
+    def _conditions_about(self, permission: str) -> Iterator[Expression]:
         """The condition of each rule about a permission, for each role that it reaches and each user it names."""
         for role in self.roles.names:
             yield from (condition for _, condition in self.residual(role, None, permission).rules)
@@ -352,7 +352,7 @@ class Policy:
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
         return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
-            _known(rule, act=permission, role=rule.sub))
+            _constants(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
         """The meaning of a word of the condition column, as it would stand in model.conf, with its parameter.
@@ -406,7 +406,7 @@ def _without_address(closing: str, atom: Atom) -> Expression:
     return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 
-def _known(rule: Rule, **others: str) -> dict[str, str]:
+def _constants(rule: Rule, **others: str) -> dict[str, str]:
     return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **others}
 
 

@@ -110,7 +110,7 @@ def own_reason(
     if all(rule.eft == "deny" for rule, _ in lines):
         return Message("no rule lets a {role} do this", role=principal.role)
     steps = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, condition in lines
-             if (trace := _known(rule, condition, permission, principal, obj, env, sees)) is not None]
+             if (trace := _visible_trace(rule, condition, permission, principal, obj, env, sees)) is not None]
     denying = _decider(steps, REFUSED, None)
     if denying is not None:
         return _denied(denying, principal)
@@ -122,8 +122,9 @@ def own_reason(
         "needs {condition}: {facts}", condition=nearest.rule.when, facts=together(nearest.missing))
 
 
-def _known(rule: Rule, condition: Expression, permission: str, principal: Principal, obj: Mapping[str, Any] | None,
-           env: Environment, sees: Callable[[Attribute], bool]) -> RuleTrace | None:
+def _visible_trace(rule: Rule, condition: Expression, permission: str, principal: Principal,
+                   obj: Mapping[str, Any] | None, env: Environment, sees: Callable[[Attribute], bool]
+                   ) -> RuleTrace | None:
     """The facts of a rule that the caller may know; None if there are none."""
     leaves = [atom for atom in atoms(condition) if obj is not None or not reads_object(atom)]
     if any(map(asks_shares, leaves)):

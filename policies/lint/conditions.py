@@ -47,23 +47,23 @@ class Conditions:
     """Findings about the conditions of model.conf, and about those of single rules.
 
     findings  findings at lines of model.conf
-    told      words that have a finding about the whole condition
+    reported  words that have a finding about the whole condition
     """
 
     def __init__(self, matches: Matches) -> None:
         self._matches, self._policy = matches, matches.policy
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._reasons: dict[tuple[str, str, frozenset[str]], str] = {}
         self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
         self.findings = (*self._about_model(), *self._about_columns())
 
     @property
-    def told(self) -> frozenset[str]:
-        return frozenset(self._told)
+    def reported(self) -> frozenset[str]:
+        return frozenset(self._reported)
 
     def never(self, rule: Rule) -> str | None:
         """Says why no caller of a rule can meet its condition; None if model.conf has a finding about it."""
-        if rule.when in self._told:
+        if rule.when in self._reported:
             return None
         lent = self._policy.roles.closure(rule.sub)
         # Of persons alone the roles matter that they were lent.
@@ -75,7 +75,7 @@ class Conditions:
     def always(self, rule: Rule) -> str | None:
         """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
         has_condition = False
-        for place, number in self._matches.asking(rule) if rule.when not in self._told else ():
+        for place, number in self._matches.asking(rule) if rule.when not in self._reported else ():
             if not self._matches.holds(place, number):
                 return None
             has_condition = has_condition or self._matches.expressions[number] is not True
@@ -87,7 +87,7 @@ class Conditions:
     def misread(self, rule: Rule) -> str | None:
         """Returns what is wrong with how a condition reads a column of the objects that a line reaches."""
         condition = self._policy.conditions.get(rule.when)
-        if condition is None or condition.name in self._told:
+        if condition is None or condition.name in self._reported:
             return None
         key = (condition.name, rule.act)
         if key not in self._misread:
@@ -102,9 +102,9 @@ class Conditions:
                 reached.setdefault(condition.name, set()).update(self._policy.patterns.covered(rule.act))
         for word, condition in self._policy.conditions.items():
             resources = self._resources(reached[word]) if word in reached else self._policy.vocabulary.described
-            message = None if word in self._told else self._of_columns(condition, resources)
+            message = None if word in self._reported else self._of_columns(condition, resources)
             if message:
-                self._told.add(word)
+                self._reported.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
     def _resources(self, permissions: Iterable[str]) -> list[Resource]:
@@ -124,19 +124,19 @@ class Conditions:
         for atom in dict.fromkeys(atoms(model.matcher)):
             message = self._literal(atom, self._policy.vocabulary.described)
             if message:
-                self._told |= {word for word, condition in self._policy.conditions.items()
+                self._reported |= {word for word, condition in self._policy.conditions.items()
                                if atom in atoms(condition.expression)}
                 yield Finding(MODEL_FILE, model.line(atom), message, "warning")
         always = self._policy.conditions.get(ALWAYS_WORD)
         if always is not None and always.expression is not True:
-            self._told.add(ALWAYS_WORD)
+            self._reported.add(ALWAYS_WORD)
             yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
             # Warnings that depend on a parameter are at the rules that use it.
-            is_reported = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
+            is_reported = word in self._reported or word.endswith(":") or isinstance(condition.expression, bool)
             message = None if is_reported else self._whole(condition)
             if message:
-                self._told.add(word)
+                self._reported.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
     def _whole(self, condition: Branch) -> str | None:

@@ -22,7 +22,7 @@ class Lists:
 
     def __init__(self, policy: Policy, rules: Iterable[Rule]) -> None:
         self._policy = policy
-        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._by_condition: dict[tuple[str, str], tuple[str, ...]] = {}
         of_words: dict[str, dict[Rule, tuple[str, ...]]] = {}
         for rule in rules:
             if slow := tuple(self._slow(rule)):
@@ -33,12 +33,12 @@ class Lists:
             for message in dict.fromkeys(one for messages in slow.values() for one in messages)
         )
         at_condition = {finding.message for finding in self.of_conditions}
-        self._said = {rule: messages for slow in of_words.values() for rule, messages in slow.items()
+        self._messages = {rule: messages for slow in of_words.values() for rule, messages in slow.items()
                       if not at_condition.issuperset(messages)}
 
     def about(self, rule: Rule) -> tuple[str, ...]:
         """A sentence for each resource, and each way to meet the condition, that no index serves."""
-        return self._said.get(rule, ())
+        return self._messages.get(rule, ())
 
     def _slow(self, rule: Rule) -> Iterator[str]:
         covered = self._policy.patterns.covered(rule.act) if rule.eft == ALLOW else frozenset()
@@ -47,10 +47,10 @@ class Lists:
             resource = by_permission[permission]
             if permission == f"{resource.name}.view":
                 key = (rule.when, resource.name)
-                if key not in self._known:
+                if key not in self._by_condition:
                     condition = self._policy.condition(rule, permission)
-                    self._known[key] = tuple(_about(condition, resource))
-                yield from self._known[key]
+                    self._by_condition[key] = tuple(_about(condition, resource))
+                yield from self._by_condition[key]
 
 
 def _about(condition: Expression, resource: Resource) -> Iterator[str]:

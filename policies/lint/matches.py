@@ -60,12 +60,12 @@ class Cell:
     base  cell of a user's role; the user has its rules and `own` ones
     """
 
-    __slots__ = ("_asked", "_counts", "base", "own", "permission", "subject")
+    __slots__ = ("_conditions", "_counts", "base", "own", "permission", "subject")
 
     def __init__(self, subject: Subject, permission: str, own: Mapping[Rule, int], base: Cell | None = None) -> None:
         self.subject, self.permission, self.own, self.base = subject, permission, own, base
         self._counts: dict[str, Numbers] = {ALLOW: Counter(), DENY: Counter()}
-        self._asked: dict[str, frozenset[int]] = {}
+        self._conditions: dict[str, frozenset[int]] = {}
 
     @property
     def lines(self) -> Mapping[Rule, int]:
@@ -82,19 +82,19 @@ class Cell:
     @property
     def allows(self) -> frozenset[int]:
         """The conditions of the counted rules that allow."""
-        return self.asked(ALLOW)
+        return self.conditions_of(ALLOW)
 
     @property
     def denies(self) -> frozenset[int]:
         """The conditions of the counted rules that deny."""
-        return self.asked(DENY)
+        return self.conditions_of(DENY)
 
-    def asked(self, effect: str) -> frozenset[int]:
+    def conditions_of(self, effect: str) -> frozenset[int]:
         """The conditions of the counted rules of an effect."""
-        numbers = self._asked.get(effect)
+        numbers = self._conditions.get(effect)
         if numbers is None:
-            numbers = self._asked[effect] = frozenset(self._counts[effect])
-        return numbers if self.base is None else numbers | self.base.asked(effect)
+            numbers = self._conditions[effect] = frozenset(self._counts[effect])
+        return numbers if self.base is None else numbers | self.base.conditions_of(effect)
 
     def alike(self, effect: str, number: int) -> int:
         """The number of counted rules of an effect with the same condition."""
@@ -106,7 +106,7 @@ class Cell:
         counted[number] += by
         if not counted[number]:
             del counted[number]
-        self._asked.pop(rule.eft, None)
+        self._conditions.pop(rule.eft, None)
 
 
 class Matches:
@@ -125,7 +125,7 @@ class Matches:
         self._columns: list[frozenset[str]] = []
         self._rows = {name: resource.columns.keys() for name, resource in policy.vocabulary.by_permission.items()}
         self._cells: dict[tuple[Subject, str], Cell] = {}
-        self._known: dict[tuple[object, ...], Witness | Undecided | None] = {}
+        self._examples: dict[tuple[object, ...], Witness | Undecided | None] = {}
         self._bearing: dict[Rule, list[tuple[Cell, int]]] = {rule: [] for rule in policy.rules}
         # What is alike to conditions in permissions: the columns of the resource, and what shares give.
         self._like = {name: (self.prover.kind(name), bool(rights_for(name.partition(".")[2])))
@@ -318,8 +318,8 @@ class Matches:
         allow = rule.eft == ALLOW
         if cell.alike(rule.eft, number) > 1:
             return False
-        rest, others = cell.asked(rule.eft) - {number}, cell.asked(DENY if allow else ALLOW)
-        return self._asked(("counts", allow, number, rest, others), cell, (number, *rest, *others),
+        rest, others = cell.conditions_of(rule.eft) - {number}, cell.conditions_of(DENY if allow else ALLOW)
+        return self._conditions(("counts", allow, number, rest, others), cell, (number, *rest, *others),
                            lambda: self._difference(allow, number, rest, others))
 
     def _difference(self, allow: bool, number: int, rest: Iterable[int], others: Iterable[int]) -> Expression:
@@ -329,7 +329,7 @@ class Matches:
 
     def meets(self, place: Place | Cell, *numbers: int) -> bool:
         """True if all of these conditions can hold at once. Raises Undecided."""
-        return self._asked(("meets", frozenset(numbers)), place, numbers,
+        return self._conditions(("meets", frozenset(numbers)), place, numbers,
                            lambda: conjunction(self.expressions[one] for one in numbers))
 
     def implies(self, place: Place | Cell, narrow: int, wide: Iterable[int]) -> bool:
@@ -337,7 +337,7 @@ class Matches:
         wider = frozenset(wide)
         if narrow in wider:
             return True
-        return not self._asked(("implies", narrow, wider), place, (narrow, *wider),
+        return not self._conditions(("implies", narrow, wider), place, (narrow, *wider),
                                lambda: conjunction((self.expressions[narrow], negation(self.any_of(wider)))))
 
     def holds(self, place: Place | Cell, number: int) -> bool:
@@ -368,7 +368,7 @@ class Matches:
         """The disjunction of these conditions."""
         return disjunction(self.expressions[one] for one in sorted(numbers))
 
-    def _asked(
+    def _conditions(
         self, question: tuple[object, ...], place: Place | Cell, numbers: Iterable[int], goal: Callable[[], Expression],
     ) -> bool:
         return self._example(question, place, numbers, goal) is not None
@@ -378,17 +378,17 @@ class Matches:
     ) -> Witness | None:
         """An example of a goal, remembered for all places in which the answer is the same."""
         like = self._like_of(place.subject, place.permission, numbers)
-        cached = self._known.get((question, like), _UNKNOWN)
+        cached = self._examples.get((question, like), _UNKNOWN)
         if isinstance(cached, _Unknown):
             subject = place.subject
             if subject.key is not None and like[-1] is None:
                 subject = Subject(subject.role)
-            cached = self._known[question, like] = self._found(goal(), subject, place.permission)
+            cached = self._examples[question, like] = self._searched(goal(), subject, place.permission)
         if isinstance(cached, Undecided):
             raise cached
         return cached
 
-    def _found(self, goal: Expression, subject: Subject, permission: str) -> Witness | Undecided | None:
+    def _searched(self, goal: Expression, subject: Subject, permission: str) -> Witness | Undecided | None:
         try:
             return self.prover.example(goal, subject, permission)
         except Undecided as undecided:

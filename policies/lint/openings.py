@@ -37,7 +37,7 @@ class Openings:
         if rule.sub not in self._everyone:
             most = self._policy.permissions_of_line(rule)
             gained = self._gained(rule) if self._nearly_all(most) else []
-            return _told(rule.sub, gained, self._policy) if self._nearly_all(gained) else self._guarded(rule)
+            return _sentence(rule.sub, gained, self._policy) if self._nearly_all(gained) else self._guarded(rule)
         gained = self._gained(rule)
         open_to_all = [name for name in gained if self._asks_nothing_of_the_caller(rule, name)]
         with_rows = [name for name in open_to_all if self._policy.vocabulary.by_permission[name].columns]
@@ -46,7 +46,7 @@ class Openings:
         changes = rule.sub == GUEST and any(name.partition(".")[2] in CHANGES for name in with_rows)
         wide = "*" in rule.act and len(resources) >= MANY_RESOURCES
         if many or changes or wide:
-            return _told(rule.sub, gained, self._policy)
+            return _sentence(rule.sub, gained, self._policy)
         return self._guarded(rule)
 
     def _guarded(self, rule: Rule) -> str | None:
@@ -78,7 +78,7 @@ class Openings:
         gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else ()
         if not gained or not (everybody or self._nearly_all(gained)):
             return None
-        sentence = _told(link.name, gained, self._policy)
+        sentence = _sentence(link.name, gained, self._policy)
         return sentence if single_person(link.name) else f"{sentence}; was `g, {link.inherits}, {link.name}` meant?"
 
     def _gained(self, rule: Rule) -> list[str]:
@@ -134,7 +134,7 @@ def everyone(policy: Policy) -> frozenset[str]:
     return frozenset((GUEST, USER)).union(frozenset.intersection(*closures) if closures else ())
 
 
-def _told(who: str, gained: Sequence[str], policy: Policy) -> str:
+def _sentence(who: str, gained: Sequence[str], policy: Policy) -> str:
     if len(gained) == 1:
         return f"this rule gives {who} {gained[0]}"
     many = f"{len(gained)} of {len(policy.vocabulary.by_permission)}"

@@ -64,7 +64,7 @@ def _of_files(policy: Policy) -> tuple[tuple[Finding, ...], frozenset[str]]:
         for rule in policy.rules for message in linter.about(rule)
     }
     findings |= {*linter.beside_rules(), *policy.model.remarks, *policy.remarks, *remarks(policy)}
-    return tuple(findings), linter.told
+    return tuple(findings), linter.reported
 
 
 class _Linter:
@@ -72,36 +72,36 @@ class _Linter:
         self._policy = policy
         self._matches = Matches(policy)
         self._conditions = Conditions(self._matches)
-        self._found = redundancy(self._matches)
-        self._never, self._undecided = frozenset(self._found.never), frozenset(self._found.undecided)
+        self._redundant = redundancy(self._matches)
+        self._never, self._undecided = frozenset(self._redundant.never), frozenset(self._redundant.undecided)
         self._denies, self._openings = Denies(self._matches), Openings(self._matches)
         self._endpoints = Endpoints(self._matches)
         self._lists = Lists(policy, [rule for rule in policy.rules if rule not in self._matches.out])
-        self._idle = {idle.rule: idle for idle in self._found.idle}
+        self._idle = {idle.rule: idle for idle in self._redundant.idle}
         self._settles: dict[Rule, list[Rule]] = {}
-        for idle in self._found.idle:
+        for idle in self._redundant.idle:
             if idle.alone is not None:
                 self._settles.setdefault(idle.alone, []).append(idle.rule)
         self._opens = {rule: message for rule in policy.rules if (message := self._openings.by_rule(rule))}
 
     def about(self, rule: Rule) -> Iterator[str]:
         """Each warning at the line of a rule."""
-        if rule in self._found.copies:
-            yield f"the same as {self._found.copies[rule].place}"
+        if rule in self._redundant.copies:
+            yield f"the same as {self._redundant.copies[rule].place}"
         elif rule in self._undecided:
             yield UNDECIDED
         elif rule in self._never:
             yield from filter(None, [self._conditions.never(rule)])
         elif rule in self._idle:
-            if not self._told_there(self._idle[rule]):
+            if not self._is_reported_there(self._idle[rule]):
                 yield _without_effect(self._idle[rule])
         else:
             yield from self._about_working(rule)
 
     @property
-    def told(self) -> frozenset[str]:
+    def reported(self) -> frozenset[str]:
         """The conditions that have a finding as a whole."""
-        return self._conditions.told
+        return self._conditions.reported
 
     def beside_rules(self) -> Iterator[Finding]:
         """The warnings at lines of model.conf, of roles and of scopes."""
@@ -133,7 +133,7 @@ class _Linter:
             yield f"this rule gives {rule.sub} what {places(widened)} {does}; narrow it, if that was not meant"
         yield from self._lists.about(rule)
 
-    def _told_there(self, idle: Idle) -> bool:
+    def _is_reported_there(self, idle: Idle) -> bool:
         """True if the warning is given at the other rule: that one settles many, or denies them to inheriting roles."""
         alone = idle.alone
         if alone is None:

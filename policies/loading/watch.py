@@ -81,7 +81,7 @@ class Watcher:
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
         # Fingerprints of the files when last checked, and when last polled.
-        self._judged = self._seen = b""
+        self._checked = self._seen = b""
         self.current, self.status = self._first()
         self.drift = source.drift
         self.looked = monotonic()
@@ -107,9 +107,9 @@ class Watcher:
 
         A policy that another process has accepted is taken over first.
         """
-        if self._is_current() and self._source.fingerprint() != self._judged and self._is_accepted():
+        if self._is_current() and self._source.fingerprint() != self._checked and self._is_accepted():
             self.reload()
-        return self._is_current() and self._source.fingerprint() == self._judged
+        return self._is_current() and self._source.fingerprint() == self._checked
 
     def _is_current(self) -> bool:
         return self.trouble is None or self.status.outdated
@@ -125,7 +125,7 @@ class Watcher:
         with self._changing:
             fingerprint = self._source.fingerprint()
             settled, self._seen = self._source.whole or fingerprint == self._seen, fingerprint
-            if settled and (fingerprint != self._judged or self._may_be_accepted()):
+            if settled and (fingerprint != self._checked or self._may_be_accepted()):
                 self._take_over()
             self.drift = self._source.drift
             self.looked = monotonic()
@@ -203,7 +203,7 @@ class Watcher:
         first.start()
         first.join(PATIENCE)
         if fingerprints:
-            self._judged = self._seen = fingerprints[0]
+            self._checked = self._seen = fingerprints[0]
         return bool(fingerprints)
 
     def _last_good(self, broken: PolicyError, kept: LastGood | None) -> Policy:
@@ -236,7 +236,7 @@ class Watcher:
             kept = None if self._keep is None else snapshot.kept(self._keep)
             policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
-            self._judged = fingerprint
+            self._checked = fingerprint
             if _is_outdated(broken) and self._source.version == self.current.version:
                 if not self.status.outdated:  # an edit was undone: the files are those in use since the start
                     self.status = _outdated(self.current.version, broken)
@@ -248,7 +248,7 @@ class Watcher:
         if self._source.fingerprint() != fingerprint:
             # The files still change: what was loaded may be half of two states.
             return
-        self._judged = fingerprint
+        self._checked = fingerprint
         if policy.version != self.current.version:
             self._remember(policy)
             if self.announce is not None:

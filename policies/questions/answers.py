@@ -136,7 +136,7 @@ class Answers:
         self._asks_role = old.asks_role or new.asks_role
         self._answers: dict[tuple[object, ...], Answer] = {}
         self._differences: dict[tuple[object, ...], Difference] = {}
-        self._judged: dict[tuple[object, ...], Expression] = {}
+        self._simplified: dict[tuple[object, ...], Expression] = {}
 
     def answer(self, subject: Subject, permission: str) -> Answer | None:
         """The answer about one subject and one permission; None where both policies answer alike."""
@@ -221,9 +221,9 @@ class Answers:
         """Returns the grant of these rules, without those that can never match the subject."""
         parts = []
         for rule, expression in lines:
-            condition = self._judged.get((expression, *like))
+            condition = self._simplified.get((expression, *like))
             if condition is None:
-                condition = self._judged[expression, *like] = self._judge(expression, subject, permission)
+                condition = self._simplified[expression, *like] = self._judge(expression, subject, permission)
             if condition is not False:
                 parts.append(Part(rule, condition))
         return grant(parts)

@@ -107,7 +107,7 @@ def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool
     if scoped is False:
         return False
     lines = _lines(policy, decision, permission)
-    values = _known(lines.inputs, decision, permission, row)
+    values = _values(lines.inputs, decision, permission, row)
     rest = conjunction((put(lines.allows, values), negation(put(lines.denies, values))))
     if rest is False or rest is scoped is True:
         return rest
@@ -160,7 +160,7 @@ def covered(policy: Policy, decision: Recorded, permission: str) -> bool | froze
         return frozenset((str(error),))
 
 
-def _known(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
+def _values(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
     """The recorded values of these inputs."""
     values: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
     for one in read:
@@ -176,7 +176,7 @@ def _known(read: Iterable[Input], decision: Recorded, permission: str, row: Row)
 
 def _put(condition: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
     """The expression, simplified by what is known."""
-    return put(condition, _known(inputs(condition), decision, permission, row))
+    return put(condition, _values(inputs(condition), decision, permission, row))
 
 
 def _settled(condition: Expression, decision: Recorded, permission: str) -> Expression:
@@ -223,7 +223,7 @@ def traced(policy: Policy, decision: Recorded, step: int, called: Called = namel
 def _traced(policy: Policy, decision: Recorded, step: tuple[str, Row], line: tuple[Rule, Expression],
             called: Called) -> Step:
     (permission, row), (rule, condition) = step, line
-    facts = _known(inputs(condition), decision, permission, row)
+    facts = _values(inputs(condition), decision, permission, row)
     remarks = {}
     for atom in atoms(condition):
         holds = put(atom, facts)

@@ -33,11 +33,11 @@ def users_in(expression: Expression) -> frozenset[str]:
 def changed_users(old: Policy, new: Policy) -> frozenset[str]:
     """The keys of the users about whom rules that name them say something else in the new policy than in the old."""
     numbers: dict[Expression, int] = {}
-    before, after = (Counter(_said(policy, numbers)) for policy in (old, new))
+    before, after = (Counter(_statements(policy, numbers)) for policy in (old, new))
     return frozenset(user for users, _ in (before - after) + (after - before) for user in users)
 
 
-def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
+def _statements(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
     """Yields each rule, link, condition and invariant that names users: the users, and what it says of them.
 
     A condition that names users counts with its meaning, by a number. Other conditions concern everybody: they count

@@ -136,20 +136,20 @@ def decisions(entry: Entry, vocabulary: Vocabulary) -> Iterator[Recorded]:
         key in facts for key in _JUDGED))
     if not is_decision:
         if entry.principal in (_ANYBODY, GUEST) or entry.principal.startswith("user:"):
-            yield from _told(entry, answered, {}, entry.count, vocabulary, known=False)
+            yield from _decision_of(entry, answered, {}, entry.count, vocabulary, known=False)
         return
     groups = facts.get("groups")
     if groups is None:
         if answered == ALLOWED and facts.keys().isdisjoint(("obj", "asked")):
             facts = {**facts, "obj": _ANY}  # an import of no row
-        yield from _told(entry, answered, facts, entry.count, vocabulary)
+        yield from _decision_of(entry, answered, facts, entry.count, vocabulary)
         return
     counted = [group for group in groups if isinstance(group, dict) and _number(group.get("count"))] if isinstance(
         groups, list) else []
     for group in counted:
-        yield from _told(entry, answered, {**facts, **group}, group["count"], vocabulary)
+        yield from _decision_of(entry, answered, {**facts, **group}, group["count"], vocabulary)
     if rest := _number(facts.get("rest")) or (0 if counted else entry.count):
-        yield from _told(entry, answered, {}, rest, vocabulary, known=False)
+        yield from _decision_of(entry, answered, {}, rest, vocabulary, known=False)
 
 
 _NO_DECISION = ""
@@ -166,9 +166,9 @@ def _answered(entry: Entry) -> str | None:
                                                                 _NO_DECISION)
 
 
-def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: int, vocabulary: Vocabulary,
+def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: int, vocabulary: Vocabulary,
           *, known: bool = True) -> Iterator[Recorded]:
-    permissions = _asked(entry, facts)
+    permissions = _permissions(entry, facts)
     if not known and (_ANYBODY in (entry.resource, entry.action) or permissions[-1] in vocabulary.by_permission):
         yield Recorded(entry, count, entry.principal, permissions, answered, (), _caller(entry, {}, facts),
                        _environment({}), {}, None, facts=False)
@@ -191,7 +191,7 @@ def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: i
                    found=obj != _ABSENT, of_any=obj == _ANY)
 
 
-def _asked(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
+def _permissions(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
     if recorded := _texts(facts.get("asked")):
         return recorded
     permission, view = f"{entry.resource}.{entry.action}", f"{entry.resource}.view"

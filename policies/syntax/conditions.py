@@ -59,19 +59,19 @@ class Conditions(Mapping[str, Branch]):
     """
 
     def __init__(self, branches: Iterable[Branch]) -> None:
-        self._found = {condition.name: condition for condition in branches}
+        self._branches = {condition.name: condition for condition in branches}
 
     def __getitem__(self, word: str) -> Branch:
         name, colon, parameter = word.partition(":")
         # A matcher may know `language:de` by itself.
-        takes = word not in self._found and colon and is_parameter(parameter)
-        return self._found[f"{name}:" if takes else word]
+        takes = word not in self._branches and colon and is_parameter(parameter)
+        return self._branches[f"{name}:" if takes else word]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._branches)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._branches)
 
 
 def branches_of(functions: Iterable[Function], conditions: Iterable[Condition]) -> dict[str, str]:

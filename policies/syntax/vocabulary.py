@@ -206,13 +206,13 @@ class Patterns:
         # Resource without any permission left → the reason.
         self._gone = {resource: why for permission, why in vocabulary.gone.items()
                       if (resource := permission.partition(".")[0]) not in vocabulary.resources}
-        self._known: dict[str, frozenset[str]] = {}
+        self._covered: dict[str, frozenset[str]] = {}
 
     def covered(self, pattern: str) -> frozenset[str]:
         """The permissions that a pattern covers; none when it is misspelt."""
-        permissions = self._known.get(pattern)
+        permissions = self._covered.get(pattern)
         if permissions is None:
-            permissions = self._known[pattern] = _matching(pattern, self.permissions)
+            permissions = self._covered[pattern] = _matching(pattern, self.permissions)
         return permissions
 
     def gone(self, pattern: str) -> str | None:

@@ -32,9 +32,9 @@ class Holdings:
         if key not in self._policy.roles.parents:
             holdings = self._of_roles.get(role)
             if holdings is None:
-                holdings = self._of_roles[role] = self._found(None, role)
+                holdings = self._of_roles[role] = self._computed(None, role)
             return holdings
-        return self._found(key, role)
+        return self._computed(key, role)
 
     def lines(self, key: str) -> tuple[Rule, ...]:
         """Returns the `p` lines that name a user."""
@@ -46,7 +46,7 @@ class Holdings:
 
     def lent(self, key: str) -> tuple[Holding, ...]:
         """Returns the roles that lines lend to a user, and the roles that these inherit."""
-        return self._found(key, None)
+        return self._computed(key, None)
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Holdings:
             by_name.setdefault(rule.sub, []).append(rule)
         return {name: tuple(rules) for name, rules in by_name.items()}
 
-    def _found(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
+    def _computed(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
         ways: dict[str, list[str]] = {}
         for name, way in self._ways(key, role):
             ways.setdefault(name, []).append(way)

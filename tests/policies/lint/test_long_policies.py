@@ -129,7 +129,7 @@ def test_a_cell_has_the_lines_that_reach_a_caller_and_counts_those_that_are_not_
         for effect in (ALLOW, DENY):
             counting = Counter(number for rule, number in cell.lines.items()
                                if rule.eft == effect and rule not in matches.out)
-            assert cell.asked(effect) == counting.keys()
+            assert cell.conditions_of(effect) == counting.keys()
             assert all(cell.alike(effect, number) == count for number, count in counting.items())
 
 
