@@ -251,7 +251,7 @@ class Holders:
     def _given(self, subject: Subject) -> _Given:
         """Returns the conditions for a caller. Callers with the same rules share one computation."""
         apart = subject.key is not None and self._is_apart(subject.key)
-        reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
+        reaching = [self._policy.matching_rules(subject.role, subject.key if apart else None, permission)
                     for permission in self._question.permissions]
         lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key and apart else frozenset[str]()
         key = (subject.role, lent, *(

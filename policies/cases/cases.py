@@ -247,7 +247,7 @@ def _reaches(policy: Policy, case: Case) -> bool:
     """True if a rule is about a permission of the case. Otherwise the case passes with any object and circumstances."""
     resources = {thing.resource for thing in case.things}
     return not resources or not case.principals or any(
-        policy.reaching(principal.role, principal.key, permission)
+        policy.matching_rules(principal.role, principal.key, permission)
         for _, principal in case.principals for resource in resources
         for permission in policy.vocabulary.resources[resource].permissions)
 

@@ -92,7 +92,7 @@ class Grants:
         """The grant of `permission` to a person's key with this role, a user's: what the lines about the role and those
         about the person give together; nothing where the policy has no such role."""
         kept = ((rule, _with_kind(condition, "user"))
-                for rule, condition in self._policy.reaching(role, person, permission))
+                for rule, condition in self._policy.matching_rules(role, person, permission))
         return grant(Part(rule, condition) for rule, condition in kept if condition is not False)
 
     def concerning(self, person: str) -> frozenset[str]:

@@ -184,7 +184,7 @@ class Policy:
             residual = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
         return residual
 
-    def reaching(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
+    def matching_rules(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         """The lines that reach a role and the person `key`, each with what is left of its condition.
 
         Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
@@ -309,7 +309,7 @@ class Policy:
         shared: SharedWith = no_shares,
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
-        lines = self.reaching(principal.role, principal.key, permission)
+        lines = self.matching_rules(principal.role, principal.key, permission)
         # Hundreds of lines have the same few conditions.
         of: dict[Expression, RuleTrace] = {}
         for rule, condition in lines:

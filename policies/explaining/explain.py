@@ -106,7 +106,7 @@ def own_reason(
     know. A rule that reads another one is left out, and so is a rule that reads shares or names the id of another
     user. Without an object, the reason contains only facts that depend on none.
     """
-    lines = policy.reaching(principal.role, principal.key, permission)
+    lines = policy.matching_rules(principal.role, principal.key, permission)
     if all(rule.eft == "deny" for rule, _ in lines):
         return Message("no rule lets a {role} do this", role=principal.role)
     steps = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, condition in lines

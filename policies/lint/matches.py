@@ -142,8 +142,8 @@ class Matches:
         role, key = subject.role, subject.key
         lines = None if key is None else self.policy.beside(role, key, permission)
         base = None if lines is None else self.cell(Subject(role), permission)
-        numbers = ((rule, self._fitting(condition, permission))
-                   for rule, condition in (self.policy.reaching(role, key, permission) if lines is None else lines))
+        rules = self.policy.matching_rules(role, key, permission) if lines is None else lines
+        numbers = ((rule, self._fitting(condition, permission)) for rule, condition in rules)
         made = Cell(subject, permission, {rule: number for rule, number in numbers if number is not None}, base)
         for rule, number in made.own.items():
             self._bearing[rule].append((made, number))

@@ -54,7 +54,7 @@ class _Base:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reaching:
+class _MatchingRules:
     """The rules of one policy for a subject: those of a role, and by place those inserted before them."""
 
     base: _Base
@@ -85,24 +85,24 @@ class _Side:
         self._asks_role = policy.asks_role
         self._last: tuple[tuple[str | None, ...], tuple[Line, ...] | None] = ((), None)
 
-    def reaching(self, subject: Subject, permission: str) -> _Reaching:
+    def matching_rules(self, subject: Subject, permission: str) -> _MatchingRules:
         base = self.base(subject.role, permission)
         if subject.key is None:
-            return _Reaching(base)
+            return _MatchingRules(base)
         if self._policy.roles.is_lost(subject.role, subject.key):
-            return _Reaching(_NO_ROLE)
+            return _MatchingRules(_NO_ROLE)
         own = self._own(subject, permission)
         if own is None:
-            lines = self._policy.reaching(subject.role, subject.key, permission)
-            return _Reaching(_NO_ROLE, tuple((0, line) for line in lines))
-        return _Reaching(base, tuple((bisect(base.places, place_of(line)), line) for line in own))
+            lines = self._policy.matching_rules(subject.role, subject.key, permission)
+            return _MatchingRules(_NO_ROLE, tuple((0, line) for line in lines))
+        return _MatchingRules(base, tuple((bisect(base.places, place_of(line)), line) for line in own))
 
     def base(self, role: str, permission: str) -> _Base:
         if role not in self._policy.roles:
             return _NO_ROLE
         base = self._bases.get((role, permission))
         if base is None:
-            lines = self._policy.reaching(role, None, permission)
+            lines = self._policy.matching_rules(role, None, permission)
             base = self._bases[role, permission] = self._by_lines.get(lines) or self._of(lines)
         return base
 
@@ -140,7 +140,7 @@ class Answers:
 
     def answer(self, subject: Subject, permission: str) -> Answer | None:
         """The answer about one subject and one permission; None where both policies answer alike."""
-        old, new = self._reaching(subject, permission)
+        old, new = self._matching_rules(subject, permission)
         before, after = old.said, new.said
         if before == after:
             return None
@@ -158,7 +158,7 @@ class Answers:
 
     def change(self, subject: Subject, permission: str, answer: Answer) -> Change:
         """The change for a subject about whom this is the answer, without its examples."""
-        old, new = (side.lines for side in self._reaching(subject, permission))
+        old, new = (side.lines for side in self._matching_rules(subject, permission))
         lines, gone = [new[place][0] for place in answer.lines], [old[place][0] for place in answer.gone]
         if answer.kind == UNDECIDED:
             here, before = self._here.unlike(lines), self._before.unlike(gone)
@@ -174,10 +174,10 @@ class Answers:
             difference = self._comparison.between(subject, permission)
         return difference.gained, difference.lost
 
-    def _reaching(self, subject: Subject, permission: str) -> tuple[_Reaching, _Reaching]:
-        return self._old.reaching(subject, permission), self._new.reaching(subject, permission)
+    def _matching_rules(self, subject: Subject, permission: str) -> tuple[_MatchingRules, _MatchingRules]:
+        return self._old.matching_rules(subject, permission), self._new.matching_rules(subject, permission)
 
-    def _like(self, subject: Subject, permission: str, old: _Reaching, new: _Reaching) -> tuple[object, ...]:
+    def _like(self, subject: Subject, permission: str, old: _MatchingRules, new: _MatchingRules) -> tuple[object, ...]:
         """Returns what an answer depends on beside the rules."""
         key = subject.key
         if key is not None:

@@ -91,7 +91,7 @@ def _not_found(policy: Policy, decision: Recorded) -> str:
 def allowing(policy: Policy, decision: Recorded, step: int) -> str | None:
     """Returns the place of the first rule that allows a step; None if no rule is known to."""
     permission, row = decision.steps[step]
-    for rule, condition in policy.reaching(decision.caller.role, decision.caller.key, permission):
+    for rule, condition in policy.matching_rules(decision.caller.role, decision.caller.key, permission):
         if rule.eft == "allow" and (_settled(condition, decision, permission) is not False if decision.of_any
                                     else _put(condition, decision, permission, row) is True):
             return rule.place
@@ -216,7 +216,7 @@ def traced(policy: Policy, decision: Recorded, step: int, called: Called = namel
     """Each line about a step of a decision: whether it held, and the facts that it looked at. A line that depends on
     what was not recorded does not count as one that held; the remark says so."""
     permission, row = decision.steps[step]
-    lines = policy.reaching(decision.caller.role, decision.caller.key, permission)
+    lines = policy.matching_rules(decision.caller.role, decision.caller.key, permission)
     return [_traced(policy, decision, (permission, row), line, called) for line in lines]
 
 

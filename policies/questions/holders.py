@@ -103,7 +103,8 @@ def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
 
     Raises NotTold for what a plugin's function would have to be asked.
     """
-    lines = ((permission, policy.reaching(subject.role, subject.key, permission)) for permission in asked.permissions)
+    lines = ((permission, policy.matching_rules(subject.role, subject.key, permission))
+             for permission in asked.permissions)
     return _by_methods(conjunction(_given(policy, subject, asked, permission, rules) for permission, rules in lines),
                        asked)
 

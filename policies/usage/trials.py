@@ -61,7 +61,7 @@ def _try(trials: Trials, base: Policy, halves: dict[str, _Half], decision: Recor
     if decision.answered == ALLOWED:
         trials.permissions.update(decision.asked)
     reaching = {rule for permission in decision.asked
-                for rule, _ in base.reaching(decision.caller.role, decision.caller.key, permission)}
+                for rule, _ in base.matching_rules(decision.caller.role, decision.caller.key, permission)}
     bearing = {effect: half.out & reaching for effect, half in halves.items()}
     if not any(bearing.values()):
         return

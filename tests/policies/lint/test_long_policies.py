@@ -123,7 +123,7 @@ def test_a_cell_has_the_lines_that_reach_a_caller_and_counts_those_that_are_not_
         matches.take_out(rule)
     for subject, permission in asked:
         cell = matches.cell(subject, permission)
-        reaching = policy.reaching(subject.role, subject.key, permission)
+        reaching = policy.matching_rules(subject.role, subject.key, permission)
         assert list(cell.lines.items()) == [(rule, matches.number(left)) for rule, left in reaching]
         assert all(cell.number(rule) == number for rule, number in cell.lines.items())
         for effect in (ALLOW, DENY):
