@@ -44,7 +44,7 @@ from .rule_trace import RuleTrace, trace_rule
 MOST_OF_PERSONS = 20_000
 
 Line = tuple[Rule, Expression]
-"""A line, with what is left of its condition."""
+"""A rule, with its condition after evaluation."""
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
@@ -185,9 +185,9 @@ class Policy:
         return residual
 
     def matching_rules(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
-        """The lines that reach a role and the person `key`, each with what is left of its condition.
+        """The rules that can match a role and the user `key`, each with its condition after evaluation.
 
-        Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
+        They are those of `residual`, for tools that compare rules. Nothing is prepared for decisions.
         """
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return ()
@@ -238,14 +238,14 @@ class Policy:
         return tuple(sorted((*kept, *self._matching(own, permission, role, key)), key=place_of))
 
     def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
-        """Yields each rule that can match, with what is left of its condition."""
+        """Yields each rule that can match, with its condition after evaluation."""
         for rule in rules:
             condition = self.condition_for(rule, permission, role, key)
             if condition is not False:
                 yield rule, condition
 
     def beside(self, role: str, key: str, permission: str) -> tuple[Line, ...] | None:
-        """Returns the rules that name a user, each with what is left of its condition.
+        """Returns the rules that name a user, each with its condition after evaluation.
 
         Together with the rules of the role, they are all that matter to the user. Returns None if there may be others,
         because a role is lent to the user, or the matcher names the user.
@@ -262,11 +262,11 @@ class Policy:
         return self._evaluator.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
-        """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
-        condition.
+        """The rules that matter to a permission for `who`, in the order of the files, each with its condition after
+        evaluation.
 
-        Of a role, the lines of roles that can hold for it; of a person's key, the lines that name the person or a
-        role that the person was lent: those of the person's own role come on top.
+        For a role, these are the rules that can match it. For a user's key, these are the rules that name the user or
+        a role that was lent to the user, without those of the user's own role.
         """
         if who in self.roles:
             rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
@@ -276,7 +276,7 @@ class Policy:
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
-        """The keys (`user:<id>`) that lines name, or calls of `g` in the matcher, sorted."""
+        """The keys (`user:<id>`) that rules name, or calls of `g` in the matcher, sorted."""
         return tuple(sorted(name for name in self._persons if name not in self.roles))
 
     def permissions_of_lines(self, who: str) -> frozenset[str]:
@@ -310,7 +310,7 @@ class Policy:
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
         lines = self.matching_rules(principal.role, principal.key, permission)
-        # Hundreds of lines have the same few conditions.
+        # Hundreds of rules have the same few conditions.
         of: dict[Expression, RuleTrace] = {}
         for rule, condition in lines:
             if condition not in of:
@@ -333,7 +333,7 @@ class Policy:
         return reads
 
     def _conditions_about(self, permission: str) -> Iterator[Expression]:
-        """The condition of each rule about a permission, for each role that it reaches and each user it names."""
+        """The condition of each rule about a permission, for each role that it can match and each user it names."""
         for role in self.roles.names:
             yield from (condition for _, condition in self.residual(role, None, permission).rules)
         for rule in self.rules:
@@ -350,14 +350,14 @@ class Policy:
         return self.condition_for(rule, permission, rule.sub, rule.sub)
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
-        """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
+        """The same for a condition alone, without what the matcher requires of every rule."""
         return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
             _constants(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
-        """The meaning of a word of the condition column, as it would stand in model.conf, with its parameter.
+        """The meaning of a word of the condition column, as model.conf would write it, with its parameter.
 
-        Raises KeyError for a word that there is not.
+        Raises KeyError for an unknown word.
         """
         expression = self.conditions[when].expression
         return text(PartialEvaluator(expression, self.roles, self.patterns).evaluate({"rule.when": when}))
@@ -378,7 +378,7 @@ class Policy:
         return covered
 
     def _lines_of_scope(self, scope: str) -> tuple[ScopeRule, ...]:
-        """Returns the lines that can cover something for a scope."""
+        """Returns the scope rules that can cover a permission for a scope."""
         lines = self._of_scopes.get(scope)
         if lines is None:
             lines = self._of_scopes[scope] = tuple(
@@ -393,7 +393,7 @@ def _cautious(matcher: Expression) -> Expression:
 
     Elsewhere a comparison with a missing value does not hold (decision 26): a row without an owner is ordinary data. An
     address is missing only if a proxy writes none, and the client behind it may be in any network. So an atom that
-    reads the address also holds without one in lines that deny; below a negation, in lines that allow. In the others it
+    reads the address also holds without one in deny rules; below a negation, in allow rules. In the others it
     does not hold, even if it calls a function of a plugin.
     """
     return rebuild(matcher, partial(_without_address, "deny"), partial(_without_address, "allow"))
@@ -411,5 +411,5 @@ def _constants(rule: Rule, **others: str) -> dict[str, str]:
 
 
 def place_of(line: tuple[Rule, object]) -> tuple[str, int]:
-    """The file and number of a line, to sort by: files are read in the order of their names."""
+    """The file and number of a rule, to sort by: files are read in the order of their names."""
     return line[0].file, line[0].line

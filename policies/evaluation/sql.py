@@ -176,12 +176,12 @@ class Writer(ABC):
 
 
 def of_function(call: PluginCall, columns: Columns) -> pw.Node:
-    """The SQL half of a function over `columns`, for a caller of whom nothing is known. Raises FunctionFailed."""
+    """The SQL half of a function over `columns`, for an unknown caller. Raises FunctionFailed."""
     return _OfCaller(columns, lambda _: pw.Value(None, converter=False), lambda: pw.SQL("FALSE"), 0).of_plugin(call)
 
 
 class _OfCaller(Writer):
-    """Over one caller, of whom everything is known: only what reads the object is left."""
+    """SQL for one known caller: it contains only what reads the object."""
 
     def __init__(self, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node], groups: int) -> None:
         super().__init__(columns)

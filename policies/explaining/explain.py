@@ -160,7 +160,7 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
         for fact in facts.alternatives(trace.facts)
     )
     missing = tuple(facts.found(fact, permission, called) for fact in facts.alternatives(trace.failed))
-    if trace.rule in policy.closed:  # a deny: a closed allow reaches nobody
+    if trace.rule in policy.closed:  # a deny: a closed allow matches nobody
         remarks = (Remark(Message("the rule is no longer accepted, and matches every object until it is changed"),
                           True),)
     person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""

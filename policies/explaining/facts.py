@@ -40,8 +40,8 @@ _MET = {
 }
 
 Called = Callable[[str, str, object], str]
-"""What a value is called, such as the name of the user whose id it is: by its root (`obj`), attribute and value; ""
-where it has no name, or none that may be told."""
+"""Returns the name of a value, such as that of the user with this id, by its root (`obj`), attribute and value; "" if
+it has no name, or none that the caller may see."""
 
 
 def nameless(root: str, attribute: str, value: object) -> str:

@@ -1,9 +1,9 @@
 """Additions of an upgrade: the shipped rules about new permissions, and an instance's files with them.
 
-A shipped line (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when
-nothing in the instance's CSV files of rules mentions what stands in its permission column, letter for letter: neither a
-line nor a comment. A pattern of the instance that happens to cover the permission (`*`, `user.*`) does not count,
-because it says nothing about the roles that it does not name. A line that was declined stays declined as a comment.
+A shipped rule (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when no
+rule and no comment in the CSV files of the instance contains its permission column, letter for letter. A pattern of the
+instance that happens to cover the permission (`*`, `user.*`) does not count, because it says nothing about the roles
+that it does not name. A declined rule stays declined as a comment.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class NotAddable(Exception):
 class Additions:
     """The rules and conditions that an instance's files lack.
 
-    permissions  the new permissions that the shipped lines are about
-    lines        file name → its new lines, as they are shipped
+    permissions  the new permissions that the shipped rules are about
+    lines        file name → its new rules, as they are shipped
     conditions   the words of the `when` column that they need and model.conf lacks, with their shipped meaning
     """
 
@@ -131,7 +131,7 @@ def _with_lines(content: bytes, lines: Iterable[str]) -> bytes:
 
 
 def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
-    """model.conf with these branches below that of `always`, where nothing but an `||` stands beside a branch."""
+    """model.conf with these branches below that of `always`, if there is nothing but an `||` beside a branch."""
     content = policy.files[MODEL_FILE]
     branches = [_branch(one) for one in wanted]
     by_hand = "\n".join(branches)

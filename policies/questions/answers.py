@@ -21,7 +21,7 @@ from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change
 
-_Said = tuple[str, str, Expression]  # a line, whomever it names and wherever it stands: its condition, effect, and left
+_Said = tuple[str, str, Expression]  # a rule without name and place: word, effect, condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _MatchingRules:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """The same for subjects whose lines say the same."""
+        """A key that is equal for subjects with equal rules."""
         return self.base.number, *[(place, rule.when, rule.eft, condition) for place, (rule, condition) in self.own]
 
     @property
@@ -113,7 +113,7 @@ class _Side:
         return base
 
     def _own(self, subject: Subject, permission: str) -> tuple[Line, ...] | None:
-        """The lines that name a person, which is asked about with one role after the other."""
+        """The rules that name a user. It is called for the same user with one role after the other."""
         assert subject.key is not None
         key = (subject.key, permission, subject.role if self._asks_role else None)
         if self._last[0] != key:
@@ -151,7 +151,7 @@ class Answers:
         return answer if answer.kind else None
 
     def like(self, role: str, permission: str) -> object:
-        """The same for roles with which each person is answered alike about a permission."""
+        """A key that is equal for roles with which each user gets the same answer about a permission."""
         if self._asks_role or role == GUEST:
             return role
         return self._old.base(role, permission), self._new.base(role, permission)
@@ -203,7 +203,7 @@ class Answers:
         gained, lost = difference.gained, difference.lost
         if gained is not None:
             gone += _matching(gained, old, "deny")
-            # What was allowed but for a denial needed no new line.
+            # What only a denial prevented needed no new rule.
             lines += [] if _matching(gained, old, "allow") else _matching(gained, new, "allow")
         if lost is not None:
             lines += _matching(lost, new, "deny")
@@ -239,7 +239,7 @@ class Answers:
 
 
 def _matching(example: Witness, lines: list[Line], effect: str) -> list[int]:
-    """The places of the lines of an effect that hold for a request."""
+    """The places of the rules of an effect that hold for a request."""
     return [place for place, (rule, condition) in enumerate(lines) if rule.eft == effect and example.holds(condition)]
 
 
@@ -268,7 +268,7 @@ class Reasons:
         return [rule.place for rule in rules if _says(rule) not in self._known]
 
     def _places(self, rule: Rule, subject: Subject) -> Iterator[str]:
-        """The line itself if it is new; else the role line by which it reaches the caller, or its condition."""
+        """The rule itself if it is new; else the line of roles.csv by which it matches the caller, or its condition."""
         if _says(rule) not in self._known:
             yield rule.place
             return

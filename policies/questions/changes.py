@@ -100,7 +100,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Changes:
-    """Every change from one policy to another, ordered by permission for roles and persons, then by scope.
+    """Every change from one policy to another, ordered by permission for roles and users, then by scope.
 
     old, new    the versions of both
     all         the changes, undecided ones among them

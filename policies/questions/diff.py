@@ -23,7 +23,7 @@ _Of = tuple[Subject, Answer, Change]  # a change, of whom its examples are
 
 
 Tell = Callable[[int, int], object]
-"""Is told how many permissions were compared, and how many there are."""
+"""Receives the number of compared permissions, and the number of all."""
 
 
 def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None, tell: Tell | None = None) -> Changes:
@@ -62,7 +62,7 @@ class _Diff:
         self._persons, self._answers = Persons(old, new), Answers(old, new)
 
     def on(self, permission: str) -> list[Change]:
-        """The changes of one permission, those who change alike together: roles first, then persons."""
+        """The changes of one permission, with equal changes joined: roles first, then users."""
         of_roles: dict[str, Answer] = {}
         for role in self._roles:
             may_differ = self._persons.may_differ(role, permission)

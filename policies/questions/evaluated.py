@@ -213,8 +213,8 @@ def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
 
 
 def traced(policy: Policy, decision: Recorded, step: int, called: Called = nameless) -> list[Step]:
-    """Each line about a step of a decision: whether it held, and the facts that it looked at. A line that depends on
-    what was not recorded does not count as one that held; the remark says so."""
+    """Each rule about a step of a decision, with its result and the facts that it read. A rule that depends on
+    unrecorded facts counts as not matching; the remark says so."""
     permission, row = decision.steps[step]
     lines = policy.matching_rules(decision.caller.role, decision.caller.key, permission)
     return [_traced(policy, decision, (permission, row), line, called) for line in lines]

@@ -65,7 +65,7 @@ class NotTold(Exception):
 class Asked:
     """A question: the callers who have these permissions at the same time.
 
-    permissions  in the order in which a request needs them: what may not be viewed is not there
+    permissions  in the order in which a request needs them: an object that may not be viewed does not exist for them
     tenant_id    of the callers
     row          the object, by column; None: any that there could be
     shares       of the object: (grantee, right)
@@ -93,7 +93,7 @@ class Asked:
         return facts
 
     def grantees(self, permission: str) -> tuple[str, ...]:
-        """Those whom a share of the object gives a permission."""
+        """The grantees of shares of the object that give a permission."""
         rights = rights_for(permission.partition(".")[2])
         return tuple(dict.fromkeys(grantee for grantee, right in self.shares if right in rights))
 
@@ -101,7 +101,7 @@ class Asked:
 def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
     """The condition under which a caller has the permissions. It reads the caller and the environment.
 
-    Raises NotTold for what a plugin's function would have to be asked.
+    Raises NotTold if a plugin's function would have to be called.
     """
     lines = ((permission, policy.matching_rules(subject.role, subject.key, permission))
              for permission in asked.permissions)
@@ -110,7 +110,7 @@ def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
 
 
 def line_holds(policy: Policy, subject: Subject, asked: Asked, condition: Expression) -> Expression:
-    """The same of one line that allows the last of the permissions, of which `condition` is left."""
+    """The same for one rule that allows the last of the permissions; `condition` is its condition after evaluation."""
     return _by_methods(_rest(condition, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
                        asked)
 

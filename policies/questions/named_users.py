@@ -31,7 +31,7 @@ def users_in(expression: Expression) -> frozenset[str]:
 
 
 def changed_users(old: Policy, new: Policy) -> frozenset[str]:
-    """The keys of the users about whom rules that name them say something else in the new policy than in the old."""
+    """The keys of the users whose own rules differ between the two policies."""
     numbers: dict[Expression, int] = {}
     before, after = (Counter(_statements(policy, numbers)) for policy in (old, new))
     return frozenset(user for users, _ in (before - after) + (after - before) for user in users)

@@ -37,7 +37,7 @@ class Holdings:
         return self._computed(key, role)
 
     def lines(self, key: str) -> tuple[Rule, ...]:
-        """Returns the `p` lines that name a user."""
+        """Returns the `p` rules that name a user."""
         return self._lines.get(key, ())
 
     def links(self, key: str) -> tuple[str, ...]:
@@ -45,12 +45,12 @@ class Holdings:
         return tuple(f"{link.file}:{link.line}" for link in self._policy.roles.parents.get(key, ()))
 
     def lent(self, key: str) -> tuple[Holding, ...]:
-        """Returns the roles that lines lend to a user, and the roles that these inherit."""
+        """Returns the roles that `g` lines lend to a user, and the roles that these inherit."""
         return self._computed(key, None)
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
-        """The keys of the users whom lines name, sorted."""
+        """The keys of the users whom rules name, sorted."""
         return tuple(sorted({name for name in (*self._lines, *self._policy.roles.parents)
                              if name not in self._policy.roles}))
 

@@ -158,7 +158,7 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
 
 
 def _reasons(redundant: Redundancy) -> dict[Rule, str]:
-    """Why each line without effect has none."""
+    """The reason of each rule without effect."""
     return {**{rule: f"the same as {first.place}" for rule, first in redundant.copies.items()},
             **dict.fromkeys(redundant.never, "it holds for no caller to whom it applies"),
             **{idle.rule: _settled(idle) for idle in redundant.idle}}
@@ -173,7 +173,7 @@ def _settled(idle: Idle) -> str:
 
 def _permissions(policy: Policy, counts: Mapping[tuple[str, str], int], trials: Trials) -> dict[str, bool]:
     allowing = {digest(rule) for rule in policy.rules if rule.eft == "allow"}
-    # A line that is gone has allowed something, too: what is known of it is that it was used.
+    # A deleted rule may have allowed something, too: all that is known is that it was used.
     denying = {digest(rule) for rule in policy.rules} - allowing
     used = trials.permissions | {permission for (line, permission), count in counts.items()
                                  if count and line not in denying}
