@@ -55,7 +55,7 @@ class Grant:
 
     @property
     def words(self) -> str:
-        """The grant in words: `always`, `own, shared`, `always, but not office_hours`; of a user also `denied always`."""
+        """The words: `always`, `own, shared`, `always, but not office_hours`; for users also `denied always`."""
         allowed, denied = ", ".join(self.allowed), ", ".join(self.denied)
         if not denied:
             return allowed

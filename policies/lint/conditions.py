@@ -54,7 +54,7 @@ class Conditions:
         self._matches, self._policy = matches, matches.policy
         self._reported: set[str] = set()
         self._reasons: dict[tuple[str, str, frozenset[str]], str] = {}
-        self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
+        self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → the message at a rule
         self.findings = (*self._about_model(), *self._about_columns())
 
     @property
@@ -66,14 +66,14 @@ class Conditions:
         if rule.when in self._reported:
             return None
         lent = self._policy.roles.closure(rule.sub)
-        # Of persons alone the roles matter that they were lent.
+        # For users, only the lent roles matter.
         alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._matches.persons else lent
         if alike not in self._reasons:
             self._reasons[alike] = self._reason(rule)
         return f"nobody to whom this rule applies can ever meet `{rule.when}`: {self._reasons[alike]}"
 
     def always(self, rule: Rule) -> str | None:
-        """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
+        """Says that the condition of a rule holds for every caller whom it can match, and on every object."""
         has_condition = False
         for place, number in self._matches.asking(rule) if rule.when not in self._reported else ():
             if not self._matches.holds(place, number):
@@ -85,7 +85,7 @@ class Conditions:
                 f"that is meant")
 
     def misread(self, rule: Rule) -> str | None:
-        """Returns what is wrong with how a condition reads a column of the objects that a line reaches."""
+        """Returns what is wrong with how a condition reads a column of the objects that a rule can match."""
         condition = self._policy.conditions.get(rule.when)
         if condition is None or condition.name in self._reported:
             return None
@@ -95,7 +95,7 @@ class Conditions:
         return self._misread[key]
 
     def _about_columns(self) -> Iterator[Finding]:
-        """Yields, once at the condition, what `misread` would say at every line that names it."""
+        """Yields, once at the condition, the message that `misread` has for every rule that names it."""
         reached: dict[str, set[str]] = {}
         for rule in self._policy.rules:
             if (condition := self._policy.conditions.get(rule.when)) is not None:
@@ -155,7 +155,7 @@ class Conditions:
         return None
 
     def _awaits_left_out(self, condition: Branch) -> bool:
-        """True if no line in force asks for a condition, and it may be written for a resource that is left out."""
+        """True if no rule in force asks for a condition, and it may be written for a resource that is left out."""
         named = columns(condition.expression)
         return not any(self._policy.conditions.get(rule.when) is condition for rule in self._policy.rules) and any(
             named <= resource.columns.keys() for resource in self._policy.vocabulary.left_out.values())

@@ -79,7 +79,7 @@ class Denies:
                 f"condition instead, which holds on no missing value either")
 
     def _takes(self, cell: Cell, number: int, allow: Rule, asks: int) -> bool:
-        """True if a denial takes what a line gives: some of it, or all where the line gives everything there is."""
+        """True if a denial takes what a rule gives: some of it, or all where the rule gives everything there is."""
         if allow.act == EVERYTHING:
             return self._matches.implies(cell, asks, (number,))
         return self._matches.meets(cell, number, asks)

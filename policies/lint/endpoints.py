@@ -1,4 +1,4 @@
-"""Lines that no request can use: because of its method, or because the caller may not view the row."""
+"""Rules that no request can use: because of its method, or because the caller may not view the row."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .words import listed, verb
 
 
 class Endpoints:
-    """Compares lines with the endpoints of their permissions."""
+    """Compares rules with the endpoints of their permissions."""
 
     def __init__(self, matches: Matches) -> None:
         self._matches, self._policy = matches, matches.policy
         self._of_methods = _reads_method(matches.policy)
 
     def unused(self, rule: Rule) -> str | None:
-        """Says that a condition asks for a method that no request for the permissions of a line has. Raises Undecided.
+        """Says that a condition asks for a method that no request for the permissions of a rule has. Raises Undecided.
         """
         if not self._of_methods or not self._reads_method(rule):
             return None
@@ -43,7 +43,7 @@ class Endpoints:
                 f"the condition, or take the rule out")
 
     def unseen(self, rule: Rule) -> str | None:
-        """Says that nobody who gains a permission by a line may view a row to use it on. Raises Undecided."""
+        """Says that nobody who gains a permission by a rule may view a row to use it on. Raises Undecided."""
         if rule.eft != ALLOW:
             return None
         view_of: dict[str, str] = {}
@@ -60,7 +60,7 @@ class Endpoints:
                 f"rule has {views} for the same object; give that, too")
 
     def _usable(self, rule: Rule, permission: str, view: str) -> bool:
-        """True if somebody who gains a permission by a line may view a row to use it on, or nobody gains it."""
+        """True if somebody who gains a permission by a rule may view a row to use it on, or nobody gains it."""
         gained = False
         for cell, number in self._gaining(rule, permission):
             gained = True

@@ -35,8 +35,8 @@ from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 
 ALLOW, DENY = "allow", "deny"
-MOST_NODES = 3_000  # of the search for one example; beyond it a line is said to be undecided
-MOST_PERSONS = 20  # whose own identity is looked at where a condition names roles or persons
+MOST_NODES = 3_000  # of the search for one example; beyond it a rule is undecided
+MOST_PERSONS = 20  # whose own identity matters if a condition names roles or users
 Numbers = Counter[int]
 
 
@@ -75,7 +75,7 @@ class Cell:
         return dict(sorted((*self.base.own.items(), *self.own.items()), key=place_of))
 
     def number(self, rule: Rule) -> int | None:
-        """The number of what a line asks; None where it does not reach."""
+        """The number of the condition of a rule; None if it cannot match."""
         number = self.own.get(rule)
         return self.base.number(rule) if number is None and self.base is not None else number
 
@@ -101,7 +101,7 @@ class Cell:
         return self._counts[effect][number] + (0 if self.base is None else self.base.alike(effect, number))
 
     def count(self, rule: Rule, number: int, by: int = 1) -> None:
-        """Count a line of its own, or count it no more."""
+        """Starts or stops counting a rule of its own."""
         counted = self._counts[rule.eft]
         counted[number] += by
         if not counted[number]:
@@ -110,18 +110,18 @@ class Cell:
 
 
 class Matches:
-    """The cells of one policy, and what is known of their conditions. Lines may be taken out of the count."""
+    """The cells of one policy, and known facts about their conditions. Rules can be excluded."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.prover = Prover(policy, most=MOST_NODES)
         self.out: set[Rule] = set()
         self.persons = frozenset(persons(policy))
-        # Roles with few rights first: with them a line of a person is most likely to give something.
+        # Roles with few rights first: with them a rule of a user is most likely to give something.
         self.roles = sorted(policy.roles.names, key=lambda role: (len(policy.roles.closure(role)), role))
         self.expressions: list[Expression] = []
         self._numbers: dict[Expression, int] = {}
-        self._naming: set[int] = set()  # of those that name the caller: it matters to them who a person is
+        self._naming: set[int] = set()  # of those that name the caller: it matters to them who a user is
         self._columns: list[frozenset[str]] = []
         self._rows = {name: resource.columns.keys() for name, resource in policy.vocabulary.by_permission.items()}
         self._cells: dict[tuple[Subject, str], Cell] = {}
@@ -132,7 +132,7 @@ class Matches:
                       for name in policy.vocabulary.by_permission}
 
     def cell(self, subject: Subject, permission: str) -> Cell:
-        """The lines about a caller and a permission; those that are taken out are not counted."""
+        """The rules about a caller and a permission; excluded rules are not counted."""
         cell = self._cells.get((subject, permission))
         if cell is None:
             cell = self._cells[subject, permission] = self._made(subject, permission)
@@ -153,7 +153,7 @@ class Matches:
 
     def _fitting(self, condition: Expression, permission: str) -> int | None:
         """The number of a condition; None where it is of columns that the permission's resource has not: a matcher may
-        apply a line to a permission that it does not name."""
+        apply a rule to a permission that it does not name."""
         number = self.number(condition)
         return number if self._columns[number] <= self._rows[permission] else None
 
@@ -175,7 +175,7 @@ class Matches:
         return number
 
     def reached(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
-        """`alone`, and for a line of a role the persons for whom it can count more than for their role alone."""
+        """`alone`, and for a rule of a role the users for whom it can count more than for their role alone."""
         yield from self.alone(rule)
         if rule.sub in self.persons:
             return
@@ -189,7 +189,7 @@ class Matches:
                     yield from self._in_cells(rule, self._as_person(rule, key), (permission,))
 
     def alone(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
-        """The cells of the person whom a line names, or of all roles that it reaches: that which it names first."""
+        """The cells of the user whom a rule names, or of all roles that it can match, the named one first."""
         return self._in_cells(rule, self._named(rule), self.policy.permissions_of_line(rule))
 
     def places(self, rule: Rule) -> Iterator[tuple[Place, int]]:
@@ -218,13 +218,13 @@ class Matches:
                 yield Place(subject, permission), number
 
     def _named(self, rule: Rule) -> list[Subject]:
-        """The subjects of whom a line speaks."""
+        """The subjects that a rule can match."""
         if rule.sub in self.persons:
             return self._as_person(rule, rule.sub)
         return [Subject(role) for role in sorted(self.roles, key=lambda role: role != rule.sub)]
 
     def _as_person(self, rule: Rule, key: str) -> list[Subject]:
-        """A person with each role, as long as more rights of a role can make a difference.
+        """A user with each role, as long as more rights of a role can make a difference.
 
         An allow that changes nothing beside few rights changes nothing beside more; a deny is tried on many first.
         """
@@ -234,7 +234,7 @@ class Matches:
 
     @cached_property
     def _of_persons(self) -> list[str]:
-        """The roles that a person can have."""
+        """The roles that a user can have."""
         return [role for role in self.roles if role != GUEST]
 
     @cached_property
@@ -245,7 +245,7 @@ class Matches:
 
     @cached_property
     def _unlike(self) -> list[str]:
-        """The persons whom a line of a role may tell from others of the role; of those alike one."""
+        """The users whom a rule of a role may tell from others of the role; of those alike one."""
         alike: dict[object, str] = {}
         for key in sorted(self.persons):
             alike.setdefault((self.policy.roles.closure(key) - {key}, key if key in self._mentioned else None), key)
@@ -293,7 +293,7 @@ class Matches:
             for atom in atoms(condition.expression))
 
     def callers(self, expression: Expression) -> Iterator[Subject]:
-        """Each role alone; with a condition that names roles or persons also each person whom it can tell from them,
+        """Each role alone; with a condition that names roles or users also each user whom it can tell from them,
         of those alike one."""
         yield from map(Subject, self.roles)
         alike: dict[object, str] = {}
@@ -304,7 +304,7 @@ class Matches:
 
     @property
     def too_many(self) -> bool:
-        """True if it would take too long to ask for each person whether a line of a role counts for them."""
+        """True if it would take too long to ask for each user whether a rule of a role counts for them."""
         return self.personal and len(self.persons) > MOST_PERSONS
 
     def take_out(self, rule: Rule) -> None:
@@ -347,7 +347,7 @@ class Matches:
         return witness is None or (witness.row is None and bool(self._rows[place.permission]))
 
     def open(self, cell: Cell, number: int, reading: Attribute, goal: Expression) -> Witness | None:
-        """A request that the lines of the cell allow, and on which `goal` holds of a condition that reads this
+        """A request that the rules of the cell allow, and on which `goal` holds of a condition that reads this
         attribute. Raises Undecided."""
         allows, denies = cell.allows, cell.denies
         return self._example(
@@ -355,7 +355,7 @@ class Matches:
             lambda: conjunction((self.any_of(allows), negation(self.any_of(denies)), goal)))
 
     def meets_allowed(self, cell: Cell, number: int, without: Iterable[int]) -> bool:
-        """True if a condition, and none of `without`, can hold for an object on which the lines of the cell allow
+        """True if a condition, and none of `without`, can hold for an object on which the rules of the cell allow
         something. Raises Undecided."""
         allows, denies = frozenset(cell.allows), frozenset((*cell.denies, *without))
         witness = self._example(

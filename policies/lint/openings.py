@@ -1,4 +1,4 @@
-"""Lines that open more than an author hardly meant: everything to every caller, or nearly everything to one."""
+"""Rules that open more than the author probably meant: everything to every caller, or nearly everything to one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Openings:
                 f"future one ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
-        """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
+        """True if a rule gives to every caller, or to every user, what another gives to fewer or on a condition."""
         if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
             return False
         return settled.sub not in self._everyone or settled.when != rule.when
@@ -98,8 +98,8 @@ class Openings:
         return sorted(gained)
 
     def _inherited(self, name: str, kept: frozenset[str], most: frozenset[str]) -> tuple[str, ...]:
-        """The permissions of which lines of roles beyond `kept` give something to a role or person. Of persons who have
-        no lines of their own, those who were lent the same are one question."""
+        """The permissions of which rules of roles beyond `kept` give something to a role or user. Of users who have
+        no rules of their own, those who were lent the same are one question."""
         who = Subject(USER, name) if single_person(name) else Subject(name)
         lent = self._policy.roles.closure(name) - {name}
         alike = lent if who.key is not None and self._matches.is_plain(name) else name, kept - {name}, most
@@ -110,7 +110,7 @@ class Openings:
         return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
-        """True if lines of roles beyond `kept` allow in this cell what no other does."""
+        """True if rules of roles beyond `kept` allow in this cell what no other does."""
         new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
         old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
         try:
@@ -122,7 +122,7 @@ class Openings:
         return 2 * len(gained) >= len(self._policy.vocabulary.by_permission)
 
     def _asks_nothing_of_the_caller(self, rule: Rule, permission: str) -> bool:
-        """True if the line depends on neither the owner nor the caller."""
+        """True if the rule depends on neither the owner nor the caller."""
         condition = self._policy.condition(rule, permission)
         return not asks_shares(condition) and not any(
             one.root == "sub" and one != KIND for one in attributes(condition))

@@ -25,7 +25,7 @@ class Idle:
 
     @property
     def alone(self) -> Rule | None:
-        """The one line that settles it."""
+        """The one rule that settles it."""
         return self.by[0] if len(self.by) == 1 else None
 
 

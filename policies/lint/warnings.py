@@ -85,7 +85,7 @@ class _Linter:
         self._opens = {rule: message for rule in policy.rules if (message := self._openings.by_rule(rule))}
 
     def about(self, rule: Rule) -> Iterator[str]:
-        """Each warning at the line of a rule."""
+        """Each warning at its rule."""
         if rule in self._redundant.copies:
             yield f"the same as {self._redundant.copies[rule].place}"
         elif rule in self._undecided:
@@ -152,7 +152,7 @@ def _without_effect(idle: Idle) -> str:
 
 
 def _named(rules: list[Rule]) -> str:
-    """The lines of roles among them: those about persons are told to whom may see them alone."""
+    """The rules of roles among them: those about users are only for readers who may see them."""
     of_roles = [rule for rule in rules if not single_person(rule.sub)]
     return f" ({places(of_roles)})" if of_roles else ""
 

@@ -1,7 +1,7 @@
 """Conditions that give more than the shipped ones of the same name, where an invariant trusts the name.
 
 `atmost, user, article.update, own_draft` means what model.conf says of `own_draft` now: widening the condition opens
-the door without touching the line.
+the door without touching the rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHIPPED = Path(__file__).parents[1] / MODEL_FILE
 
 
 def about_trusted(policy: Policy) -> Iterator[Finding]:
-    """A warning for each condition of an `atmost` line that holds where the shipped one does not."""
+    """A warning for each condition of an `atmost` rule that holds where the shipped one does not."""
     shipped, prover, reported = _shipped(), Prover(policy), set[str]()
     for one in lines_of(policy):
         mine, theirs = policy.conditions.get(one.when), shipped.get(one.when)
