@@ -500,7 +500,7 @@ def test_a_policy_that_breaks_an_invariant_is_used_by_no_command(run: Run, guard
     result = run(*command)
     assert result.exit_code == (1 if command == ("check",) else result.exit_code) != 0
     said = result.stdout + result.stderr
-    assert "users.csv:24: with this line editor may user.create; invariants.csv:25 (`only, owner, user.*, " in said
+    assert "users.csv:24: with this rule editor may user.create; invariants.csv:25 (`only, owner, user.*, " in said
 
 
 def test_an_older_instance_adopts_the_shipped_invariants(run: Run, instance: Path) -> None:
@@ -514,7 +514,7 @@ def test_invariants_that_the_rules_break_are_not_adopted(run: Run, instance: Pat
     add_line(instance / "users.csv", "p, editor, user.create, always, allow")
     result = run("adopt", "invariants")
     assert result.exit_code == 2 and not (instance / "invariants.csv").exists()
-    assert "users.csv:24: with this line editor may user.create; " in result.stderr
+    assert "users.csv:24: with this rule editor may user.create; " in result.stderr
     assert f"or copy {SHIPPED / 'invariants.csv'} to" in result.stderr
 
 
@@ -755,7 +755,7 @@ def test_a_file_that_came_after_0_1_need_not_be_there(instance: Path, monkeypatc
 def test_explain_answers_for_a_role_from_the_files_alone(run: Run) -> None:
     result = run("explain", "--as", "guest", "article.update")
     assert result.exit_code == 0
-    assert result.stdout.startswith("guest may not article.update: no line gives article.update to guest\n")
+    assert result.stdout.startswith("guest may not article.update: no rule gives article.update to guest\n")
     assert "others    user, support, moderator, manager, developer may (own_draft, shared_draft); " in result.stdout
 
 

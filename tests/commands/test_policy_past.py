@@ -58,7 +58,7 @@ def test_what_was_refused_names_the_line_that_came_nearest(instance: Instance, t
 
 def test_what_was_not_recorded_is_said_to_be_so(instance: Instance, trail: list) -> None:
     done = explained(instance, trail, "publish")
-    assert "was refused article.publish" in done.stdout and "no line gave article.publish to user" in done.stdout
+    assert "was refused article.publish" in done.stdout and "no rule gave article.publish to user" in done.stdout
 
 
 def test_json_tells_what_was_answered_and_what_the_policy_alone_says(instance: Instance, trail: list) -> None:

@@ -240,7 +240,7 @@ ERRORS: dict[str, Edit] = {
     "is a function of no installed plugin": _append(
         "model.conf", "    p.when == 'odd' && near(r.sub, r.obj, r.env, 'sea') || \\"),
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
-    "holds for lines of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
+    "holds for rules of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
     "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),
     "the file is missing": lambda directory: (directory / "roles.csv").unlink(),
     "this is not a regular file": lambda directory: os.mkfifo(directory / "pipes.csv"),
@@ -253,7 +253,7 @@ WARNINGS: dict[str, Edit] = {
     "has another branch on line": _append("model.conf", "    p.when == 'own' && r.obj.owner_id == r.sub.id || \\"),
     "the same as": _append("contact.csv", CONTACT),
     "without effect": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
-    "by this line": _append("orders.csv", "p, support, order.*, always, allow"),
+    "because of this rule": _append("orders.csv", "p, support, order.*, always, allow"),
     "to fewer callers or on a condition": _append("contact.csv", "p, user, contact.view, always, allow"),
     "permissions (article": _append("articles.csv", "p, guest, article.*, always, allow"),
     "never holds": _odd("r.obj.status == 'publised'"),
@@ -285,13 +285,13 @@ WARNINGS: dict[str, Edit] = {
 INVARIANT_ERRORS: dict[str, Edit] = {
     "forbids this": _append("contact.csv", "p, guest, contact.view, always, allow"),
     "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
-    "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
+    "no rule gives it": _append("invariants.csv", "always, user, order.approve, own"),
     "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),
 }
 INVARIANT_WARNINGS: dict[str, Edit] = {
     "the shipped condition of that name": _change(
         "model.conf", "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && ", "p.when == 'own_draft' && "),
-    "a pattern of no permission": _append("invariants.csv", "never, guest, note.*"),
+    "matches no permission": _append("invariants.csv", "never, guest, note.*"),
     "the exceptions leave nothing": _append("invariants.csv", "never, guest, order.view, except order.*"),
     "has nothing of": _append("invariants.csv", "never, guest, order.*, except page.view"),
     "keeps nobody out": _append("invariants.csv", "only, guest, audit.view"),

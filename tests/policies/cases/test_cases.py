@@ -256,7 +256,7 @@ def test_a_case_that_no_rule_is_about_is_a_warning_at_its_line(shipped: Policy, 
     found = [finding for finding in run(shipped, suite).findings if finding not in suite.warnings]
     assert [(finding.line, finding.severity) for finding in found] == ([] if reached else [
         (suite.cases[1].line, "warning")])
-    assert all(finding.message.startswith("a case: no rule gives or denies anything") for finding in found)
+    assert all(finding.message.startswith("a case: no rule allows or denies anything") for finding in found)
 
 
 def test_a_policy_that_breaks_its_own_cases_says_so(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ _LINES = {
     "characters": {
         "a no-break space": ("p, user,\u00a0order.view, own, deny", "type a plain blank"),
         "a narrow no-break space": ("p, user, order.view,\u202fown, deny", "type a plain blank"),
-        "a zero width space": ("p, user, order.view\u200b, own, deny", "ZERO WIDTH SPACE (U+200B) cannot stand"),
+        "a zero width space": ("p, user, order.view\u200b, own, deny", "ZERO WIDTH SPACE (U+200B) is not allowed"),
         "a soft hyphen": ("p, user, order.view_\u00adprivate, own, deny", "take it out"),
         "a Cyrillic letter": ("p, user, оrder.view, own, deny", "type the Latin letter o"),
         "a Greek letter": ("p, user, οrder.view, own, deny", "type the Latin letter o"),

@@ -229,7 +229,7 @@ MISTAKES = [
     Mistake("frame", "the permission taken out", change(M, "globMatch(r.act, p.act) && ", ""), True,
             error("holds whatever is asked")),
     Mistake("frame", "a role let in beside the others", change(M, "g(r.sub.key, p.sub))",
-            "g(r.sub.key, p.sub) || r.sub.role == 'support')"), True, error("holds for lines of every role")),
+            "g(r.sub.key, p.sub) || r.sub.role == 'support')"), True, error("holds for rules of every role")),
     Mistake("frame", "keyMatch for globMatch", change(M, "globMatch(r.act", "keyMatch(r.act"), True,
             error("use globMatch")),
     Mistake("frame", "a misspelt section", change(M, "[matchers]", "[matcher]"), True, error("did you mean matchers?")),
