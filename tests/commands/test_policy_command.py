@@ -639,7 +639,7 @@ def test_adopt_new_asks_nothing_where_yes_is_said_and_has_nothing_to_do_a_second
 
 def test_adopt_tells_scripts_what_it_wrote(run: Run, behind: Path) -> None:
     result = run("adopt", "--new", "--json")
-    assert result.exit_code == 2 and "say --yes as well" in json.loads(result.stdout)["findings"][0]["message"]
+    assert result.exit_code == 2 and "Add --yes" in json.loads(result.stdout)["findings"][0]["message"]
     data = json.loads(run("adopt", "--new", "--yes", "--json").stdout)
     assert sorted(data) == ["changes", "conditions", "lines", "narrowed", "written"]
     assert data["written"] and set(data["lines"]) <= set(data["written"]) and data["changes"]
@@ -1084,8 +1084,8 @@ def test_what_the_request_needs_besides_is_asked_too(rows: Rowed, tmp_path: Path
     [
         (["--as", "nobody@example.org", "article.view"], "There is no such user or role"),
         (["--as", "ann@example.org", "article.view", "0199f3a0-0000-7000-8000-000000000009"], "There is no article"),
-        (["--as", "ann@example.org", "article.view", "7"], "'7' is no id"),
-        (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is no collection"),
+        (["--as", "ann@example.org", "article.view", "7"], "'7' is not an id"),
+        (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is not a coll"),
     ],
 )
 def test_an_unknown_user_role_or_object_is_refused(rows: Rowed, arguments: list[str], message: str) -> None:

@@ -270,7 +270,7 @@ def test_an_invariant_that_cannot_be_proved_counts_as_broken() -> None:
     invariants = lines_of(from_files(files("atmost, user, order.refund, own"), VOCABULARY))
     assert [str(one) for one in broken(policy, invariants, most=0)] == [
         "invariants.csv:1: `atmost, user, order.refund, own` cannot be proved for user and order.refund: simplify the "
-        "conditions of the lines that give it"]
+        "conditions of the rules that give it"]
 
 
 def test_invariants_are_part_of_the_version_and_no_rules() -> None:

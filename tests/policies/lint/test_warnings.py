@@ -127,7 +127,7 @@ def test_a_condition_that_never_holds_or_always_is_told_in_the_model(branch: str
 
 def test_always_that_asks_something_is_told_in_the_model() -> None:
     found = said(RULE, text=MODEL.replace("p.when == 'always'", "p.when == 'always' && r.env.hour > 8"))
-    assert any(one.startswith("model.conf:") and "`always` asks something here" in one for one in found), found
+    assert any(one.startswith("model.conf:") and "`always` has a condition here" in one for one in found), found
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_exception_for_one_person_has_an_effect_and_one_that_all_have_has_non
 
 def test_a_denial_of_a_role_counts_for_a_person_whom_a_line_allows_it() -> None:
     rules = ["p, user, contact.view, always, deny", f"p, {ANN}, contact.view, office_hours, allow"]
-    assert not any("rules.csv:1" in one and "no line allows" in one for one in said(*rules))
+    assert not any("rules.csv:1" in one and "no rule allows" in one for one in said(*rules))
 
 
 def test_lines_about_persons_are_counted_and_not_named_at_the_line_of_a_role() -> None:
