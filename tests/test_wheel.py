@@ -62,6 +62,8 @@ def test_the_wheel_carries_what_is_read_at_run_time(wheel):
         "policies/articles.csv",
         "policies/README.md",
         "policies/tests.yaml",
+        "policies/small/roles.csv",
+        "policies/small/tests.yaml",
         "policies/tools/templates/matrix.html",
         "policies/tools/templates/matrix.css",
         "models/migrations/0001_accounts.py",

@@ -6,7 +6,8 @@ no password, and so cannot log in, until `gatepost user password EMAIL` sets one
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from blueprints.demo import samples
@@ -16,9 +17,11 @@ from gatepost.http.schemas.documented import example_id
 from gatepost.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
+from models.tables.instance import rule_set
 from models.tables.order import Order, give_back, place
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies.loading.rule_sets import SMALL
 
 SECOND_TENANT = "harbour"
 
@@ -31,6 +34,8 @@ HARBOUR = (
     ("Freya Dahl", "owner", "office"), ("Mateo Silva", "editor", "office"), ("Hana Kimura", "manager", "quay"),
     ("Tom Abara", "user", "quay"),
 )
+# The roles of the small rule set in place of those that it lacks.
+IN_SMALL = {"editor": "staff", "moderator": "staff", "manager": "staff", "support": "staff", "developer": "user"}
 # name, parent
 SHELVES = (("Shop", None), ("Books", "shop"), ("Stationery", "shop"), ("Field guides", "books"))
 # name, sku, price in minor units, stock, shelf, status
@@ -105,16 +110,18 @@ RETURNED = ("refunded", "cancelled", "rejected")  # states whose items are in st
 
 def furnish(installation: Installation, tenant: Tenant) -> None:
     """Adds the demo rows to the tenant of a new instance, in the current transaction."""
-    add(installation.database, tenant, installation.settings.without)
+    small = rule_set(installation.database) == SMALL
+    add(installation.database, tenant, installation.settings.without, IN_SMALL if small else {})
 
 
-def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> None:
+def add(database: Database, tenant: Tenant, without: Collection[str] = (),
+        roles: Mapping[str, str] = MappingProxyType({})) -> None:
     """Adds demo rows to an empty tenant and to a second one, except for collections in `without`.
 
-    Runs in the current transaction.
+    `roles` has replacements for roles. Runs in the current transaction.
     """
     models = {name: one.model for name, one in discover(without=without).collections.items()}
-    house = _House(tenant, models, examples=True)
+    house = _House(tenant, models, roles, examples=True)
     for name, department in samples.AUTHORS:
         house.person(name, ROLE_OF.get(name, "user"), department)
     if "articles" in models:
@@ -122,7 +129,7 @@ def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> No
     house.furnish(PRODUCTS, ARTICLES)
     house.sell()
     if tenant.name != SECOND_TENANT:
-        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT), models)
+        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT), models, roles)
         for name, role, department in HARBOUR:
             harbour.person(name, role, department)
         harbour.furnish(PRODUCTS[:2], [(title, slug, language, "Mateo Silva", *rest)
@@ -136,20 +143,23 @@ class _House:
     orders, the first pending one.
     """
 
-    def __init__(self, tenant: Tenant, models: dict[str, Any], *, examples: bool = False) -> None:
-        self.tenant_id, self._models = tenant.id, models
+    def __init__(self, tenant: Tenant, models: dict[str, Any], roles: Mapping[str, str], *, examples: bool = False
+                 ) -> None:
+        self.tenant_id, self._models, self._roles = tenant.id, models, roles
         self._named = set() if examples else {*models}
         self._people: dict[str, User] = {}
+        self._by_role: dict[str, User] = {}
         self._known: dict[str, Any] = {}
 
     def person(self, name: str, role: str, department: str) -> None:
-        user = User(name=name, email=samples.address(name), role=role, department=department, password_hash=UNUSABLE,
-                    **self._example("users"))
+        user = User(name=name, email=samples.address(name), role=self._roles.get(role, role), department=department,
+                    password_hash=UNUSABLE, **self._example("users"))
         self._people[name] = Rows(User, self.tenant_id).insert(user)
+        self._by_role.setdefault(role, user)
 
     def furnish(self, products: Any, articles: Any) -> None:
         """Adds all rows except for orders."""
-        editor, manager = self._with_role("editor"), self._with_role("manager")
+        editor, manager = self._by_role["editor"], self._by_role["manager"]
         for name, parent in SHELVES:
             slug = name.lower().replace(" ", "-")
             self._add("categories", manager, 300, slug, name=name, slug=slug, parent_id=self._id(parent))
@@ -202,6 +212,3 @@ class _House:
 
     def _id(self, key: str | None) -> str | None:
         return self._known[key].id if key in self._known else None
-
-    def _with_role(self, role: str) -> User:
-        return next(user for user in self._people.values() if user.role == role)

@@ -16,7 +16,7 @@ from flask import Flask, request
 
 from gatepost.collections.plugins.leaving_out import to_begin_with
 from gatepost.commands.context import address, load_settings, password_file, registry, show_path
-from gatepost.commands.install import Outcome, install
+from gatepost.commands.install import OtherRules, Outcome, install
 from gatepost.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo, echo_json, echo_lines
@@ -33,6 +33,7 @@ from gatepost.servers.activation import HeldSocketError, held_sockets
 from gatepost.servers.notify import Notifier
 from gatepost.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
+from policies.loading.rule_sets import RULE_SETS
 from settings import SettingError, Settings
 from settings.supervisor import take_supervisor
 
@@ -44,8 +45,10 @@ _OPENAPI = {"3.1": "3.1.0", "3.0": "3.0.3"}
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
               help="The administrator's address.")
 @password_file("--admin-password-file")
+@click.option("--rules", type=click.Choice(RULE_SETS),
+              help="The rules to begin with: `full` has nine roles and is the default, `small` has six.")
 @click.option("--new-key", is_flag=True, help=f"Go on with other keys than the database knows: {LOST}.")
-def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_key: bool) -> None:
+def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, rules: str | None, new_key: bool) -> None:
     """Make an instance, unless there is one.
 
     It has secrets, policies, a database and an administrator, whose password is shown once. A second run completes
@@ -61,11 +64,11 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
     with database_of(settings) as database:
         try:
             outcome = install(load_settings(installed.settings), database, installed, email=admin_email,
-                              password=password, demo=demo, new_key=new_key)
+                              password=password, demo=demo, new_key=new_key, rules=rules)
             with database.connected():
                 if (fault := database.locale_fault()) is not None:
                     echo(f"Warning: the database works, but {fault}.", err=True)
-        except KeyFileError as error:
+        except (KeyFileError, OtherRules) as error:
             raise click.ClickException(str(error)) from error
         except (OSError, RowError, CannotHash, FeatureError) as error:
             why = f"the password cannot be hashed: {error}" if isinstance(error, CannotHash) else error

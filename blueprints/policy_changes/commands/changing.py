@@ -18,7 +18,7 @@ from gatepost.commands.policy_output import Unusable, compared
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.rules.change import STRAY, Candidate, Changing, InFiles, Overtaken, files_in
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT
-from policies import SHIPPED, Policy, PolicyError
+from policies import Policy, PolicyError
 from policies.loading.loader import CASES_FILE, from_files
 from settings.declared import DATABASE, FILES
 
@@ -72,7 +72,7 @@ def revert_command(version: str, note: str | None, yes: bool) -> None:
     """
     def before(changing: Changing) -> Candidate:
         if version == policy_files.SHIPPED_WORD:
-            shipped = policy_files.policy_in(SHIPPED)
+            shipped = policy_files.policy_in(policy_files.shipped_folder())
             return changing.instead({name: text for name, text in shipped.files.items()
                                      if name not in policy_files.registry().plugin_policies})
         row = find(version)
