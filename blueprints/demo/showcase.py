@@ -1,7 +1,7 @@
 """Demo rows of a new instance: two small publishing houses with users of every role, a shop, and its orders.
 
 The rows are listed here; `samples` generates more articles. Collections that are not served are skipped. The users have
-no password, and so cannot log in, until `gatepost user password EMAIL` sets one.
+no password, and so cannot log in, until `gatepost demo` sets one for a day.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gatepost.http.schemas.documented import example_id
 from gatepost.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
+from models.tables import demo_row
 from models.tables.instance import rule_set
 from models.tables.order import Order, give_back, place
 from models.tables.tenant import Tenant
@@ -105,13 +106,33 @@ ORDERS = (
     ("Clara Novak", "pending", 1, "By Friday, if you can.", {"BK-1001": 2, "BK-1002": 1}),
     ("Elise Marchand", "pending", 0, None, {"ST-2001": 1}),
 )
+MESSAGE = {"name": "Bjarne Holm", "email": "bjarne@example.org", "subject": "Do you buy old charts?",
+           "body": "I have a dozen from my grandfather's boat. Shall I send photos?"}
+# Collections, in the order in which their rows can be deleted.
+KINDS = ("comments", "orders", "articles", "products", "pages", "contact", "categories", "users")
 RETURNED = ("refunded", "cancelled", "rejected")  # states whose items are in stock again
 
 
 def furnish(installation: Installation, tenant: Tenant) -> None:
-    """Adds the demo rows to the tenant of a new instance, in the current transaction."""
+    """Adds and marks the demo rows of a new instance, in the current transaction."""
     small = rule_set(installation.database) == SMALL
+    others = [user.id for user in Rows(User, tenant.id).select(User.id)]
     add(installation.database, tenant, installation.settings.without, IN_SMALL if small else {})
+    for one in houses(tenant):
+        for model in models_of(installation.settings.without):
+            demo_row.mark(one.id, model, model.id.not_in(others))
+
+
+def houses(tenant: Tenant) -> list[Tenant]:
+    """Returns the tenants with demo rows: the default one, and the second one if it exists."""
+    second = Tenant.by_name(SECOND_TENANT)
+    return [tenant, *([second] if second is not None and second.id != tenant.id else [])]
+
+
+def models_of(without: Collection[str]) -> list[type[Record]]:
+    """Returns the tables of demo rows; each refers only to tables that come later, and to itself."""
+    models = {name: one.model for name, one in discover(without=without).collections.items()}
+    return [models[name] for name in KINDS if name in models]
 
 
 def add(database: Database, tenant: Tenant, without: Collection[str] = (),
@@ -178,9 +199,7 @@ class _House:
             if author in self._people and self._id(slug):
                 self._add("comments", self._people[author], 1, body, article_id=self._id(slug), body=body,
                           status=status)
-        self._add("contact", None, 1, "contact", name="Bjarne Holm", email="bjarne@example.org",
-                  subject="Do you buy old charts?",
-                  body="I have a dozen from my grandfather's boat. Shall I send photos?")
+        self._add("contact", None, 1, "contact", **MESSAGE)
 
     def sell(self) -> None:
         """Adds orders in every state, which change the stock."""

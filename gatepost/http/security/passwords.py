@@ -29,6 +29,7 @@ LONGEST = 1024
 SERVICE = "gatepost"
 UNUSABLE = "!"  # stored for an account without a password: no login succeeds
 
+_UNTIL = "|"  # in a stored password: between its hash and the time at which it ends
 _WORD = re.compile(r"[^\W_]{3,}")  # shorter words are in passwords by chance
 
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
@@ -109,7 +110,8 @@ def verify(password: str, kept: str | None) -> bool:
     """
     real = kept is not None and kept != UNUSABLE
     try:
-        right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
+        known = kept.partition(_UNTIL)[0] if kept is not None and real else _DUMMY
+        right = _in_turn(lambda: _hasher.verify(known, _normalised(password)))
     except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
     return right and real
@@ -117,7 +119,22 @@ def verify(password: str, kept: str | None) -> bool:
 
 def outdated(kept: str) -> bool:
     """True if `kept` has other parameters, so that the next successful login should hash the password again."""
-    return _hasher.check_needs_rehash(kept)
+    return _hasher.check_needs_rehash(kept.partition(_UNTIL)[0])
+
+
+def ending(kept: str, at: str) -> str:
+    """Returns the text to store for a password that ends at a time."""
+    return f"{kept}{_UNTIL}{at}"
+
+
+def end_of(kept: str) -> str | None:
+    """Returns the time at which a stored password ends; None: it does not end."""
+    return kept.partition(_UNTIL)[2] or None
+
+
+def until(kept: str, at: str) -> str:
+    """Returns the end of a session that would last until `at`: earlier, if the stored password ends before."""
+    return min(at, end_of(kept) or at)
 
 
 @cache

@@ -57,6 +57,7 @@ CROSSING = {
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
+    "demo_row.mark", "demo_row.marks", "demo_row.unmark", "demo_row.ids_of",  # each takes the tenant
     "activity.note_requests", "activity.counted_since", "activity.purge",  # one service for all tenants
     "tenant.Tenant.oldest",  # as old as the instance
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
@@ -64,7 +65,8 @@ CROSSING = {
     "paging.Shape.rows",  # its filters hold the tenant
     "session.Session.by_id", "session._user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
-    "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles", "user.User.called",
+    "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
+    "user.User.called", "user.User.give_password",
     "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",
     "user.User.tenants", "user.User.names",  # one policy, which may name users and groups of all tenants
