@@ -93,14 +93,15 @@ def _report(settings: Settings, outcome: Outcome) -> None:
     shown = outcome.password or "the one that you gave"
     pages = "".join(f"  {name:13}  {url}{path}\n" for feature, name, path in (
         ("public", "Documentation", "/docs"), ("health", "Health", "/api/health")) if feature not in settings.without)
+    console = f"  Console        {url}/console\n" if _has_console(settings) else ""
     body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
     echo_lines(f"""
-  API            {url}/api/{first}
+{console}  API            {url}/api/{first}
 {pages}
   Administrator  {outcome.email}
   Password       {shown}{"   (shown only now)" if outcome.password else ""}
 
-Once it is served, paste in another terminal:
+Once it is served, {"log in to the console in a browser, or " if console else ""}paste in another terminal:
 
   curl {url}/api/{first}
   TOKEN=$(curl -s {url}/api/login -H 'Content-Type: application/json' -d '{body}' | sed 's/.*"access_token": *"\\([^"]*\\)".*/\\1/')
@@ -144,17 +145,23 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """The address of the service and its supervisor; `held` are the supervisor's sockets."""
+    """The address of the service and its supervisor; `held` are the supervisor's sockets.
+
+    console  True if the console is served
+    """
 
     host: str
     port: int
     notifier: Notifier
+    console: bool
     held: list[socket] = field(default_factory=list)
 
     def announce(self, host: str, port: int) -> None:
         """Prints the URL, and tells the supervisor that requests are answered now."""
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         held = "; the supervisor holds the socket, the settings host and port do not count" if self.held else ""
+        if self.console:
+            echo(f"Console: {url}/console")
         echo(f"Serving on {url} (Ctrl-C stops{held})")
         self.notifier.ready(url)
 
@@ -166,7 +173,11 @@ def _place(settings: Settings) -> _Place:
     except (SettingError, HeldSocketError) as error:
         raise click.ClickException(str(error)) from error
     host, port = held[0].getsockname()[:2] if held else (settings.host, settings.port)
-    return _Place(host, port, Notifier(supervisor.notify, supervisor.watchdog), held)
+    return _Place(host, port, Notifier(supervisor.notify, supervisor.watchdog), _has_console(settings), held)
+
+
+def _has_console(settings: Settings) -> bool:
+    return settings.console and "console" not in settings.without
 
 
 def _lasting(app: Flask) -> Flask:
