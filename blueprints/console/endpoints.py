@@ -1,6 +1,6 @@
 """The console's own pages: to import their modules is to declare them."""
 
-from . import login, overview
+from . import login
 from .data import forms as row_forms
 from .data import item as row
 from .data import listed as rows
@@ -8,5 +8,6 @@ from .frame import routes
 from .people import listed as persons
 from .people import person
 from .running import page as how_it_runs
+from .running import start
 
-__all__ = ["how_it_runs", "login", "overview", "person", "persons", "routes", "row", "row_forms", "rows"]
+__all__ = ["how_it_runs", "login", "person", "persons", "routes", "row", "row_forms", "rows", "start"]

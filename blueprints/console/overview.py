@@ -1,7 +1,4 @@
-"""The start page of administrators: health, recent refusals and next steps. Others are led to their data.
-
-Features add parts and steps by `pages.show_part` and `pages.suggest`.
-"""
+"""Parts and next steps of the overview. Features add them by `pages.show_part` and `pages.suggest`."""
 
 from __future__ import annotations
 
@@ -9,19 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response
-
-from blueprints.console.data.listed import listed
-from blueprints.console.frame import HOME, LOGIN, page, routes, see_other, show
 from blueprints.console.naming import sentence
-from blueprints.console.navigation import LAST, Page, enter, entries
+from blueprints.console.navigation import LAST, Page, enter
 from gatepost import Call, Message, Problem
-from gatepost.collections.names import USERS
 from models.engine.errors import TimedOut, Unavailable
 
 OVERVIEW = "/console/overview"
 SEEN_WITH = "policy.view"
-_COST = 8  # roughly the cost of the endpoints that its parts call
 _AWAY = Message("The database did not answer. Refresh the page in a moment. The service log has the reason.")
 
 
@@ -75,29 +66,11 @@ def suggest(step: Step) -> None:
     _steps[step.path] = step
 
 
-@routes.get(HOME, **page(public="it leads to the first page that the caller may see"))
-def home(call: Call) -> Response:
-    """Go to the overview, or to the first collection that the caller may list, or to the first other page."""
-    if call.principal.kind != "user":
-        return see_other(call, LOGIN)
-    served, may_look_after = call.services.registry.paths, call.access.may_ever(SEEN_WITH)
-    kinds = [kind.path for kind in listed(call).values() if kind.path in served and kind.name != USERS]
-    pages = [one.path for one in entries(served) if one.is_for(call.access)]
-    first = next(iter([*pages, *kinds] if may_look_after else [*kinds, *pages]), None)
-    return show(call, "nothing.html") if first is None else see_other(call, first)
-
-
-@routes.get(OVERVIEW, **page(SEEN_WITH, cost=_COST))
-def overview(call: Call) -> Response:
-    """Show the state of the service, recent refusals, and next steps."""
-    return show(call, "overview.html", parts_of_page=_drawn(call), steps=_next_steps(call))
-
-
 def _offered(call: Call, path: str, permission: str) -> bool:
     return path in call.services.registry.paths and call.access.may_ever(permission)
 
 
-def _drawn(call: Call) -> list[tuple[str, Mapping[str, Any]]]:
+def drawn_parts(call: Call) -> list[tuple[str, Mapping[str, Any]]]:
     """Returns (template, its variables) of each part. A refusal or failure becomes a sentence in place of the part."""
     drawn = list[tuple[str, Mapping[str, Any]]]()
     for part in sorted(_parts.values(), key=lambda one: one.place):
@@ -117,7 +90,7 @@ def _kept(call: Call, part: Part) -> Mapping[str, Any] | None:
         return {"problem": call.services.translations.wanted(call.request).say(_AWAY)}
 
 
-def _next_steps(call: Call) -> list[tuple[Step, bool]]:
+def next_steps(call: Call) -> list[tuple[Step, bool]]:
     """Returns (step, whether it is done); [] if all are done. A step whose state is unknown is left out."""
     found = list[tuple[Step, bool]]()
     for step in sorted(_steps.values(), key=lambda one: one.place):
