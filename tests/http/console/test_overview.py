@@ -53,7 +53,7 @@ def test_recent_refusals_are_listed_with_names_and_escaped(app, given, as_user):
     refused = given.user("user", name=HOSTILE)
     assert as_user(refused).post("/api/products", {"name": "N", "sku": "n", "price": 1, "currency": "EUR"}
                                  ).status_code == 403
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     html = read(visit(app, "admin"))
     assert "product.create" in html
     assert "<script>alert" not in html
