@@ -75,7 +75,7 @@ def serving(workers: int, **settings: str) -> Iterator[tuple[int, int]]:
                            stdout=subprocess.DEVNULL)
         server = subprocess.Popen(serve(workers=workers), env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            found = re.search(r":(\d+) ", server.stdout.readline())
+            found = re.search(r":(\d+) ", server.stdout.readline() + server.stdout.readline())
             if found is None:
                 sys.exit("the server did not start")
             yield int(found.group(1)), server.pid

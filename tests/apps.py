@@ -47,9 +47,10 @@ from models.tables.session import Session
 from models.tables.share import Share
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies import SHIPPED
 from policies.loading import oracle
+from policies.loading.loader import CASES_FILE
 from policies.loading.oracle import sampled
+from policies.loading.rule_sets import FULL, files_of
 from tests.http.held import HeldClient
 
 ROLES = ("guest", "user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
@@ -61,14 +62,15 @@ T = TypeVar("T", bound=Record)
 _numbers = itertools.count(1)
 
 
-def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | None = None) -> Path:
-    """Creates an instance folder with a key, or a copy of `keys`, and the shipped policies.
+def new_instance(folder: Path, database_url: str, *tenants: str, keys: Path | None = None, rules: str = FULL) -> Path:
+    """Creates an instance folder with a key, or a copy of `keys`, and the policies of a shipped rule set.
 
     Its tenants are in a migrated database.
     """
-    folder.mkdir(parents=True)
-    shutil.copytree(SHIPPED, folder / "policies", ignore=lambda _, names: {
-        name for name in names if Path(name).suffix not in (".csv", ".conf")})
+    (folder / "policies").mkdir(parents=True)
+    for name, file in files_of(rules).items():
+        if name != CASES_FILE:
+            shutil.copy(file, folder / "policies")
     if keys is None:
         create_key_file(folder / "secret.key")
     else:

@@ -155,6 +155,8 @@ class Instance:
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             line = process.stdout.readline()
+            if line.startswith("Console: "):
+                line = process.stdout.readline()
             found = re.search(r"http://\S+", line)
             assert found, line + process.stderr.read()
             yield Served(found.group(), process)

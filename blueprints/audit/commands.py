@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,11 @@ from models.base import parse_time
 from models.engine.errors import Damaged
 from models.tables import sealed_rows, seals
 from models.tables.audit import Audit, of_all, of_tenant
+from models.tables.user import User
 
 _KEPT_HERE = ("salt", "commitment")  # not exported, because with them erased values could be guessed and confirmed
+_USER = "user:"
+_MOST_AT_ONCE = 10_000  # rows that `tail --follow` reads at once
 _TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant. The default is all tenants.")
 
 
@@ -47,16 +50,17 @@ def tail(tenant: str | None, lines: int, follow: bool) -> None:
         if follow:
             # Otherwise programs that read the log regularly would fill the output.
             query = query.where(~((Audit.resource == "audit") & (Audit.action == "view")))
-        newest = query.order_by(Audit.seq.desc()).limit(lines)
+        rows = list(query.order_by(Audit.seq.desc()).limit(lines))[::-1]
         last = 0
-        for row in reversed(list(newest)):
-            echo(_line(row))
-            last = row.seq
-        while follow:
-            time.sleep(1)
-            for row in query.where(Audit.seq > last).order_by(Audit.seq):
-                echo(_line(row))
+        while True:
+            names = User.called(_users(rows))
+            for row in rows:
+                echo(_line(row, names))
                 last = row.seq
+            if not follow:
+                return
+            time.sleep(1)
+            rows = list(query.where(Audit.seq > last).order_by(Audit.seq).limit(_MOST_AT_ONCE))
 
 
 @audit.command()
@@ -137,8 +141,16 @@ def _heads(file: Path | None) -> dict[int, str]:
         raise click.ClickException(f"{file}: not a list of heads: {error}") from None
 
 
-def _line(row: Audit) -> str:
-    what = f"{row.resource}.{row.action} {row.resource_id or ''}".rstrip()
+def _users(rows: Iterable[Audit]) -> list[str]:
+    """Returns the ids of the users whom these rows name: callers, and users as objects."""
+    callers = {row.principal.removeprefix(_USER) for row in rows if row.principal.startswith(_USER)}
+    return sorted(callers | {row.resource_id for row in rows if row.resource == "user" and row.resource_id})
+
+
+def _line(row: Audit, names: Mapping[str, str]) -> str:
+    named = names.get(row.resource_id or "") if row.resource == "user" else None
+    what = " ".join(filter(None, (f"{row.resource}.{row.action}", row.resource_id, named and f"({named})")))
     facts = "" if row.facts is None else f"  {orjson.dumps(row.facts).decode()}"
-    return (f"{row.time}  {row.result:7}  {row.principal} ({row.role}) from {row.address or '-'}: {what}"
+    caller = " ".join(filter(None, (row.principal, names.get(row.principal.removeprefix(_USER)))))
+    return (f"{row.time}  {row.result:7}  {caller} ({row.role}) from {row.address or '-'}: {what}"
             f"{f'  [{row.reason}]' if row.reason else ''}{facts}")

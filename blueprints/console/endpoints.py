@@ -10,6 +10,7 @@ from .people import listed as persons
 from .people import new as new_person
 from .people import person
 from .running import page as how_it_runs
+from .running import start
 
 __all__ = ["how_it_runs", "login", "new_person", "own_account", "person", "persons", "routes", "row", "row_forms",
-           "rows"]
+           "rows", "start"]

@@ -1,4 +1,4 @@
-"""Logging in to the console and out of it, and where its front door leads."""
+"""Logging in to the console and out of it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,10 @@ from gatepost.http.credentials import console_sessions
 from ..sessions.login import routes as session
 from ..sessions.login import user_checked
 from .forms import form, typed
-from .frame import HOME, LOGIN, drawn_again, inside, page, routes, see_other, show, texts
-from .navigation import entries
+from .frame import LOGIN, drawn_again, inside, page, routes, see_other, show, texts
 
 _API = {endpoint.name: endpoint for endpoint in session.endpoints}
 _OPEN = "a user who logs in has no session yet"
-
-
-@routes.get(HOME, **page(public="it leads to the first page that the caller may see"))
-def home(call: Call) -> Response:
-    """Go to the first page that the caller may see."""
-    if call.principal.kind != "user":
-        return see_other(call, LOGIN)
-    pages = entries(call.services.registry.paths)
-    first = next((one.path for one in pages if one.is_for(call.access)), None)
-    if first is None:
-        return show(call, "nothing.html")
-    return see_other(call, first)
 
 
 @routes.get(LOGIN, **page(public=_OPEN, query=texts("next"), identify=console_sessions.visitor))

@@ -13,14 +13,17 @@ from gatepost.http.security.passwords import UNUSABLE
 from models.base import Rows, later, new_id, now
 from models.engine.database import Database
 from models.records.bulk import ample_cache, load
+from models.tables import demo_row
 from models.tables.article import Article
 from models.tables.category import Category
+from models.tables.demo_row import DemoRow
 from models.tables.user import User
 
 BATCH = 10_000  # rows in a transaction, short enough that other writers do not wait long
 WRITERS = {"sqlite": 1, "postgres": 2}  # batches stored at once, while the next is generated
 SPAN = 2 * 365 * 24 * 3600.0  # seconds; created_at is spread over this time
 SMALL = 60
+MARK = ("tenant_id", "kind", "id", "version")  # columns of a mark
 
 COLUMNS = (
     "id", "tenant_id", "version", "created_at", "updated_at", "owner_id", "department",
@@ -78,12 +81,13 @@ def add_small_demo(database: Database, tenant_id: str) -> None:
 
 
 def fill(database: Database, tenant_id: str, articles: int) -> Iterator[int]:
-    """Adds that many articles. Yields the size of each batch when it is committed."""
+    """Adds that many marked articles. Yields the size of each batch when it is committed."""
 
     def store(batch: list[tuple[object, ...]]) -> int:
         def work() -> None:
             ample_cache(database)
             load(database, Article, COLUMNS, batch)
+            load(database, DemoRow, MARK, [(tenant_id, Article._meta.table_name, row[0], 1) for row in batch])
 
         database.transact(work)
         return len(batch)
@@ -129,7 +133,7 @@ def generate(database: Database, tenant_id: str, count: int) -> Iterator[tuple[o
 
 def address(name: str) -> str:
     """Returns the e-mail address of a demo user."""
-    return f"{_plain(name).replace('-', '.')}@example.org"
+    return f"{plain(name).replace('-', '.')}@example.org"
 
 
 def _authors(tenant_id: str) -> list[tuple[str, str]]:
@@ -141,6 +145,7 @@ def _authors(tenant_id: str) -> list[tuple[str, str]]:
         if author is None:
             author = User(name=name, email=email, role="user", department=department, password_hash=UNUSABLE)
             users.insert(author)
+            demo_row.mark(tenant_id, User, User.id == author.id)
         authors.append((author.id, author.department))
     return authors
 
@@ -148,12 +153,15 @@ def _authors(tenant_id: str) -> list[tuple[str, str]]:
 def _categories(tenant_id: str) -> list[str]:
     categories, ids = Rows(Category, tenant_id), []
     for name in CATEGORIES:
-        slug = _plain(name)
+        slug = plain(name)
         category = categories.select().where(Category.slug == slug).first()
-        ids.append((category or categories.insert(Category(name=name, slug=slug))).id)
+        if category is None:
+            category = categories.insert(Category(name=name, slug=slug))
+            demo_row.mark(tenant_id, Category, Category.id == category.id)
+        ids.append(category.id)
     return ids
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Returns the text as lower-case ASCII letters and hyphens."""
     return re.sub(r"[^a-z]+", "-", text.lower())

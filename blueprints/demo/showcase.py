@@ -1,12 +1,13 @@
 """Demo rows of a new instance: two small publishing houses with users of every role, a shop, and its orders.
 
 The rows are listed here; `samples` generates more articles. Collections that are not served are skipped. The users have
-no password, and so cannot log in, until `gatepost user password EMAIL` sets one.
+no password, and so cannot log in, until `gatepost demo` sets one for a day.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from blueprints.demo import samples
@@ -16,9 +17,12 @@ from gatepost.http.schemas.documented import example_id
 from gatepost.http.security.passwords import UNUSABLE
 from models.base import DAY, Record, Rows, later
 from models.engine.database import Database
+from models.tables import demo_row
+from models.tables.instance import rule_set
 from models.tables.order import Order, give_back, place
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies.loading.rule_sets import SMALL
 
 SECOND_TENANT = "harbour"
 
@@ -31,6 +35,8 @@ HARBOUR = (
     ("Freya Dahl", "owner", "office"), ("Mateo Silva", "editor", "office"), ("Hana Kimura", "manager", "quay"),
     ("Tom Abara", "user", "quay"),
 )
+# The roles of the small rule set in place of those that it lacks.
+IN_SMALL = {"editor": "staff", "moderator": "staff", "manager": "staff", "support": "staff", "developer": "user"}
 # name, parent
 SHELVES = (("Shop", None), ("Books", "shop"), ("Stationery", "shop"), ("Field guides", "books"))
 # name, sku, price in minor units, stock, shelf, status
@@ -100,21 +106,43 @@ ORDERS = (
     ("Clara Novak", "pending", 1, "By Friday, if you can.", {"BK-1001": 2, "BK-1002": 1}),
     ("Elise Marchand", "pending", 0, None, {"ST-2001": 1}),
 )
+MESSAGE = {"name": "Bjarne Holm", "email": "bjarne@example.org", "subject": "Do you buy old charts?",
+           "body": "I have a dozen from my grandfather's boat. Shall I send photos?"}
+# Collections, in the order in which their rows can be deleted.
+KINDS = ("comments", "orders", "articles", "products", "pages", "contact", "categories", "users")
 RETURNED = ("refunded", "cancelled", "rejected")  # states whose items are in stock again
 
 
 def furnish(installation: Installation, tenant: Tenant) -> None:
-    """Adds the demo rows to the tenant of a new instance, in the current transaction."""
-    add(installation.database, tenant, installation.settings.without)
+    """Adds and marks the demo rows of a new instance, in the current transaction."""
+    small = rule_set(installation.database) == SMALL
+    others = [user.id for user in Rows(User, tenant.id).select(User.id)]
+    add(installation.database, tenant, installation.settings.without, IN_SMALL if small else {})
+    for one in houses(tenant):
+        for model in models_of(installation.settings.without):
+            demo_row.mark(one.id, model, model.id.not_in(others))
 
 
-def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> None:
+def houses(tenant: Tenant) -> list[Tenant]:
+    """Returns the tenants with demo rows: the default one, and the second one if it exists."""
+    second = Tenant.by_name(SECOND_TENANT)
+    return [tenant, *([second] if second is not None and second.id != tenant.id else [])]
+
+
+def models_of(without: Collection[str]) -> list[type[Record]]:
+    """Returns the tables of demo rows; each refers only to tables that come later, and to itself."""
+    models = {name: one.model for name, one in discover(without=without).collections.items()}
+    return [models[name] for name in KINDS if name in models]
+
+
+def add(database: Database, tenant: Tenant, without: Collection[str] = (),
+        roles: Mapping[str, str] = MappingProxyType({})) -> None:
     """Adds demo rows to an empty tenant and to a second one, except for collections in `without`.
 
-    Runs in the current transaction.
+    `roles` has replacements for roles. Runs in the current transaction.
     """
     models = {name: one.model for name, one in discover(without=without).collections.items()}
-    house = _House(tenant, models, examples=True)
+    house = _House(tenant, models, roles, examples=True)
     for name, department in samples.AUTHORS:
         house.person(name, ROLE_OF.get(name, "user"), department)
     if "articles" in models:
@@ -122,7 +150,7 @@ def add(database: Database, tenant: Tenant, without: Collection[str] = ()) -> No
     house.furnish(PRODUCTS, ARTICLES)
     house.sell()
     if tenant.name != SECOND_TENANT:
-        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT), models)
+        harbour = _House(Tenant.by_name(SECOND_TENANT) or Tenant.add(SECOND_TENANT), models, roles)
         for name, role, department in HARBOUR:
             harbour.person(name, role, department)
         harbour.furnish(PRODUCTS[:2], [(title, slug, language, "Mateo Silva", *rest)
@@ -136,20 +164,23 @@ class _House:
     orders, the first pending one.
     """
 
-    def __init__(self, tenant: Tenant, models: dict[str, Any], *, examples: bool = False) -> None:
-        self.tenant_id, self._models = tenant.id, models
+    def __init__(self, tenant: Tenant, models: dict[str, Any], roles: Mapping[str, str], *, examples: bool = False
+                 ) -> None:
+        self.tenant_id, self._models, self._roles = tenant.id, models, roles
         self._named = set() if examples else {*models}
         self._people: dict[str, User] = {}
+        self._by_role: dict[str, User] = {}
         self._known: dict[str, Any] = {}
 
     def person(self, name: str, role: str, department: str) -> None:
-        user = User(name=name, email=samples.address(name), role=role, department=department, password_hash=UNUSABLE,
-                    **self._example("users"))
+        user = User(name=name, email=samples.address(name), role=self._roles.get(role, role), department=department,
+                    password_hash=UNUSABLE, **self._example("users"))
         self._people[name] = Rows(User, self.tenant_id).insert(user)
+        self._by_role.setdefault(role, user)
 
     def furnish(self, products: Any, articles: Any) -> None:
         """Adds all rows except for orders."""
-        editor, manager = self._with_role("editor"), self._with_role("manager")
+        editor, manager = self._by_role["editor"], self._by_role["manager"]
         for name, parent in SHELVES:
             slug = name.lower().replace(" ", "-")
             self._add("categories", manager, 300, slug, name=name, slug=slug, parent_id=self._id(parent))
@@ -168,9 +199,7 @@ class _House:
             if author in self._people and self._id(slug):
                 self._add("comments", self._people[author], 1, body, article_id=self._id(slug), body=body,
                           status=status)
-        self._add("contact", None, 1, "contact", name="Bjarne Holm", email="bjarne@example.org",
-                  subject="Do you buy old charts?",
-                  body="I have a dozen from my grandfather's boat. Shall I send photos?")
+        self._add("contact", None, 1, "contact", **MESSAGE)
 
     def sell(self) -> None:
         """Adds orders in every state, which change the stock."""
@@ -202,6 +231,3 @@ class _House:
 
     def _id(self, key: str | None) -> str | None:
         return self._known[key].id if key in self._known else None
-
-    def _with_role(self, role: str) -> User:
-        return next(user for user in self._people.values() if user.role == role)

@@ -26,7 +26,7 @@ from models.tables.audit import told_since
 from models.tables.policy_version import ACCEPT, COMMAND, OPERATOR, REVERT, SHORTEST, PolicyVersion
 from models.tables.tenant import Tenant
 from models.tables.user import User
-from policies import SHIPPED, Policy, PolicyError
+from policies import Policy, PolicyError
 from policies.comparison.subjects import persons
 from policies.loading.loader import CASES_FILE, from_files
 from policies.questions.recorded import COLUMNS, Entry
@@ -255,7 +255,7 @@ def revert_command(version: str, note: str | None, yes: bool) -> None:
     """
     def before(changing: Changing) -> Candidate:
         if version == policy_files.SHIPPED_WORD:
-            shipped = policy_files.policy_in(SHIPPED)
+            shipped = policy_files.policy_in(policy_files.shipped_folder())
             return changing.instead({name: text for name, text in shipped.files.items()
                                      if name not in policy_files.registry().plugin_policies})
         row = find(version)

@@ -184,9 +184,15 @@ def _check_password(call: Call) -> None:
         if user is None or not right or not user.active:
             raise _wrong(call, user)
     call.services.limits.spend_of_session(principal_of(user))
+    end = passwords.end_of(user.password_hash)
+    if end is not None and end <= now():
+        raise Problem("forbidden", "This password has expired. Ask an administrator for a new one.")
     if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
-    fresh = passwords.hash_password(password) if passwords.outdated(user.password_hash) else None
+    fresh = None
+    if passwords.outdated(user.password_hash):
+        fresh = passwords.hash_password(password)
+        fresh = fresh if end is None else passwords.ending(fresh, end)
     call.prepared = user, fresh
 
 

@@ -9,10 +9,9 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,17 +26,30 @@ from models.engine.database import Database
 from models.engine.errors import AlreadyExists
 from models.migrate import pending, upgrade
 from models.scratch import scratch
+from models.tables import instance
 from models.tables.policy_version import PolicyVersion, newest
 from models.tables.tenant import Tenant
 from models.tables.user import User
+from policies import SHIPPED
 from policies.loading.loader import CASES_FILE
+from policies.loading.rule_sets import FULL, RULE_SETS, files_of
+from policies.syntax.roles import ROLES_FILE
 from settings import Settings
 from settings.declared import DATABASE
 
 if TYPE_CHECKING:
     from gatepost.collections.registry import Registry
 
+_GUIDE = "README.md"
 NOT_COPIED = {CASES_FILE}  # the cases test the shipped files; administrators write their own
+
+
+class OtherRules(Exception):
+    """Error: the instance has begun with another rule set; the text says with which."""
+
+    def __init__(self, first: str) -> None:
+        super().__init__(f"This instance began with the {first} rule set. To put other rules in force: gatepost policy "
+                         "apply DIR")
 
 
 @dataclass
@@ -51,15 +63,18 @@ class Outcome:
 
 def install(
     settings: Settings, database: Database, installed: Registry, *, email: str, password: str | None, demo: bool,
-    new_key: bool = False,
+    new_key: bool = False, rules: str | None = None,
 ) -> Outcome:
     """Creates or completes the instance. With `new_key`, the database may belong to other keys.
 
-    Raises OSError, `RowError`, `CannotHash`, `KeyFileError`.
+    rules  the rule set of a new instance; None: the full one, or that of a policy folder which is there already
+
+    Raises OSError, `RowError`, `CannotHash`, `KeyFileError`, OtherRules.
     """
     outcome = Outcome()
     with _locked(settings.instance):
         in_use = _in_use(database, settings.default_tenant)
+        rules = _rule_set(settings, database, rules, in_use)
         if in_use and not new_key and not settings.secret_file.exists():
             raise LostKeys(settings.secret_file)
         if create_key_file(settings.secret_file):
@@ -68,7 +83,7 @@ def install(
             _adopt(database, Keys.load(settings.secret_file))
             outcome.done.append("keys for the database")
         stored = _stored_policy(settings, database) if in_use else None
-        copied = _copy_policies(settings.policies, () if stored else (".conf", ".csv"))
+        copied = _copy_policies(settings.policies, rules if stored is None else None)
         if copied:
             outcome.done.append("policies")
         if stored is not None:
@@ -77,11 +92,31 @@ def install(
         if not in_use:
             upgrade(database, installed.migrations)
             new_password = password or secrets.token_urlsafe(15)
-            if _populate(database, settings, installed.features, email, new_password, demo):
+            if _populate(database, settings, installed.features, email, new_password, demo, rules):
                 outcome.done.append("database")
                 outcome.email, outcome.password = email, None if password else new_password
         _begin_history(settings, database, installed, copied)
     return outcome
+
+
+def _rule_set(settings: Settings, database: Database, wanted: str | None, in_use: bool) -> str:
+    """Returns the rule set of the instance. Raises OtherRules if it has begun with another one than `wanted`."""
+    if not in_use:
+        return wanted or _set_in(settings.policies)
+    with database.connected():
+        first = instance.rule_set(database) or FULL
+    if wanted not in (None, first):
+        raise OtherRules(first)
+    return first
+
+
+def _set_in(folder: Path) -> str:
+    """Returns the rule set that a policy folder was copied from, by its roles; `full` if that is not known."""
+    try:
+        roles = (folder / ROLES_FILE).read_bytes()
+    except OSError:
+        return FULL
+    return next((name for name in RULE_SETS if files_of(name)[ROLES_FILE].read_bytes() == roles), FULL)
 
 
 def _begin_history(settings: Settings, database: Database, installed: Registry, copied: bool) -> None:
@@ -133,20 +168,24 @@ def _stored_policy(settings: Settings, database: Database) -> PolicyVersion | No
         return newest() if not pending(database) else None
 
 
-def _copy_policies(target: Path, suffixes: Collection[str]) -> bool:
-    """Copies the guide and the shipped policy files with these suffixes, all of them or none. False if they exist."""
+def _copy_policies(target: Path, rules: str | None) -> bool:
+    """Copies the guide and the policy files of a rule set, all of them or none; None: only the guide.
+
+    Returns False if the folder exists.
+    """
     if target.exists():
         return False
-    with scratch(target.parent) as fresh, as_file(files("policies")) as shipped:
-        for file in sorted(shipped.iterdir()):
-            if file.suffix in (".md", *suffixes) and file.name not in NOT_COPIED:
-                shutil.copyfile(file, fresh / file.name)
+    sources = {_GUIDE: SHIPPED / _GUIDE, **(files_of(rules) if rules else {})}
+    with scratch(target.parent) as fresh:
+        for name, file in sources.items():
+            if name not in NOT_COPIED:
+                shutil.copyfile(file, fresh / name)
         fresh.rename(target)
     return True
 
 
-def _populate(database: Database, settings: Settings, features: Features, email: str, password: str, demo: bool
-              ) -> bool:
+def _populate(database: Database, settings: Settings, features: Features, email: str, password: str, demo: bool,
+              rules: str) -> bool:
     """Creates the first tenant, its administrator and the demo rows in one transaction. False if there is a tenant."""
     hashed = passwords.hash_password(password)
 
@@ -156,6 +195,7 @@ def _populate(database: Database, settings: Settings, features: Features, email:
         tenant = Tenant.add(settings.default_tenant)
         administrator = User(name="Administrator", email=email, role="admin", password_hash=hashed)
         Rows(User, tenant.id).insert(administrator)
+        instance.note_rule_set(rules)
         if demo:
             features.demo(Installation(settings, database), tenant)
         return True

@@ -17,7 +17,7 @@ import click
 
 from gatepost.commands import context
 from gatepost.commands.context import load_settings, show_path
-from gatepost.commands.instance import database_of, open_instance
+from gatepost.commands.instance import database_of, open_instance, sentences
 from gatepost.commands.lazy import importing
 from gatepost.commands.policy_output import Unusable
 from gatepost.commands.printing import echo
@@ -28,15 +28,16 @@ from models.engine.database import Database
 from models.engine.errors import RowError
 from models.migrate import obstacle
 from models.scratch import scratch
-from models.tables import policy_version
+from models.tables import instance, policy_version
 from models.tables.policy_version import PolicyVersion
-from policies import SHIPPED, Finding, Policy, PolicyError, load
+from policies import Finding, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
 from policies.cases.cases import Suite
 from policies.loading import snapshot
 from policies.loading.files import Unreadable, read_text
 from policies.loading.loader import CASES_FILE, Broken, digest, from_files, packaged, read_files
 from policies.loading.outdated import UNTIL_CHANGED
+from policies.loading.rule_sets import FOLDERS, FULL, files_of, load_set, shared
 from policies.questions.diff import decide_alike
 from policies.syntax.model import MODEL_FILE
 from policies.wording.suggestions import did_you_mean
@@ -117,8 +118,11 @@ def is_stored(place: Path) -> bool:
 
 
 def plugins(place: Path) -> Mapping[str, Path]:
-    """Returns the rules of plugins for the policy in a folder; none for a stored policy, which includes them."""
-    return {} if is_stored(place) else registry().plugin_policies
+    """Returns the rules of plugins for the policy in a folder; none for a stored policy, which includes them.
+
+    A shipped folder also gets the files that it takes from the full rule set.
+    """
+    return {} if is_stored(place) else {**registry().plugin_policies, **shared(place)}
 
 
 def required(place: Path) -> Collection[str]:
@@ -165,7 +169,7 @@ def without_effect(directory: Path | None) -> list[Finding]:
 
 def named(word: str) -> Path:
     """Returns the folder of that name, or the shipped one for the word `shipped`."""
-    return SHIPPED if word == SHIPPED_WORD else folder(Path(word))
+    return shipped_folder() if word == SHIPPED_WORD else folder(Path(word))
 
 
 @cache
@@ -222,17 +226,35 @@ def _stored_files(database: Database) -> dict[str, bytes] | None:
     return None if row is None else {name: text.encode() for name, text in row.files.items()}
 
 
+def rule_set() -> str:
+    """Returns the name of the shipped rule set that the instance began with; `full` without an instance.
+
+    Raises ClickException if the database fails.
+    """
+    settings = load_settings()
+    if not settings.secret_file.exists():
+        return FULL
+    with database_of(settings) as database, sentences(database), database.connected():
+        return instance.rule_set(database) or FULL
+
+
 def shipped() -> dict[str, Path]:
-    """Returns the shipped policy files and the cases, by name."""
-    return {path.name: path for path in sorted((*SHIPPED.glob("*.csv"), *SHIPPED.glob("*.conf"), SHIPPED / CASES_FILE))}
+    """Returns the policy files and the cases of the instance's rule set, by name. Raises as `rule_set`."""
+    return files_of(rule_set())
+
+
+def shipped_folder() -> Path:
+    """Returns the folder of the instance's rule set. Raises as `rule_set`."""
+    return FOLDERS[rule_set()]
 
 
 def shipped_policy() -> Policy:
-    """Loads the rules that Gatepost itself ships, without those of plugins. Raises ClickException."""
+    """Loads the instance's rule set as it is shipped, without the rules of plugins. Raises ClickException."""
+    name = rule_set()
     try:
-        return load(SHIPPED, registry().vocabulary)
+        return load_set(name, registry().vocabulary)
     except PolicyError as error:
-        raise Unusable(SHIPPED, error) from None
+        raise Unusable(FOLDERS[name], error) from None
 
 
 def served(directory: Path | None = None, *, whole: bool = False) -> Policy:
@@ -259,7 +281,7 @@ def _is_last_good(place: Path) -> bool:
 
 
 def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Policy:
-    """Loads the policy of a folder. The shipped folder includes the rules of plugins, and their parts of model.conf.
+    """Loads the policy of a folder. A shipped folder includes the rules of plugins, and their parts of model.conf.
 
     whole    refuse a folder that lacks a required file, as the service does when it starts
     closing  accept rules that only an older version accepts, restricted as the service does
@@ -268,7 +290,7 @@ def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Pol
     """
     try:
         return load(place, registry().vocabulary, plugins=plugins(place), required=required(place) if whole else (),
-                    extended=place == SHIPPED, closing=closing)
+                    extended=place in FOLDERS.values(), closing=closing)
     except PolicyError as error:
         raise Unusable(_STORED if is_stored(place) else place, error) from None
 
@@ -285,7 +307,7 @@ def refuse_unknown(permission: str, policy: Policy) -> None:
 def suite(path: Path, policy: Policy) -> Suite:
     """Reads the cases in `path` for that policy. Raises Unusable with every finding."""
     # The prefix shows in a finding that the file is not one of the operator's.
-    name = f"{SHIPPED_WORD}/{path.name}" if path.parent == SHIPPED else path.name
+    name = f"{SHIPPED_WORD}/{path.name}" if path.parent in FOLDERS.values() else path.name
     try:
         return read_suite(read_text(path), name, policy.vocabulary, policy.written_scopes, policy.roles.names,
                           zone=load_settings().zone)

@@ -16,7 +16,7 @@ from flask import Flask, request
 
 from gatepost.collections.plugins.leaving_out import to_begin_with
 from gatepost.commands.context import address, load_settings, password_file, registry, show_path
-from gatepost.commands.install import Outcome, install
+from gatepost.commands.install import OtherRules, Outcome, install
 from gatepost.commands.instance import AppFactory, app_for, database_of, open_instance, read_password
 from gatepost.commands.plugins import refuse_clashes
 from gatepost.commands.printing import echo, echo_json, echo_lines
@@ -33,6 +33,7 @@ from gatepost.servers.activation import HeldSocketError, held_sockets
 from gatepost.servers.notify import Notifier
 from gatepost.servers.waitress.server import serve as serve_waitress
 from models.engine.errors import RowError
+from policies.loading.rule_sets import RULE_SETS
 from settings import SettingError, Settings
 from settings.supervisor import take_supervisor
 
@@ -44,8 +45,10 @@ _OPENAPI = {"3.1": "3.1.0", "3.0": "3.0.3"}
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
               help="The administrator's address.")
 @password_file("--admin-password-file")
+@click.option("--rules", type=click.Choice(RULE_SETS),
+              help="The rules to begin with: `full` has nine roles and is the default, `small` has six.")
 @click.option("--new-key", is_flag=True, help=f"Continue with other keys than those of the database: {LOST}.")
-def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_key: bool) -> None:
+def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, rules: str | None, new_key: bool) -> None:
     """Create an instance, unless there is one.
 
     It has secrets, policies, a database and an administrator, whose password is shown once. A second run completes
@@ -61,11 +64,11 @@ def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_k
     with database_of(settings) as database:
         try:
             outcome = install(load_settings(installed.settings), database, installed, email=admin_email,
-                              password=password, demo=demo, new_key=new_key)
+                              password=password, demo=demo, new_key=new_key, rules=rules)
             with database.connected():
                 if (fault := database.locale_fault()) is not None:
                     echo(f"Warning: the database works, but {fault}.", err=True)
-        except KeyFileError as error:
+        except (KeyFileError, OtherRules) as error:
             raise click.ClickException(str(error)) from error
         except (OSError, RowError, CannotHash, FeatureError) as error:
             why = f"the password cannot be hashed: {error}" if isinstance(error, CannotHash) else error
@@ -90,14 +93,15 @@ def _report(settings: Settings, outcome: Outcome) -> None:
     shown = outcome.password or "the one that you gave"
     pages = "".join(f"  {name:13}  {url}{path}\n" for feature, name, path in (
         ("public", "Documentation", "/docs"), ("health", "Health", "/api/health")) if feature not in settings.without)
+    console = f"  Console        {url}/console\n" if _has_console(settings) else ""
     body = json.dumps({"email": outcome.email, "password": outcome.password or "YOUR-PASSWORD"})
     echo_lines(f"""
-  API            {url}/api/{first}
+{console}  API            {url}/api/{first}
 {pages}
   Administrator  {outcome.email}
   Password       {shown}{"   (shown only now)" if outcome.password else ""}
 
-Once it is served, paste in another terminal:
+Once it is served, {"log in to the console in a browser, or " if console else ""}paste in another terminal:
 
   curl {url}/api/{first}
   TOKEN=$(curl -s {url}/api/login -H 'Content-Type: application/json' -d '{body}' | sed 's/.*"access_token": *"\\([^"]*\\)".*/\\1/')
@@ -142,17 +146,23 @@ def serve(create_app: AppFactory, /, **options: str | None) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """The address of the service and its supervisor; `held` are the supervisor's sockets."""
+    """The address of the service and its supervisor; `held` are the supervisor's sockets.
+
+    console  True if the console is served
+    """
 
     host: str
     port: int
     notifier: Notifier
+    console: bool
     held: list[socket] = field(default_factory=list)
 
     def announce(self, host: str, port: int) -> None:
         """Prints the URL, and tells the supervisor that requests are answered now."""
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         held = "; the supervisor holds the socket, the settings host and port do not count" if self.held else ""
+        if self.console:
+            echo(f"Console: {url}/console")
         echo(f"Serving on {url} (Ctrl-C stops{held})")
         self.notifier.ready(url)
 
@@ -164,7 +174,11 @@ def _place(settings: Settings) -> _Place:
     except (SettingError, HeldSocketError) as error:
         raise click.ClickException(str(error)) from error
     host, port = held[0].getsockname()[:2] if held else (settings.host, settings.port)
-    return _Place(host, port, Notifier(supervisor.notify, supervisor.watchdog), held)
+    return _Place(host, port, Notifier(supervisor.notify, supervisor.watchdog), _has_console(settings), held)
+
+
+def _has_console(settings: Settings) -> bool:
+    return settings.console and "console" not in settings.without
 
 
 def _lasting(app: Flask) -> Flask:

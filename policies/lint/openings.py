@@ -9,7 +9,7 @@ from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read
 from ..syntax.expression import KIND, asks_shares, attributes
-from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
+from ..syntax.roles import ADMIN, GUEST, OWNER, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
 from .matches import ALLOW, Cell, Matches
@@ -67,8 +67,9 @@ class Openings:
 
     def by_link(self, link: RoleLink) -> str | None:
         """Says what a role or a user gains by inheriting a role, if that is hardly meant."""
-        if link.name == ADMIN:
-            return None
+        closure = self._policy.roles.closure(link.inherits)
+        if link.name == ADMIN or (link.name == OWNER and ADMIN not in closure):
+            return None  # the two highest roles may do nearly everything
         everybody = link.name in self._everyone and link.inherits != GUEST and any(
             other.inherits == link.inherits and other.name != link.name and not single_person(other.name)
             for other in self._policy.roles.links)

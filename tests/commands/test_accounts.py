@@ -123,6 +123,17 @@ def test_a_disabled_user_is_out_at_once_until_enabled_again(instance, service):
         (("user", "add", "x@example.org", "--tenant", "none", "--password-file", "-"), "gatepost tenant add none"),
         (("user", "password", "none@example.org", "--password-file", "-"), "no user none@example.org"),
         (("user", "disable", "none@example.org"), "no user none@example.org"),
+        (("user", "set", "none@example.org", "--name", "Nobody"), "no user none@example.org"),
+        (("user", "set", "admin@example.org"), "Nothing to change"),
+        (("user", "set", "admin@example.org", "--role", "king"), "Invalid value for '--role'"),
+        (("user", "set", "admin@example.org", "--role", "guest"), "Invalid value for '--role'"),
+        (("user", "set", "admin@example.org", "--role", ""), "role: "),
+        (("user", "set", "admin@example.org", "--name", ""), "name: "),
+        (("user", "set", "admin@example.org", "--name", "x" * 1000), "name: "),
+        (("user", "set", "admin@example.org", "--name", "A\u202eb"), "name: "),
+        (("user", "set", "admin@example.org", "--department", "x\x00y"), "department: "),
+        (("user", "set", "admin@example.org", "--group", "news", "--group", "x" * 65), "groups 1: "),
+        (("user", "set", "admin@example.org", *("--group", "a") * 101), "groups: "),
         (("tenant", "add", "default"), "already"),
         (("tenant", "add", "No Good"), "lower-case letters"),
     ],
@@ -132,6 +143,46 @@ def test_what_cannot_be_done_is_said_in_a_sentence(instance, arguments, said):
     assert done.returncode != 0
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_refused_change_of_a_user_changes_nothing(instance):
+    before = instance.run("user", "list").stdout
+    assert instance.run("user", "set", "admin@example.org", "--name", "Eve", "--role", "king").returncode == 2
+    assert instance.run("user", "set", "admin@example.org", "--role", "user", "--department", "\u202e").returncode == 1
+    assert instance.run("user", "list").stdout == before
+
+
+@pytest.mark.both_databases
+def test_the_role_name_department_and_groups_of_a_user_are_changed(instance, service):
+    add(instance, "ola@example.org", "--group", "old")
+    token = service.log_in("ola@example.org")
+    done = instance.run("user", "set", "OLA@example.org", "--role", "editor", "--name", " Ola Nordmann ",
+                        "--department", "news", "--group", "press", "--group", "web")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout == "Changed OLA@example.org: name, role, department, groups.\n"
+    status, profile = service.call("GET", "/api/profile", token=token)
+    assert status == 200, "the session goes on"
+    assert {key: profile[key] for key in ("role", "name", "department", "groups")} == {
+        "role": "editor", "name": "Ola Nordmann", "department": "news", "groups": ["press", "web"]}
+    assert profile["version"] == 2
+
+    assert instance.run("user", "set", "ola@example.org", "--department", "", "--group", "").returncode == 0
+    profile = service.call("GET", "/api/profile", token=token)[1]
+    assert (profile["department"], profile["groups"], profile["role"]) == (None, [], "editor")
+    line, = (line for line in instance.run("user", "list").stdout.splitlines() if "ola@example.org" in line)
+    assert line.split()[1:] == ["editor", "active", "ola@example.org", "Ola", "Nordmann"]
+    assert line.split()[0] in (last := instance.run("audit", "tail", "-n", "2").stdout.splitlines()[0])
+    assert "operator (operator) from -: user.update" in last
+    assert "(Ola Nordmann)" in last
+    noted = instance.run("audit", "tail", "-n", "50").stdout
+    assert f"user:{profile['id']} Ola Nordmann (user)" in noted
+
+
+def test_the_last_administrator_may_lose_the_role_with_a_warning(instance):
+    done = instance.run("user", "set", "admin@example.org", "--role", "owner")
+    assert done.returncode == 0
+    assert "No active administrator is left." in done.stderr
+    assert instance.run("user", "set", "admin@example.org", "--role", "admin").stderr == ""
 
 
 def test_a_weak_password_is_refused(instance):

@@ -77,4 +77,4 @@ def test_a_load_has_room_for_the_indexes_where_it_writes(given, monkeypatch):
     monkeypatch.setattr(samples, "load", look)
     with database.connected():
         assert sum(samples.fill(database, given.tenant_id, 10)) == 10
-    assert rooms == [-256000]
+    assert rooms == [-256000] * 2, "of the articles, and of their marks"

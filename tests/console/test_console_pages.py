@@ -21,7 +21,8 @@ ASKED = ["/console/rules?resource=article&cell=user%20article.update",
          "/console/why?as=user&permission=article.update", "/console/why?as=guest&permission=article.create",
          "/console/try?file=articles.csv&line=18", "/console/try?new=support.csv", "/console/people/roles",
          "/console/people/who?permission=order.refund", "/console/people/review", "/console/people/unused",
-         "/console/people/new", "/console/account", "/console/data/articles", "/console/data/articles/create"]
+         "/console/people/new", "/console/account", "/console/data/articles", "/console/data/articles/create",
+         "/console/rules/role"]
 
 
 @pytest.fixture(scope="module", params=["waitress", "granian"])

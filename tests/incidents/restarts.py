@@ -65,7 +65,7 @@ def serving(instance: Instance, sockets: list[socket.socket], *arguments: str, *
     """A server that has reported that it is ready. It is stopped at the end, as by a supervisor."""
     process = start(instance, sockets, *arguments, **environment)
     try:
-        line = process.stdout.readline()
+        line = process.stdout.readline() and process.stdout.readline()  # the first line names the console
         found = re.search(r"http://[^\s;]+", line)
         assert found, line + process.stderr.read()
         yield Served(found.group(), process)

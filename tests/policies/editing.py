@@ -6,21 +6,22 @@ import os
 import shutil
 from pathlib import Path
 
-from policies import SHIPPED
 from policies.invariants.lines import INVARIANTS_FILE
+from policies.loading.loader import CASES_FILE
+from policies.loading.rule_sets import FULL, files_of
 
 ALWAYS_BRANCH = "    p.when == 'always' || \\\n"
 
 
-def shipped_copy(target: Path, *, invariants: bool = False) -> Path:
-    """Returns a copy of the shipped policy files, as in an instance.
+def shipped_copy(target: Path, *, invariants: bool = False, rules: str = FULL) -> Path:
+    """Returns a copy of the policy files of a shipped rule set, as in an instance.
 
     The invariants are included only on request, because they would refuse many rules of tests.
     """
     target.mkdir(parents=True)
-    for source in (*SHIPPED.glob("*.csv"), SHIPPED / "model.conf"):
-        if invariants or source.name != INVARIANTS_FILE:
-            shutil.copyfile(source, target / source.name)
+    for name, source in files_of(rules).items():
+        if name != CASES_FILE and (invariants or name != INVARIANTS_FILE):
+            shutil.copyfile(source, target / name)
     return target
 
 

@@ -258,6 +258,7 @@ def test_ctrl_c_in_a_terminal_ends_the_service_without_a_word_of_errors(local, s
     command = [sys.executable, *GATEPOST[1:], "serve", "--port", "0", *SERVERS[server]]
     with subprocess.Popen(command, env=local.environ(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           process_group=0) as process:
+        assert process.stdout.readline().startswith("Console: http://")
         assert process.stdout.readline().startswith("Serving on")
         os.killpg(process.pid, signal.SIGINT)
         output, errors = process.communicate(timeout=300)

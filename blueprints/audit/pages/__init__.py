@@ -13,6 +13,7 @@ from flask import Response
 from blueprints.console.pages import (
     PERSON,
     Page,
+    Part,
     collection_of,
     enter,
     names_of,
@@ -20,6 +21,7 @@ from blueprints.console.pages import (
     people,
     sentence,
     served,
+    show_part,
     showing,
     texts,
 )
@@ -33,6 +35,7 @@ RESULTS = ("allowed", "refused", "failed")
 _FILTERS = ("who", "resource", "action", "result", "id", "from", "to")
 _ASKED = (*_FILTERS, "cursor", "before", "follow")
 _ROWS = 50
+_RECENT = 5  # refusals on the start page
 _NOBODY = ("guest", "operator", "system", "*")  # principals that are not users
 
 Row = dict[str, Any]
@@ -63,6 +66,14 @@ def trail(call: Call) -> Response:
                 older=answer["next_cursor"] and _link(asked, cursor=answer["next_cursor"]),
                 newer=answer["prev_cursor"] and _link(asked, before=answer["prev_cursor"]),
                 with_person={id: _link(asked, who=id) for id, _ in persons})
+
+
+def _refusals(call: Call) -> dict[str, Any]:
+    found = ask(call, "audit_list", {"result": "refused", "limit": _RECENT})
+    return {"rows": _rows(call, found["items"])}
+
+
+show_part(Part(TRAIL, "audit.view", f"{__package__}:overview_refusals.html", _refusals, place=20))
 
 
 @routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))

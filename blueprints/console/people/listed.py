@@ -8,13 +8,16 @@ from urllib.parse import urlencode
 
 from flask import Response
 
-from gatepost import Call, Problem
+from gatepost import Call, Message, Problem, Rows
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
+from models.tables import demo_row
+from models.tables.user import User
 from policies import ALWAYS
 
 from ..frame import page, routes, show, texts
 from ..naming import sentence
+from ..overview import Step, suggest
 
 PEOPLE = "/console/people"
 _PRIVATE = "user.view_private"
@@ -42,6 +45,18 @@ def listed(call: Call) -> Response:
                 ways=ways(call), may_create=call.access.may_ever("user.create"),
                 later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
                 earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
+
+
+def _has_others(call: Call) -> bool:
+    """True if the tenant has users besides the caller and the demo users."""
+    others = Rows(User, call.tenant_id).select(User.id).where(
+        User.erased_at.is_null(), User.id != (call.principal.id or ""),
+        User.id.not_in(demo_row.ids_of(call.tenant_id, User)))
+    return bool(others.limit(1).exists())
+
+
+suggest(Step("/console/people/new", "user.create", Message("Add a user"),
+             Message("A role decides what the user may do."), _has_others, place=30))
 
 
 @routes.get(f"{PEOPLE}/roles", **page("user.view", narrows=True, identify=member, cost=20))

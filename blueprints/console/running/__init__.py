@@ -1,1 +1,1 @@
-"""*Running*: the `page`, whose numbers over time are `plots`."""
+"""*Overview* (`start`), and *Status*: the `page` about health, requests and sizes."""

@@ -14,6 +14,7 @@ from blueprints.console.data.listed import Kind, possible
 from blueprints.console.forms import form
 from blueprints.console.frame import drawn_again, local_time, page, routes, see_other, show, texts
 from blueprints.console.naming import sentence
+from blueprints.console.overview import Part, Step, show_part, suggest
 from gatepost import Call, Collection, Endpoint, Message, Problem, later, now
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
@@ -115,6 +116,24 @@ class Asked:
 def running(call: Call) -> Response:
     """Show whether the service is well, how busy it is, and how large it has become."""
     return _drawn(call)
+
+
+def _health(call: Call) -> dict[str, Any] | None:
+    served = "health_get" in call.services.registry.by_operation
+    return {"health": ask(call, "health_get"), "ago": ago} if served else None
+
+
+def _has_backup(call: Call) -> bool:
+    """True if there is a backup, or no way to make one. Raises `Problem`."""
+    health = _health(call)
+    backups = None if health is None else health["health"].get("backups")
+    return backups is None or backups["made_seconds_ago"] is not None
+
+
+show_part(Part(RUNNING, SEEN_WITH, "overview_health.html", _health, place=10))
+suggest(Step(RUNNING, SEEN_WITH, Message("Make the first backup"),
+             Message("A backup has the database, the keys, the rules and the settings."), _has_backup,
+             command="gatepost backup", place=10))
 
 
 @routes.of_each

@@ -16,10 +16,11 @@ from gatepost.commands import policy_files
 from gatepost.commands.context import show_path
 from gatepost.commands.policy_output import AS_JSON, DIRECTORY, counted, show
 from gatepost.commands.printing import echo
-from policies import SHIPPED, Finding, Policy
+from policies import Finding, Policy
 from policies.cases.cases import Coverage, Report, run
 from policies.cases.junit import as_junit
 from policies.loading.loader import CASES_FILE
+from policies.loading.rule_sets import FOLDERS
 from policies.questions.additions import additions
 from system.files import write
 
@@ -53,7 +54,7 @@ class Trial:
     @property
     def shipped(self) -> bool:
         """True if the cases are the shipped ones, because the folder has none."""
-        return self.path.parent == SHIPPED != self.folder
+        return self.path.parent in FOLDERS.values() and self.path.parent != self.folder
 
     @property
     def below(self) -> bool:
@@ -124,7 +125,9 @@ def _tried(folder: Path, floor: int | None) -> Trial:
     """Runs the cases. Raises ClickException if the rules or the cases cannot be used."""
     policy = policy_files.policy_in(folder, whole=True)
     # `lexists` is true for a broken link: the shipped cases must not replace own cases that cannot be read.
-    path = folder / CASES_FILE if os.path.lexists(folder / CASES_FILE) else SHIPPED / CASES_FILE
+    path = folder / CASES_FILE
+    if not os.path.lexists(path):
+        path = policy_files.shipped()[CASES_FILE]
     suite, coverage = policy_files.suite(path, policy), Coverage(policy)
     return Trial(folder, path, policy, run(policy, suite, coverage), coverage, floor)
 

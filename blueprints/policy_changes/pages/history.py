@@ -11,7 +11,7 @@ from flask import Response
 from gatepost import Call, Message, Problem, Routes
 from gatepost.collections.asking import ask
 
-from ...console.pages import Page, enter, page, served, showing, texts
+from ...console.pages import Page, Step, enter, page, served, showing, suggest, texts
 from ..versions import LEFT_OUT
 from .differing import differing
 from .outcome import Changes, called_for, of_history
@@ -39,6 +39,16 @@ def history(call: Call) -> Response:
     return show(call, "history.html", found=found, called=called, newest=_newest(call), **rights(call),
                 items=[(one, of_history(one["changes"], called), before)
                        for one, before in zip(items, [*items[1:], None], strict=True)])
+
+
+def _has_changed(call: Call) -> bool:
+    """True if the policy history has more than its first version. Raises `Problem`."""
+    return len(ask(call, "policy_versions", {"limit": 2, "fields": "version"})["items"]) > 1
+
+
+suggest(Step("/console/try", "policy.view", Message("Change a rule"), Message(
+    "Try a change first: the page shows who gains and loses rights, and nothing takes effect before you apply it."),
+    _has_changed, place=20))
 
 
 @routes.get(f"{PATH}/<version>", **page("policy.view"))

@@ -24,6 +24,7 @@ from ..request.access import lost_role
 from ..request.call import Call, Services
 from ..request.identity import guest, hashed, principal_of
 from ..request.urls import path_of
+from ..security import passwords
 from . import cookies
 
 PREFIX = "gc_"
@@ -45,7 +46,7 @@ def start(call: Call, user: User) -> None:
     previous = _find_login(call.services, call.request)
     if previous is not None:
         revoke(previous[0].tenant_id, Session.id == previous[0].id)
-    end = later(settings.console_hours * _HOUR)
+    end = passwords.until(user.password_hash, later(settings.console_hours * _HOUR))
     session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(f"{PREFIX}{id}_{secret}"),
                       address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end)

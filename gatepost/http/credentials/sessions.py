@@ -20,6 +20,7 @@ from ..request import audit
 from ..request.access import Access, lost_role
 from ..request.call import Call, Write
 from ..request.identity import hashed, principal_of
+from ..security import passwords
 from ..security.base64url import encode
 from ..security.keys import Keys
 
@@ -36,7 +37,7 @@ def open_session(call: Call, user: User) -> dict[str, Any]:
     _require_role(call, user)
     settings, id = call.services.settings, new_id()
     refresh = _sealed(call.services.keys, id, secrets.token_urlsafe(32))
-    end = later(settings.refresh_absolute_days * DAY)
+    end = passwords.until(user.password_hash, later(settings.refresh_absolute_days * DAY))
     session = Session(id=id, owner_id=user.id, family=id, token_hash=hashed(refresh),
                       address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.refresh_idle_days * DAY), end), absolute_expires_at=end)

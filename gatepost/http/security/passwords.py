@@ -29,6 +29,7 @@ LONGEST = 1024
 SERVICE = "gatepost"
 UNUSABLE = "!"  # stored for an account without a password: no login succeeds
 
+_UNTIL = "|"  # in a stored password: between its hash and the time at which it ends
 _WORD = re.compile(r"[^\W_]{3,}")  # shorter words are in passwords by chance
 
 # The second recommendation of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane.
@@ -109,8 +110,8 @@ def verify(password: str, stored: str | None) -> bool:
     """
     is_usable = stored is not None and stored != UNUSABLE
     try:
-        matches = _in_turn(lambda: _hasher.verify(
-            stored if stored is not None and is_usable else _DUMMY, _normalised(password)))
+        known = stored.partition(_UNTIL)[0] if stored is not None and is_usable else _DUMMY
+        matches = _in_turn(lambda: _hasher.verify(known, _normalised(password)))
     except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
     return matches and is_usable
@@ -118,7 +119,22 @@ def verify(password: str, stored: str | None) -> bool:
 
 def outdated(stored: str) -> bool:
     """True if `stored` has other parameters, so that the next successful login should hash the password again."""
-    return _hasher.check_needs_rehash(stored)
+    return _hasher.check_needs_rehash(stored.partition(_UNTIL)[0])
+
+
+def ending(stored: str, at: str) -> str:
+    """Returns the text to store for a password that ends at a time."""
+    return f"{stored}{_UNTIL}{at}"
+
+
+def end_of(stored: str) -> str | None:
+    """Returns the time at which a stored password ends; None: it does not end."""
+    return stored.partition(_UNTIL)[2] or None
+
+
+def until(stored: str, at: str) -> str:
+    """Returns the end of a session that would last until `at`: earlier, if the stored password ends before."""
+    return min(at, end_of(stored) or at)
 
 
 @cache

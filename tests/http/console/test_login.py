@@ -177,9 +177,11 @@ def test_two_cookies_are_refused(app):
     assert answer.status_code == 400
 
 
-@pytest.mark.parametrize(("role", "leads"), [("guest", LOGIN), ("admin", "/console/")])
-def test_the_front_door_leads_to_the_first_page_that_one_may_see(role, leads, app):
-    assert visit(app, role).get("/console").headers["Location"].startswith(leads)
+@pytest.mark.parametrize(("role", "leads"), [
+    ("guest", LOGIN), ("user", "/console/data/articles"), ("support", "/console/data/articles"),
+    ("developer", "/console/overview"), ("owner", "/console/overview"), ("admin", "/console/overview")])
+def test_the_front_door_leads_to_the_overview_or_to_the_first_rows_that_one_may_see(role, leads, app):
+    assert visit(app, role).get("/console").headers["Location"] == leads
 
 
 def test_a_page_without_a_login_leads_to_it_and_back(app):

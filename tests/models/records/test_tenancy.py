@@ -34,7 +34,7 @@ CROSSING = {
     "seals._newest", "seals._forget_seals", "sealed_rows._between",  # the chain is one for all tenants
     "sealed_rows._erase",  # of the row that the caller names
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
-    "instance.note_policy_in_database",
+    "instance.note_policy_in_database", "instance.rule_set", "instance.note_rule_set",
     "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest_scheduled",
     "backup.known", "backup.remember", "backup.remember_file", "seals.has_seal_of",
     "restored.end_what_was_under_way", "restored._end_sessions", "restored._fail_jobs",
@@ -59,6 +59,7 @@ CROSSING = {
     "policy_version.append", "policy_version.listed", "policy_version.unreported", "policy_version.by_number",
     "policy_version.tell", "policy_version.purge", "policy_use.note_uses", "policy_use.used_since",
     "policy_use.counted_since", "policy_use.purge",  # one policy for all tenants
+    "demo_row.mark", "demo_row.marks", "demo_row.unmark", "demo_row.ids_of",  # each takes the tenant
     "activity.note_requests", "activity.counted_since", "activity.purge",  # one service for all tenants
     "tenant.Tenant.oldest",  # as old as the instance
     "reviews._accounts", "reviews.active_of",  # the operator looks after all of them
@@ -67,6 +68,7 @@ CROSSING = {
     "session.Session.by_id", "session._user_of", "session.Session.touch",
     "tenant.Tenant.add", "tenant.Tenant.by_name", "tenant.Tenant.by_id", "tenant.Tenant.all",
     "user.User.by_email", "user.User.by_id", "user.User.administrators", "user.User.roles",
+    "user.User.called", "user.User.give_password",
     "user.User.shares_mailbox", "user.User.misspelled", "user.User.by_mailboxes",
     "user.User.with_roles", "user.User.number_with_roles", "user.User._has_one_of",
     "user.User.tenants", "user.User.names",  # one policy, which may name users and groups of all tenants
