@@ -102,7 +102,7 @@ def _named(change: Mapping[str, Any]) -> Iterable[str]:
 def _shown(change: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any] | None:
     if not any(mentions(text, hidden) for text in _named(change)):
         return change
-    who = [one for one in change.get("who", ()) if not mentions(one, hidden)]
+    who = [name for name in change.get("who", ()) if not mentions(name, hidden)]
     return {**change, "who": who} if who else None
 
 

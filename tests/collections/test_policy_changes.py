@@ -187,7 +187,7 @@ def test_a_process_of_its_own_works_a_trial_out_and_is_ended_when_it_takes_too_l
 @pytest.fixture
 def held(tmp_path, monkeypatch):
     """Holds a lock of an instance, and runs a question without a process."""
-    monkeypatch.setattr(child, "_worked_out", lambda question: child.Trial())
+    monkeypatch.setattr(child, "_run", lambda question: child.Trial())
     question = SimpleNamespace(settings=SimpleNamespace(instance=tmp_path))
 
     def ask(work, lock):
@@ -199,11 +199,11 @@ def held(tmp_path, monkeypatch):
 
 
 def test_a_trial_keeps_no_change_from_being_put_in_force(held):
-    assert held(child.judged, "policy.trial.lock") == child.Trial()
+    assert held(child.checked, "policy.trial.lock") == child.Trial()
     assert held(child.tried, "policy.change.lock") == child.Trial()
 
 
-@pytest.mark.parametrize(("work", "lock"), [(child.tried, "policy.trial.lock"), (child.judged, "policy.change.lock")])
+@pytest.mark.parametrize(("work", "lock"), [(child.tried, "policy.trial.lock"), (child.checked, "policy.change.lock")])
 def test_of_each_there_is_one_at_a_time(held, work, lock):
     with pytest.raises(Problem) as refused:
         held(work, lock)
@@ -298,15 +298,15 @@ class TestApply:
         assert row.policy_version == answer.get_json()["version"]
 
     @pytest.mark.parametrize(("change", "status"), [({"active": False}, 401), ({"role": "user"}, 403)])
-    def test_who_may_no_longer_do_it_once_the_files_are_judged_changes_nothing(
+    def test_who_may_no_longer_do_it_once_the_files_are_checked_changes_nothing(
             self, edited, admin, here, monkeypatch, change, status):
-        services, judged = edited.extensions["gatepost"], endpoints.judged
+        services, checked = edited.extensions["gatepost"], endpoints.checked
 
         def slowly(question):
             services.database.transact(lambda: User.update(**change).where(User.id == admin.user.id).execute())
-            return judged(question)
+            return checked(question)
 
-        monkeypatch.setattr(endpoints, "judged", slowly)
+        monkeypatch.setattr(endpoints, "checked", slowly)
         base = services.policy.current.version
         assert self.apply(admin, {"more.csv": APPROVING}, base).status_code == status
         assert services.policy.current.version == base and not (services.settings.policies / "more.csv").exists()

@@ -268,16 +268,16 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second, 
     assert (newest.cause, newest.author, newest.note) == ("http", f"user:{admin.user.id}", "as agreed")
 
 
-def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_judged(
+def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_checked(
         first, second, here, monkeypatch):
     admin, base, versions = administrator(first), first.policy.current.version, []
-    judged = endpoints.judged
+    checked = endpoints.checked
 
     def meanwhile(question):
         versions.append(second.put_in_force(second.with_line(OPEN)))
-        return judged(question)
+        return checked(question)
 
-    monkeypatch.setattr(endpoints, "judged", meanwhile)
+    monkeypatch.setattr(endpoints, "checked", meanwhile)
     changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
     answer = admin.post("/api/admin/policy/apply", json={"files": changes, "base_version": base})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")

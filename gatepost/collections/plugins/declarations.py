@@ -6,6 +6,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -13,8 +14,11 @@ from marshmallow import missing
 
 from models.base import Record
 from models.records.columns import ListField
+from policies import SHIPPED
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
-from policies.syntax.matcher import FUNCTIONS, OURS
+from policies.syntax.conditions import branches_of
+from policies.syntax.matcher import FUNCTIONS, OURS, Refused, parse
+from policies.syntax.model import MODEL_FILE, read_model
 from policies.syntax.vocabulary import Condition, Function
 from policies.wording.suggestions import hint
 from settings import Setting
@@ -221,3 +225,41 @@ def _unknown(root: str, name: str) -> str:
     if known is None:
         return "; the first is obj, sub or env"
     return "" if name in known else hint(name, known)
+
+
+class Words:
+    """The words of all plugins so far."""
+
+    def __init__(self) -> None:
+        self._branches: dict[str, str] = {}
+
+    def taken(self, functions: Iterable[Function], conditions: Iterable[Condition]) -> str | None:
+        """Describes the first word that has another meaning already; else adds the words and returns None."""
+        for word, branch in branches_of(functions, conditions).items():
+            if word in _shipped():
+                return f"the word {word!r} is a condition of Gatepost itself; choose another"
+            if self._branches.setdefault(word, branch) != branch:
+                return f"the word {word!r} means something else already: {self._branches[word]}"
+        return None
+
+
+def unreadable(condition: Condition, functions: Mapping[str, Function]) -> str | None:
+    """Describes why a condition cannot stand in model.conf; None if it can.
+
+    `functions` are those that its matcher may call. Raises TypeError for a declaration with values of wrong types.
+    """
+    if not _WORD.fullmatch(condition.word):
+        return "its word must be small letters, digits and _, with a letter first"
+    if "\n" in condition.matcher:
+        return "its matcher must be one line"
+    try:
+        parse(condition.matcher, file="", line=0, fields=(), functions=functions.values())
+    except Refused as refused:
+        return refused.findings[0].message
+    return None
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    model, _ = read_model(SHIPPED.joinpath(MODEL_FILE).read_bytes())
+    return frozenset(() if model is None else model.conditions)

@@ -48,6 +48,7 @@ from .contents import (
     translations_of,
 )
 from .declarations import (
+    Words,
     bad_action,
     bad_filter,
     bad_null,
@@ -56,6 +57,7 @@ from .declarations import (
     functions_of,
     settings_of,
     unknown_event,
+    unreadable,
     unusable,
     wrong_with,
 )
@@ -64,7 +66,6 @@ from .leaving_out import refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
 from .references import bad_expansion, leads_nowhere
-from .words import Words, unreadable
 
 _CHECK = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _VARIABLE = re.compile("<[^>]*>")

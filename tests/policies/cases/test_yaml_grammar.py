@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policies import PolicyError
 from policies.cases.case_file import MOST_ASKED, read_suite
-from policies.cases.case_run import run
+from policies.cases.cases import run
 from policies.loading.loader import from_files
 from tests.policies.generated import FILES
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
