@@ -187,7 +187,7 @@ class Entries:
         if kind == NUMBER and MINOR_UNITS_OF in field.metadata:
             return str(self._say(Message("In the smallest unit of the currency, such as cents.")))
         if kind == GRANTEE:
-            return str(self._say(Message("Find a user by name, or choose from the list.")))
+            return ""  # it describes the texts of the API
         return str(self._say(field.metadata.get("description", "")))
 
     def _money(self, field: fields.Field[Any], prefix: str) -> Money:

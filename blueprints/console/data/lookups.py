@@ -10,11 +10,12 @@ from marshmallow import Schema, fields
 from gatepost import Call, Message, Reference
 from gatepost.http.writing.sharing import Grantee
 
-from ..naming import PERSON, found, looked_up, names_of
+from ..naming import PERSON, looked_up, names_of
 from ..values import FIND, LOOK, Sent, count, named, row_schema
 from .fields import names_of_policy
 from .words import field_called
 
+_MOST_SEARCHES = 8  # of one form, besides the one that was asked for
 Options = tuple[tuple[str, str], ...]
 """(value, what it is called)"""
 
@@ -50,22 +51,22 @@ def lookups(call: Call, schema: Schema, names: Sequence[str], given: Sent, *, ma
     manages  true if the caller may share with roles and groups
     """
     made: dict[str, Lookup] = {}
-    pages: dict[tuple[str, str], tuple[Options, bool]] = {}
+    pages: dict[tuple[str, str], tuple[list[tuple[str, str]], bool]] = {}
     for key, field in _keys(schema, names, given):
         text = given.get(f"{LOOK}{key}", "").strip()
-        if isinstance(field, Reference):
-            at = field.collection, text
-            if at not in pages:
-                rows, more = looked_up(call, *at)
-                pages[at] = tuple(rows), more
-            several, more = pages[at]
-            _choose_the_only(given, key, several)
-            made[key] = Lookup(several, more or bool(text) or not several, bool(text) and not several)
-        else:
-            people = tuple((f"{PERSON}{id}", name) for id, name in (found(call, "users", text) if text else []))
-            _choose_the_only(given, key, people)
-            made[key] = Lookup((*people, *(_many_users(call) if manages else ())), True, bool(text) and not people,
-                               other=manages)
+        collection = field.collection if isinstance(field, Reference) else "users"
+        at = collection, text
+        if at not in pages and len(pages) >= _MOST_SEARCHES and given.get(FIND) != key:
+            at = collection, ""
+        if at not in pages:
+            pages[at] = looked_up(call, *at)
+        several, more = pages[at]
+        options: Options = tuple(several if isinstance(field, Reference)
+                                 else ((f"{PERSON}{id}", name) for id, name in several))
+        _choose_the_only(given, key, options)
+        shared = manages and isinstance(field, Grantee)
+        made[key] = Lookup((*options, *(_many_users(call) if shared else ())), more or bool(text) or not several,
+                           bool(text) and not several, other=shared)
     return _with_chosen(call, dict(_keys(schema, names, given)), made, given)
 
 
