@@ -18,7 +18,7 @@ from gatepost.commands.instance import Instance, open_instance
 from gatepost.commands.policy_output import AS_JSON, counted, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.commands.private_file import overwrite_option, private_file
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from gatepost.http.schemas.file_formats import CSV, write
 from models import paging
 from models.base import DAY, later, now
@@ -78,8 +78,8 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
         home = instance.tenant(tenant)
         collection = policy_files.registry().by_resource.get(permission.partition(".")[0])
         row = None if id is None else find_object(collection, permission, id, home.id)
-        requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
-                         about_row=row is not None, method=method)
+        requests = implied_requests(policy_files.registry().by_permission.get(permission, ()), permission, collection,
+                                    about_row=row is not None, method=method)
         facts = fixed(options, instance.settings.zone)
         tenant_id = home.id if row is None else row.tenant_id
         holders = Holders(instance.database, policy, asked_about(requests, row, tenant_id, facts),

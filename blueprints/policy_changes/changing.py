@@ -17,7 +17,7 @@ from gatepost.http.request.access import Access
 from gatepost.http.request.audit import origin_of
 from gatepost.http.request.identity import as_of_now
 from gatepost.rules.change import Candidate, Changing, Overtaken
-from gatepost.rules.redaction import mentions, untold_ids, withheld
+from gatepost.rules.redaction import hidden_ids, mentions, withheld
 from models.base import DAY
 from models.tables.node import alive, places
 from models.tables.policy_version import HTTP
@@ -246,5 +246,5 @@ def _overtaken(call: Call) -> Problem:
 
 
 def _visible_lines(call: Call, lines: list[str]) -> list[str]:
-    hidden = untold_ids(call, lines)
+    hidden = hidden_ids(call, lines)
     return [line for line in lines if not mentions(line, hidden)]

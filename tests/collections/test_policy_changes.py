@@ -12,7 +12,7 @@ from blueprints.policy_changes import changing as endpoints
 from blueprints.policy_changes import child, trial
 from gatepost.http.protocol.problems import Problem
 from gatepost.rules.change import InFiles
-from gatepost.rules.ledger import Ledger
+from gatepost.rules.history import PolicyHistory
 from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -106,7 +106,7 @@ class TestReplay:
     def test_it_tells_whom_the_change_would_have_let_in(self, app, as_role, given, here):
         support, order = as_role("support"), given.order()
         assert support.post(f"/api/orders/{order.id}/approve").status_code == 403
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         [group] = attempt(as_role("owner"), {"more.csv": APPROVING}, replay_days=1)["replay"]["let_in"]["groups"]
         assert (group["permission"], group["line"], group["count"]) == ("order.approve", "more.csv:1", 1)
 
@@ -117,7 +117,7 @@ class TestReplay:
     def test_rows_of_another_tenant_are_not_replayed(self, app, as_role, given, here):
         order = given.order()
         assert as_role("support").post(f"/api/orders/{order.id}/approve").status_code == 403
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         found = attempt(as_role("owner", tenant="other"), {"more.csv": APPROVING}, replay_days=1)
         assert found["replay"]["let_in"] == {"count": 0, "groups": []}
 
@@ -127,7 +127,7 @@ class TestReplay:
         article = given.article(status="draft")
         somebody = log_in(app, given.user("user"))
         assert somebody.patch(f"/api/articles/{article.id}", json={"title": "Mine"}).status_code == 404
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         model = (app.extensions["gatepost"].settings.policies / "model.conf").read_text()
         always = "    p.when == 'always' || \\\n"
         files = {"model.conf": model.replace(
@@ -287,8 +287,8 @@ class TestApply:
                             environ_base={"REMOTE_ADDR": "192.0.2.7"})
         with services.database.connected():
             assert policy_version.newest().origin["address"] == "192.0.2.7"
-        Ledger(services.database, services.settings.instance, services.registry.vocabulary, services.guest_tenant, {},
-               services.settings.policies).store()
+        PolicyHistory(services.database, services.settings.instance, services.registry.vocabulary,
+                      services.guest_tenant, {}, services.settings.policies).store()
         with services.database.connected():
             [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
             assert policy_version.newest().origin is None, "nothing personal stays in the history"

@@ -89,8 +89,8 @@ def unusable(function: Function) -> str | None:
         return "it reads a column and lacks `where`, its half for a table"
     if not {*function.literals} <= {str, int}:
         return "`literals` must be types, each of them str or int"
-    for word, given in function.words.items():
-        if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
+    for word, values in function.words.items():
+        if not _WORD.fullmatch(word) or tuple(map(type, values)) != function.literals:
             return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
     return None
 
@@ -100,14 +100,14 @@ def wrong_with(collection: Collection) -> str | None:
 
     `bad_action` and `bad_filter` check actions and filters.
     """
-    named = type(collection).__name__
+    class_name = type(collection).__name__
     if (reason := bad_guard(collection)) is not None:
-        return f"{named}.guarded {reason}"
+        return f"{class_name}.guarded {reason}"
     if (reason := bad_erasure(collection)) is not None:
-        return f"{named}.{reason}"
+        return f"{class_name}.{reason}"
     if collection.search != collection.model.searched:
-        return (f"{named}.search and {collection.model.__name__}.searched differ; only what a new row is indexed by "
-                "can be searched for")
+        return (f"{class_name}.search and {collection.model.__name__}.searched differ; only what a new row is indexed "
+                "by can be searched for")
     return lost(collection) or bad_default(collection)
 
 
@@ -200,15 +200,15 @@ def takes_bodies(collection: Collection) -> bool:
 
 def bad_action(collection: Collection) -> tuple[Action, str] | None:
     """Returns the first action that cannot be used, and the reason; None if there is none."""
-    taken = Counter(endpoint.name for endpoint in collection.served)
+    names = Counter(endpoint.name for endpoint in collection.served)
     for action in collection.actions:
-        named = f"the action {action.name!r}"
+        action_name = f"the action {action.name!r}"
         if not _WORD.fullmatch(action.name):
-            return action, f"{named} must be called by small letters, digits and _"
-        if taken[action.name] > 1 or action.name in (*VERBS, CREATED, UPDATED, DELETED):
-            return action, f"{named} has a name that means something else already"
+            return action, f"{action_name} must be called by small letters, digits and _"
+        if names[action.name] > 1 or action.name in (*VERBS, CREATED, UPDATED, DELETED):
+            return action, f"{action_name} has a name that means something else already"
         if action.transitions and action.state not in collection.model._meta.fields:
-            return action, f"{named} moves the column {action.state!r}, which {collection.model.__name__} lacks"
+            return action, f"{action_name} moves the column {action.state!r}, which {collection.model.__name__} lacks"
     return None
 
 
@@ -221,10 +221,10 @@ def unknown_event(hook: Hook, collections: Iterable[Collection]) -> str | None:
 
 
 def _unknown(root: str, name: str) -> str:
-    known: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
-    if known is None:
+    attributes: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
+    if attributes is None:
         return "; the first is obj, sub or env"
-    return "" if name in known else hint(name, known)
+    return "" if name in attributes else hint(name, attributes)
 
 
 class Words:
@@ -254,8 +254,8 @@ def unreadable(condition: Condition, functions: Mapping[str, Function]) -> str |
         return "its matcher must be one line"
     try:
         parse(condition.matcher, file="", line=0, fields=(), functions=functions.values())
-    except Refused as refused:
-        return refused.findings[0].message
+    except Refused as error:
+        return error.findings[0].message
     return None
 
 

@@ -135,13 +135,13 @@ def files(names: Names) -> dict[str, str]:
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", default=".",
                 type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--singular", metavar="WORD", help="What one row is called, where that is not NAME less its s.")
+@click.option("--singular", metavar="WORD", help="Name of one row, if it is not NAME without the final s.")
 def new_command(name: str, folder: Path, singular: str | None) -> None:
-    """Write a plugin that works, to be changed.
+    """Create a working plugin as a start for yours.
 
-    It is the folder gatepost-NAME, in this folder or in DIR. NAME is the collection's, in the plural: small letters,
-    digits and single hyphens. The package has a collection with its table, rules, migration, German text, setting, hook
-    and tests, which pass as they are. Nothing that is there already is overwritten.
+    It creates the folder gatepost-NAME, in this folder or in DIR. NAME is the plural name of the collection: small
+    letters, digits and single hyphens. The package has a collection with its table, rules, migration, German text,
+    setting, hook and passing tests. Existing files are not overwritten.
 
     \b
     Example: gatepost plugin new bookmarks
@@ -155,26 +155,27 @@ def new_command(name: str, folder: Path, singular: str | None) -> None:
         served = discover(points=())
     if (reason := names.taken(served)) is not None:
         raise click.ClickException(reason)
-    made = folder / names.distribution
-    _write(made, files(names))
-    echo(f"Made {made}")
-    for step in ("Next:", f"  pip install -e {quote(str(made))}", f"  pytest {quote(str(made))}", "  gatepost migrate"):
+    target = folder / names.distribution
+    _write(target, files(names))
+    echo(f"Made {target}")
+    path = quote(str(target))
+    for step in ("Next:", f"  pip install -e {path}", f"  pytest {path}", "  gatepost migrate"):
         echo(step)
 
 
-def _write(made: Path, texts: dict[str, str]) -> None:
+def _write(target: Path, texts: dict[str, str]) -> None:
     """Creates the folder with these files, by their path in it: all or none. Raises ClickException."""
     try:
-        made.mkdir()
+        target.mkdir()
     except FileExistsError:
-        raise click.ClickException(f"{made} is there already; nothing was written.") from None
+        raise click.ClickException(f"{target} is there already; nothing was written.") from None
     except OSError as error:
-        raise click.ClickException(f"{made} cannot be made: {error.strerror}.") from error
+        raise click.ClickException(f"{target} cannot be made: {error.strerror}.") from error
     try:
         for path, text in texts.items():
-            file = made / path
+            file = target / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     except OSError as error:
-        shutil.rmtree(made, ignore_errors=True)
-        raise click.ClickException(f"{made} cannot be written: {error.strerror}.") from error
+        shutil.rmtree(target, ignore_errors=True)
+        raise click.ClickException(f"{target} cannot be written: {error.strerror}.") from error

@@ -53,7 +53,7 @@ def test_a_job_that_fails_is_logged_once_and_stops_no_other(started, caplog):
         done.get(timeout=30)
     running.stop()
     assert [record.getMessage() for record in caplog.records] == [
-        "luck failed and will be tried again: ZeroDivisionError: no such luck"]
+        "luck failed and will be retried: ZeroDivisionError: no such luck"]
 
 
 def test_a_job_that_works_again_says_so(started, caplog):

@@ -143,7 +143,7 @@ def test_an_unreadable_address_is_let_in_by_no_rule_about_addresses(world, answe
 def test_the_audit_log_keeps_one_spelling(world, said, kept):
     start = now()
     assert world.caller.post("/api/categories", {"name": "N"}, headers={"X-Forwarded-For": said}).status_code == 403
-    world.services.trail.flush(early=True)
+    world.services.audit_writer.flush(early=True)
     with world.given.database.connected():
         found = of_tenant(world.given.tenant_id).where(
             (Audit.principal == f"user:{world.field.id}") & (Audit.time >= start))
