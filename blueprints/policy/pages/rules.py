@@ -90,7 +90,7 @@ def rules(call: Call) -> Response:
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
     table, problem = _table(call, asked)
     effective = ask(call, "policy_rules")
-    known = table_of(call.access.policy)
+    full = table_of(call.access.policy)
     kept = {name: asked[name] for name in _FILTERS if asked[name]}
     chosen, before = Chosen.of(asked["cell"]), Chosen.of(asked["at"])
     columns = _columns(table) if table else []
@@ -100,7 +100,7 @@ def rules(call: Call) -> Response:
         address=f"?{urlencode({**kept, 'cell': ''})}", filtered=urlencode(kept), chosen=chosen, before=before,
         pill=_pill(columns, chosen.key or before.key), pills=len(columns) <= MOST_PILLS, page_size=PERSONS,
         panel=_panel(columns, table, effective, chosen) if table and chosen.permission else None,
-        own=_own(table, effective), roles=known.columns, resources=[section.resource for section in known.sections],
+        own=_own(table, effective), roles=full.columns, resources=[section.resource for section in full.sections],
         troubles=[Remark.of(line) for line in (effective["error"] or "").splitlines() if line],
         warnings=[Remark.of(line) for line in effective["warnings"]], most=MOST_REMARKS,
         now=datetime.now(call.services.settings.zone))
@@ -157,8 +157,8 @@ def _panel(columns: Sequence[Column], table: Mapping[str, Any], effective: Mappi
            chosen: Chosen) -> dict[str, Any]:
     """Returns the chosen cell with its rules; `column` is None if the table has no such cell."""
     column = next((one for one in columns if one.key == chosen.key), None)
-    known = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
-    if column is None or chosen.permission not in known:
+    permissions = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
+    if column is None or chosen.permission not in permissions:
         return {"column": None, "lines": [], "cell": None}
     cell = column.cells.get(chosen.permission)
     parts = [(effect, part) for effect in ("allow", "deny") for part in (cell or {}).get(effect, ())]
