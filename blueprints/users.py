@@ -29,9 +29,9 @@ class UserSchema(RecordSchema):
     email = Email(required=True, metadata={"example": "noor@example.org"})
     password = NewPassword(load_only=True, attribute="password_hash", metadata={
         "description": "Without one, the user cannot log in until they choose one by a password link."})
-    role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy."})
+    role = Line(maximum=LONGEST_ROLE, metadata={"description": "A role of the policy.", "names_of": "roles"})
     department = Name(allow_none=True)
-    groups = Many(Name(maximum=64), maximum=MOST_GROUPS)
+    groups = Many(Name(maximum=64), maximum=MOST_GROUPS, metadata={"names_of": "groups"})
     active = fields.Boolean(dump_only=True)
     current_password = step_up.CurrentPassword(about="change your own e-mail address", on_create=False)
 

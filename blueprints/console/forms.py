@@ -1,14 +1,13 @@
 """Forms of pages: each runs the API's own endpoint once, with its permissions, limits, audit events and retries.
 
-The endpoint's schema turns typed values into JSON. Fields whose names begin with `_` are the form's own: `_version`
-becomes `If-Match`, `_key` becomes `Idempotency-Key`, so that a double click does nothing twice.
+The endpoint's schema turns typed values into JSON (`values`). Fields whose names begin with `_` are the form's own:
+`_version` becomes `If-Match`, `_key` becomes `Idempotency-Key`, so that a double click does nothing twice.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Container
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,11 +15,12 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from flask import Request, Response, g
-from marshmallow import Schema, fields
+from marshmallow import Schema
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from blueprints.console.frame import refused
+from blueprints.console.values import Manner, Names, arranged, read
 from gatepost import Call, Problem
 from gatepost.collections.asking import sent_instead
 from gatepost.http.credentials import console_sessions
@@ -30,13 +30,14 @@ from gatepost.http.protocol.json_pointer import below
 from gatepost.http.protocol.messages import Message
 from gatepost.http.protocol.problems import MOST_FAULTS, Fault, unsupported_media_type
 from gatepost.http.request.endpoint import Endpoint
+from gatepost.http.schemas.validation import load_body
 
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 1000
 _LONGEST_NAME = 500  # bytes as sent
 
 
-def read_form(request: Request, known: Collection[str], sent: MultiDict[str, str]) -> None:
+def read_form(request: Request, known: Container[str], sent: MultiDict[str, str]) -> None:
     """Adds the fields of the request's form to `sent`, those of these names alone.
 
     Bytes that are not UTF-8 become U+FFFD.
@@ -68,9 +69,8 @@ def _text(raw: bytes) -> str:
 
 _OF_THE_API = ("ETag", "Link", "Location")  # headers about what the API answers, which no page is
 _HEADERS = {"_version": "HTTP_IF_MATCH", "_key": "HTTP_IDEMPOTENCY_KEY"}
-_OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase", "_find")  # fields of forms that are not in a schema
+_OF_FORMS = (*_HEADERS, "_next", "_tried", "_rebase")  # fields of forms that are not in a schema
 _TYPED = "gatepost.typed"
-_ENTRY = re.compile(r'\s*+(?:"([^"]*+(?:""[^"]*+)*+)"\s*+(?=,|\Z)|([^,]*+))(?:,|\Z)')
 
 
 def form(endpoint: Endpoint, path: str, then: Callable[[Call, Any], Response],
@@ -152,66 +152,30 @@ def _is_paid(call: Call, problem: Problem) -> bool:
 
 def _read(request: Request, schema: Schema | None) -> MultiDict[str, str]:
     """The fields of a form. They stand in the environment, too, as far as they are read when the form is refused."""
-    named = () if schema is None else [field.data_key or name for name, field in schema.fields.items()]
     sent: MultiDict[str, str] = MultiDict()
     request.environ[_TYPED] = sent
-    read_form(request, {*named, *(f"_find_{name}" for name in named), *_OF_FORMS}, sent)
+    read_form(request, Names(schema, _OF_FORMS), sent)
     return sent
 
 
 def _as_json(request: Request, endpoint: Endpoint) -> Request:
-    sent = _read(request, endpoint.body)
+    # Without its empty rows, so that the places of faults are those of the rows that are drawn again.
+    sent = request.environ[_TYPED] = arranged(_read(request, endpoint.body), without_empty=True)
     headers = {header: sent[name] for name, header in _HEADERS.items() if sent.get(name)}
     if "HTTP_IF_MATCH" in headers:
         headers["HTTP_IF_MATCH"] = f'"{headers["HTTP_IF_MATCH"]}"'.replace('""', '"')
-    body = None if endpoint.body is None else values(endpoint.body, sent, partial=endpoint.partial)
+    body = None if endpoint.body is None else _body(endpoint, endpoint.body, sent)
     return sent_instead(request, endpoint.method, request.args.to_dict(flat=False), body, endpoint.accepts[0], headers)
 
 
-def values(schema: Schema, sent: MultiDict[str, str], *, partial: bool = False) -> Mapping[str, Any]:
-    """The JSON object that a form's fields mean to the schema. What cannot be read stays text: the schema says why.
-
-    A list is one text as `with_commas` makes it, or one field for each entry. What is left empty is left out, but for
-    a change of what may be emptied, and for what must be there.
-    """
-    found: dict[str, Any] = {}
-    known = {field.data_key or name: field for name, field in schema.fields.items()}
-    for name in sent:
-        if name.startswith("_"):
-            continue
-        field, texts = known.get(name), [text.replace("\r\n", "\n") for text in sent.getlist(name)]
-        if isinstance(field, fields.List) and isinstance(field.inner, fields.String):
-            parts = [part.strip() for part in (texts if len(texts) > 1 else _entries(texts[0]))]
-            found[name] = [part for part in parts if part]
-        elif texts[-1] != "" or field is None:
-            found[name] = _value(field, texts[-1])
-        elif partial and field.load_only:
-            continue  # a password stays where none is typed
-        elif partial and field.allow_none:
-            found[name] = None
-        elif partial or field.required:
-            found[name] = ""
-    return found
-
-
-def with_commas(entries: Iterable[str]) -> str:
-    """A list as one text in which people change it: an entry with a comma stands in double quotes."""
-    return ", ".join('"' + one.replace('"', '""') + '"' if "," in one or one.startswith('"') else one
-                     for one in entries)
-
-
-def _entries(text: str) -> list[str]:
-    """The entries of such a text. What looks like a quoted entry, and is none, is taken as it was typed."""
-    return [found[2] if found[1] is None else found[1].replace('""', '"') for found in _ENTRY.finditer(text)]
-
-
-def _value(field: fields.Field[Any] | None, text: str) -> Any:
-    match field:
-        case fields.Boolean() if text in ("true", "false"):
-            return text == "true"
-        case fields.Integer() if len(text) <= 20 and text.removeprefix("-").isdecimal() and text.isascii():
-            return int(text)
-        case fields.List() | fields.Nested() | fields.Dict():
-            with suppress(ValueError, RecursionError):
-                return json.loads(text)
-    return text
+def _body(endpoint: Endpoint, schema: Schema, sent: MultiDict[str, str]) -> dict[str, Any]:
+    """Returns the JSON of a form. Raises `Problem` with the values that have no meaning, and the schema's faults."""
+    body, faults = read(schema, sent, Manner.of(g.call), partial=endpoint.partial)
+    if not faults:
+        return body
+    places = {fault.pointer for fault in faults}
+    try:
+        load_body(schema, body, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
+    except Problem as problem:
+        faults += [fault for fault in problem.faults if fault.pointer not in places]
+    raise Problem.of(faults[:MOST_FAULTS], "invalid_body")

@@ -42,21 +42,28 @@ def found(call: Call, name: str, text: str) -> list[tuple[str, str]]:
 
     The text is an id, an e-mail, or a part of what the row is called; "": those of the first page.
     """
+    return looked_up(call, name, text)[0]
+
+
+def looked_up(call: Call, name: str, text: str) -> tuple[list[tuple[str, str]], bool]:
+    """Returns what `found` does, and true if there are more such rows."""
     operation, collection = f"{name}_list", cast(Collection | None, call.services.collections.get(name))
     if collection is None or operation not in call.services.registry.by_operation \
             or not call.access.may_ever(collection.view):
-        return []
+        return [], False
     if (known := read_id(text)) is not None:
-        return [(id, title(row, with_email=True)) for id, row in collection.visible_many(call, [known]).items()]
+        return [(id, title(row, with_email=True))
+                for id, row in collection.visible_many(call, [known]).items()], False
     query = _sought(collection, text)
     if text and not query:
-        return []
+        return [], False
     fields = [one for one in ("id", *TITLES, "email") if one in collection.representation.names]
+    order = next((one for one in TITLES if one in collection.listing.query.orders), None)
     try:
-        page = ask(call, operation, {**query, "fields": ",".join(fields), "limit": MOST_FOUND})
+        page = ask(call, operation, {**query, "fields": ",".join(fields), "limit": MOST_FOUND, "sort": order})
     except Problem:
-        return []
-    return [(row["id"], title(row, with_email=True)) for row in page["items"]]
+        return [], False
+    return [(row["id"], title(row, with_email=True)) for row in page["items"]], bool(page["has_next"])
 
 
 def people(call: Call, text: str) -> list[tuple[str, str]]:

@@ -37,7 +37,8 @@ class ServiceTokenSchema(StrictSchema):
 
     id = Id(dump_only=True)
     name = Name(required=True, metadata={"example": "Copy of the users"})
-    scopes = Many(Line(), required=True, maximum=100, metadata={"example": ["read:users"]})
+    scopes = Many(Line(), required=True, maximum=100, metadata={
+        "example": ["read:users"], "names_of": "scopes"})
     expires_in = Int(minimum=_SHORTEST, load_only=True, metadata={
         "description": "Seconds; 90 days unless given, at most the setting token_max_days."})
     expires_at = Time(dump_only=True, allow_none=True)

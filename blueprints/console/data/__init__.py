@@ -1,4 +1,5 @@
 """The rows of every collection: `listed`, one `item`, and `forms` over them.
 
-`fields` shows and reads each field, `words` has the titles, `seen` shows the view of another user.
+`fields` shows each field, `entries` and `lookups` make the controls of forms, `words` has the titles, and `seen` shows
+the view of another user.
 """

@@ -1,4 +1,4 @@
-"""The fields of a collection: their values in an answer, and their entries in a form."""
+"""The fields of a collection as pages show them; `entries` has those of a form."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any, cast
 
 from marshmallow import Schema, fields
 from marshmallow.validate import OneOf
-from werkzeug.datastructures import MultiDict
 
-from gatepost import Call, Collection, Email, Line, Message, NewPassword, Problem, Reference, Text, Time
+from gatepost import Call, Collection, Email, Line, NewPassword, Reference, Text
 from gatepost.collections.names import TITLES
 from gatepost.http.credentials.step_up import CurrentPassword
 from gatepost.http.writing.sharing import Grantee
-from models.records.columns import RoleField
 
 from ..amounts import Amounts
+from ..money import is_currency
 from ..naming import Row, names_of
+from ..values import MINOR_UNITS_OF, NAMES_OF, is_time, is_words, row_schema
 from .words import field_called
 
 Answer = Mapping[str, Any]
 NONE, LONG, MARK, FLAG, NUMBER, TIME, REFERENCE, WORDS, ROWS, JSON, LINE = (
     "none", "long", "mark", "flag", "number", "time", "reference", "words", "rows", "json", "line")
-EMAIL, PASSWORD, CHOICE, GRANTEE, MONEY = "email", "password", "choice", "grantee", "money"
-_CURRENCY = "minor_units_of"  # in the metadata of a number: the field beside it, or around it, that is its currency
+EMAIL, PASSWORD, CHOICE, GRANTEE, MONEY, DATE = "email", "password", "choice", "grantee", "money", "date"
 OWN, OWNER = ("id", "tenant_id", "version"), "owner_id"  # what a row says for programs; whose it is
 _TIMES = ("updated_at", "last_used_at", "time", "created_at")  # when something was done last; the first counts
 _MOST = 4  # columns besides
@@ -43,24 +42,14 @@ class Shown:
     called: str = ""  # what the row is called that it leads to; "" where the caller may not see that
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One field of a form."""
-
-    name: str
-    label: str
-    kind: str
-    required: bool
-    value: str = ""
-    values: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()  # (value, what it is called)
-    hint: str = ""
-    now: str = ""  # the present value, if another user has changed it
-    faults: tuple[str, ...] = ()
-
-
 def kind_of(field: fields.Field[Any] | None, choices: Sequence[str] = ()) -> str:
     """Returns the kind of a field, which decides how pages show it and how forms ask for it."""
+    if is_time(field):
+        return TIME
+    if is_words(field):
+        return WORDS
+    if row_schema(field) is not None:
+        return ROWS
     match field:
         case Reference():
             return REFERENCE
@@ -70,16 +59,12 @@ def kind_of(field: fields.Field[Any] | None, choices: Sequence[str] = ()) -> str
             return PASSWORD
         case Email():
             return EMAIL
-        case Time() | fields.DateTime():
-            return TIME
+        case fields.Date():
+            return DATE
         case fields.Boolean():
             return FLAG
         case fields.Integer():
             return NUMBER
-        case fields.List() if isinstance(field.inner, fields.String):
-            return WORDS
-        case fields.List() if isinstance(field.inner, fields.Nested):
-            return ROWS
         case fields.List() | fields.Nested() | fields.Dict():
             return JSON
     if choices:
@@ -88,15 +73,33 @@ def kind_of(field: fields.Field[Any] | None, choices: Sequence[str] = ()) -> str
 
 
 def choices(call: Call, collection: Collection | None, schema: Schema, name: str) -> tuple[str, ...]:
-    """The values that a field can have, where they are few: as declared, or the roles of the policy."""
-    if collection is not None:
-        if isinstance(collection.model._meta.fields.get(name), RoleField):
-            return call.access.policy.roles.of_users
-        if schema is collection.body_schema:
-            return collection.values_of(name)
+    """The values that a field or an entry of a list can have, where they are few: as declared, or names of the policy.
+    """
     field = schema.fields.get(name)
-    return next((tuple(map(str, check.choices)) for check in (field.validators if field else ())
+    if collection is not None and schema is collection.body_schema and (
+            field is None or NAMES_OF not in field.metadata):
+        return collection.values_of(name) or declared(call, field)
+    return declared(call, field)
+
+
+def declared(call: Call, field: fields.Field[Any] | None) -> tuple[str, ...]:
+    """The values that a field or the entries of a list are declared to have."""
+    if field is not None and NAMES_OF in field.metadata:
+        return names_of_policy(call, field.metadata[NAMES_OF])
+    checked = field.inner if isinstance(field, fields.List) else field
+    return next((tuple(map(str, check.choices)) for check in (checked.validators if checked else ())
                  if isinstance(check, OneOf)), ())
+
+
+def names_of_policy(call: Call, what: str) -> tuple[str, ...]:
+    """Returns the roles, groups or scopes that the policy names. Raises KeyError for anything else."""
+    policy = call.access.policy
+    names: dict[str, Callable[[], Iterable[str]]] = {
+        "roles": lambda: policy.roles.of_users,
+        # By what they are about: `read:articles` beside `write:articles`.
+        "scopes": lambda: sorted(policy.scope_names, key=lambda scope: scope.split(":")[::-1]),
+        "groups": lambda: policy.looks_at(tuple(sorted(policy.patterns.permissions))).groups}
+    return tuple(names[what]())
 
 
 # What is answered
@@ -125,8 +128,8 @@ def _shown(name: str, field: fields.Field[Any] | None, value: Any,
         inner = cast(Any, field).inner.schema.fields
         return Shown(name, label, kind, [[_shown(each, inner.get(each), entry[each]) for each in entry]
                                          for entry in value])
-    if kind == NUMBER and field is not None and _CURRENCY in field.metadata:
-        return Shown(name, label, MONEY, value, field.metadata[_CURRENCY])
+    if kind == NUMBER and field is not None and MINOR_UNITS_OF in field.metadata:
+        return Shown(name, label, MONEY, value, field.metadata[MINOR_UNITS_OF])
     if isinstance(value, dict | list) and kind != WORDS:
         return Shown(name, label, JSON, json.dumps(value, indent=2, ensure_ascii=False))
     return Shown(name, label, kind, value)
@@ -151,64 +154,14 @@ def _named(field: Shown, known: Mapping[Row, str]) -> Shown:
 def _priced(field: Shown, answer: Answer, amounts: Amounts) -> Shown:
     """Money as a reader of a language writes it, `68.30 EUR`; a number where the currency is not known."""
     if field.kind == ROWS:
-        return replace(field, value=[[_priced(inner, answer, amounts) for inner in entry] for entry in field.value])
+        return replace(field, value=[[_priced(inner, {**answer, **{one.name: one.value for one in entry}}, amounts)
+                                      for inner in entry] for entry in field.value])
     if field.kind != MONEY:
         return field
-    currency = answer.get(field.of)
+    currency = field.of if is_currency(field.of) else answer.get(field.of)
     if not isinstance(currency, str):
         return replace(field, kind=NUMBER)
     return replace(field, value=amounts.money(field.value, currency))
-
-
-# What is asked for
-
-def entries(call: Call, schema: Schema, names: Iterable[str], typed: MultiDict[str, str], *,
-            collection: Collection | None = None, partial: bool = False, problem: Problem | None = None,
-            now: Answer | None = None, options: Mapping[str, tuple[tuple[str, str], ...]] | None = None) -> list[Entry]:
-    """Returns the entries of a form for these fields of a schema, with typed values and faults.
-
-    now      the present row, if another user has changed it
-    options  field → rows that its reference may name
-    """
-    say, made = call.services.translations.wanted(call.request).say, list[Entry]()
-    for name in names:
-        field, known = schema.fields[name], choices(call, collection, schema, name)
-        kind, sent = kind_of(field, known), typed.getlist(name)
-        current = "" if now is None or name not in now else "\n".join(texts_of(now[name]))
-        found = (options or {}).get(name, ())
-        made.append(Entry(
-            name, field_called(name), CHOICE if kind == MARK else JSON if kind == ROWS else kind,
-            field.required and not field.allow_none, sent[-1] if sent else "", tuple(sent),
-            found or tuple((value, str(say(value))) for value in known), say(_hint(field, kind)),
-            current if now is not None and current != "\n".join(one.replace("\r\n", "\n") for one in sent if one)
-            else "",
-            tuple(say(fault.detail) for fault in (problem.faults if problem else ())
-                  if (fault.pointer or "").split("/")[1:2] == [name] or fault.parameter == name)))
-    return made
-
-
-def _hint(field: fields.Field[Any], kind: str) -> str:
-    if kind == ROWS:
-        inner = cast(Any, field).inner.schema.load_fields
-        return Message("JSON: a list of objects with {names}.", names=", ".join(inner))
-    described: str = field.metadata.get("description", "")
-    return described
-
-
-def texts_of(value: Any) -> list[str]:
-    """A value as it is typed: a list as one text for each entry."""
-    if value is None:
-        return []
-    if isinstance(value, bool):
-        return ["true" if value else "false"]
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return list(value)
-    return [json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, dict | list) else str(value)]
-
-
-def typed_of(answer: Answer, names: Iterable[str]) -> MultiDict[str, str]:
-    """The row as if it had been typed."""
-    return MultiDict((name, text) for name in names if name in answer for text in texts_of(answer[name]))
 
 
 def summary(collection: Collection, names: Sequence[str]) -> tuple[str, list[str]]:
@@ -228,5 +181,5 @@ def summary(collection: Collection, names: Sequence[str]) -> tuple[str, list[str
 def currencies(collection: Collection, names: Iterable[str]) -> list[str]:
     """The fields that say in which currency these are."""
     schema = collection.body_schema.fields
-    return sorted({schema[name].metadata[_CURRENCY] for name in names
-                   if name in schema and _CURRENCY in schema[name].metadata})
+    return sorted({of for name in names if name in schema
+                   and (of := schema[name].metadata.get(MINOR_UNITS_OF)) and not is_currency(of)})

@@ -1,7 +1,7 @@
 """Forms over rows: to make one, to change or delete it, to act on it, to share it.
 
 Each is one endpoint of the collection (`form`), with the entries that its body's schema has. To look for the row that
-a reference leads to, the form is sent to a path of its own, and drawn again.
+a reference leads to, or to add a row to a list, the form is sent to a path of its own, and drawn again.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ from typing import Any
 
 from flask import Response
 from marshmallow import Schema
-from werkzeug.datastructures import MultiDict
 
-from gatepost import Call, Collection, Endpoint, Problem, Reference
+from gatepost import Call, Collection, Endpoint, Problem
 from gatepost.collections.names import Names, shown_to
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.credentials.step_up import CurrentPassword
-from gatepost.http.writing.sharing import Grantee
 
 from ..forms import asks_again, form, typed
 from ..frame import drawn_again, page, routes, see_other, show
-from ..naming import PERSON, found, names_of, sentence
-from .fields import entries, typed_of
+from ..naming import sentence
+from ..values import Manner, Sent, arranged, count, row_schema, written
+from .entries import Entries, outside
 from .item import answered, changed_by, item
 from .listed import Kind
+from .lookups import is_redrawn, lookups
 from .words import collection_called, field_called
 
 _NEW, _CHANGE, _DELETE, _SHARE, _UNSHARE = "create", "update", "delete", "share", "unshare"
-Options = dict[str, tuple[tuple[str, str], ...]]
 
 
 @routes.of_each
@@ -60,8 +59,8 @@ def _forms(kind: Kind, name: str, endpoint: Endpoint) -> Iterator[Endpoint]:
         "load": _loading(kind.collection), "restrict": endpoint.restrict}
     yield Endpoint(name=f"data_{kind.name}_{name}", method="GET", path=path, handler=draw,
                    summary=endpoint.summary, **page(endpoint.permission, identify=member, **about_one))
-    if endpoint.body is not None and _looked_up(endpoint.body):
-        yield asks_again(f"{path}/find", endpoint.body, draw, permission=endpoint.permission, identify=member,
+    if endpoint.body is not None and is_redrawn(endpoint.body):
+        yield asks_again(f"{path}/again", endpoint.body, draw, permission=endpoint.permission, identify=member,
                          **about_one)
 
 
@@ -74,33 +73,35 @@ def _loading(collection: Collection) -> Any:
     return load
 
 
-def _looked_up(schema: Schema) -> list[str]:
-    return [name for name, field in schema.load_fields.items() if isinstance(field, Reference | Grantee)]
-
-
 # What is drawn
 
 def _form(call: Call, kind: Kind, name: str, endpoint: Endpoint, problem: Problem | None) -> Response:
-    schema, sent = endpoint.body or Schema(), typed(call)
+    schema, sent, collection = endpoint.body or Schema(), typed(call), kind.collection
     answer, tag = dict[str, Any](), ""
     if name != _NEW:
         answer, tag, _ = answered(call, kind, call.path["id"])  # type: ignore[assignment]
     names = _asked_for(call, kind, name, endpoint, answer)
-    before = typed_of(answer, names) if name == _CHANGE else MultiDict[str, str]()
-    given = MultiDict(sent) if sent else before
-    options = _options(call, schema, names, given)
+    given = arranged(sent or (written(schema, answer, names, Manner.of(call)) if name == _CHANGE else sent))
+    if name != _CHANGE:
+        _add_first_rows(schema, names, given)
+    manages = name == _SHARE and call.access.would_allow(collection.manage, collection.visible(call, call.path["id"]))
+    found, currency = lookups(call, schema, names, given, manages=manages), outside(schema, names, collection, answer)
     conflict = problem is not None and problem.code == "version_conflict"
-    now = answer if conflict and name == _CHANGE else None
-    fields = entries(call, schema, names, given, collection=kind.collection if schema is kind.collection.body_schema
-                     else None, partial=endpoint.partial, problem=problem, now=now,
-                     options=options)
-    beside = {fault for field in fields for fault in field.faults}
+    fields = Entries(call, schema, given, collection, lookups=found, currency=currency, problem=problem,
+                     now=answer if conflict and name == _CHANGE else None).of(names)
     return show(call, "data_form.html", kind=kind, name=name, collection=collection_called(kind.name),
-                id=call.path.get("id", ""), title=_called(call, kind), fields=fields,
+                id=call.path.get("id", ""), title=_called(call, kind), fields=fields, currency=currency,
                 tag=tag if not sent or conflict else sent.get("_version", tag), repeatable=not endpoint.secret,
-                about=_about(kind, name), problem="" if problem is None or conflict else _left(call, problem, beside),
-                conflict=changed_by(call, kind, call.path["id"]) or {} if conflict else None,
-                looked={one: sent.get(f"_find_{one}", "") for one in _looked_up(schema)}, wanted=sent.get("_find", ""))
+                about=_about(kind, name),
+                problem="" if problem is None or conflict else _left(call, problem, names),
+                conflict=changed_by(call, kind, call.path["id"]) or {} if conflict else None)
+
+
+def _add_first_rows(schema: Schema, names: Sequence[str], given: Sent) -> None:
+    """Adds an empty row to each list without any."""
+    for name in names:
+        if row_schema(schema.fields[name]) is not None and not count(given, name):
+            given.add(f"{name}.0", "")
 
 
 def _delete(call: Call, kind: Kind, problem: Problem | None) -> Response:
@@ -125,34 +126,6 @@ def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Ma
         mine if isinstance(schema.fields[one], CurrentPassword) else one in answer or schema.fields[one].load_only)]
 
 
-def _options(call: Call, schema: Schema, names: Sequence[str], given: MultiDict[str, str]) -> Options:
-    """The rows that references may lead to: the one that is chosen, and those that are found. Where one alone is found,
-    it is chosen in `given`."""
-    options: Options = {}
-    say = call.services.translations.wanted(call.request).say
-    for name in names:
-        field, text = schema.fields[name], given.get(f"_find_{name}", "")
-        if isinstance(field, Grantee):
-            people = [(f"{PERSON}{id}", called) for id, called in (found(call, "users", text) if text else [])]
-            _choose_the_only(given, name, people)
-            options[name] = (*people, *((f"role:{role}", str(say(role))) for role in call.access.policy.roles.of_users))
-        elif isinstance(field, Reference):
-            several = dict(found(call, field.collection, text))
-            _choose_the_only(given, name, list(several.items()))
-            chosen = given.get(name, "")
-            if chosen and chosen not in several:
-                called = names_of(call, [(field.collection, chosen)]).get((field.collection, chosen), "")
-                several = {chosen: called or chosen, **several}
-            options[name] = tuple(several.items())
-    return options
-
-
-def _choose_the_only(given: MultiDict[str, str], name: str, several: Sequence[tuple[str, str]]) -> None:
-    """Chooses the only match of a look-up in this field."""
-    if given.get("_find") == name and given.get(f"_find_{name}") and len(several) == 1:
-        given[name] = several[0][0]
-
-
 def _called(call: Call, kind: Kind) -> str:
     return Names(shown_to(call)).of(kind.name, call.path["id"]) if "id" in call.path else ""
 
@@ -161,10 +134,10 @@ def _about(kind: Kind, name: str) -> str:
     return next((one.about for one in kind.collection.actions if one.name == name), "")
 
 
-def _left(call: Call, problem: Problem, beside: set[str]) -> str:
-    """Returns the faults that no field shows, as a sentence."""
-    say = call.services.translations.wanted(call.request).say
-    left = [fault for fault in problem.faults if say(fault.detail) not in beside]
+def _left(call: Call, problem: Problem, names: Sequence[str]) -> str:
+    """Returns the faults that do not stand beside one of these fields, as a sentence."""
+    left = [fault for fault in problem.faults
+            if (fault.pointer or "/").split("/")[1] not in names and fault.parameter not in names]
     return sentence(call, problem, left) if left or not problem.faults else ""
 
 

@@ -62,6 +62,7 @@ FIELDS: Mapping[str, Message] = {
     "right": Message("Access"),
     "role": Message("Role"),
     "scopes": Message("Scopes"),
+    "sku": Message("SKU"),
     "slug": Message("Slug"),
     "state": Message("State"),
     "status": Message("Status"),

@@ -15,9 +15,10 @@ from gatepost.http.credentials.step_up import FIELD
 from models.base import read_id
 
 from ..data.listed import Kind, possible
-from ..forms import form, typed, with_commas
+from ..forms import form, typed
 from ..frame import LOGIN, drawn_again, page, routes, see_other, show
 from ..naming import sentence
+from ..values import with_commas
 from .listed import PEOPLE
 
 _CHANGEABLE = ("name", "email", "role", "department", "groups")

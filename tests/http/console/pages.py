@@ -65,12 +65,17 @@ def visit(app: Flask, who: User | str = GUEST) -> Visitor:
 
 @dataclass
 class Form:
-    """A form of a page: its address, its method, and its fields by name."""
+    """A form of a page: its address, its method, and what it sends, by name: a list for a name that occurs repeatedly.
+    """
 
     action: str
     method: str
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     buttons: list[str] = field(default_factory=list)
+
+    def add(self, name: str, value: str) -> None:
+        before = self.fields.get(name)
+        self.fields[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
 
 
 class Seen(HTMLParser):
@@ -82,6 +87,7 @@ class Seen(HTMLParser):
         self.tags: list[tuple[str, dict[str, str]]] = []
         self._inside: list[str] = []
         self._textarea: tuple[Form, str] | None = None
+        self._select: tuple[Form, str, list[str]] | None = None  # with the selected value, or else the first one
         self._open: Form | None = None
         self._by_id: dict[str, Form] = {}
 
@@ -104,8 +110,13 @@ class Seen(HTMLParser):
             self.forms.append(self._open)
             self._by_id[given.get("id", "")] = self._open
         owner = self._by_id.get(given["form"]) if "form" in given else self._open
-        if owner is not None and tag in ("input", "select") and "name" in given:
-            owner.fields[given["name"]] = given.get("value", "")
+        if owner is not None and tag == "input" and "name" in given and (
+                given.get("type") != "checkbox" or "checked" in given):
+            owner.add(given["name"], given.get("value", ""))
+        if owner is not None and tag == "select" and "name" in given:
+            self._select = owner, given["name"], []
+        if self._select is not None and tag == "option" and (not self._select[2] or "selected" in given):
+            self._select[2][:] = [given.get("value", "")]
         if owner is not None and tag == "textarea":
             self._textarea = owner, given.get("name", "")
             owner.fields[given.get("name", "")] = ""
@@ -119,6 +130,10 @@ class Seen(HTMLParser):
             self._inside.remove(tag)
         if tag == "textarea":
             self._textarea = None
+        if tag == "select" and self._select is not None:
+            form, name, values = self._select
+            form.add(name, "".join(values))
+            self._select = None
         if tag == "form":
             self._open = None
 

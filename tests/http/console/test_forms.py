@@ -20,7 +20,7 @@ LOGIN, LOGOUT, TRY = "/console/login", "/console/logout", "/console/try"
 LARGE = 2**20
 PATHS = [(LOGIN, "guest"), (LOGOUT, "guest"), (LOGOUT, "user"), (TRY, "guest"), (TRY, "developer"),
          ("/console/try/apply", "admin"), ("/console/data/articles/create", "editor"),
-         ("/console/data/articles/create/find", "editor")]
+         ("/console/data/articles/create/again", "editor")]
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def test_a_price_has_the_decimals_of_its_currency(currency, price, english, germ
 def test_an_order_tells_its_total_and_the_price_of_each_item_in_its_currency(admin, given):
     product = given.product(price=690, currency="EUR", stock=9)
     answer = admin.post("/console/data/orders/create", {
-        "items": f'[{{"product_id": "{product.id}", "quantity": 2}}]', "note": ""})
+        "items.0.product_id": product.id, "items.0.quantity": "2", "note": ""})
     assert answer.status_code == 303, answer.text
     text = shown(admin, answer.headers["Location"])
     assert "6.90 EUR" in text and "13.80 EUR" in text

@@ -1,0 +1,120 @@
+"""Forms in a browser: prices in two languages, an order with rows, a search for a row; with and without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.console.visits import WIDTHS, barriers, demo, overflow
+from tests.running import Served
+
+pytestmark = pytest.mark.slow  # a browser and a served instance
+
+ROOT = "/console/data"
+
+each_way = pytest.mark.parametrize("script", [True, False], ids=["with script", "without"])
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with demo(tmp_path_factory.mktemp("forms"), GATEPOST_TIME_ZONE="Europe/Berlin") as found:
+        yield found
+
+
+def save(page):
+    page.locator("#form button.button:not(.quiet)").last.click()
+
+
+def new_product(page, url, name, sku, price):
+    """Fills the form of a product, and saves it."""
+    page.goto(f"{url}{ROOT}/products/create")
+    page.locator("#f-name").fill(name)
+    page.locator("#f-sku").fill(sku)
+    page.locator("#f-price").fill(price)
+    page.locator("#f-currency").fill("EUR")
+    page.locator("#f-stock").fill("9")
+    save(page)
+
+
+def published(page):
+    page.locator("form[action$='/publish'] button").click()
+    page.locator("form[action$='/archive'] button").wait_for()
+
+
+@each_way
+def test_prices_in_two_languages_and_an_order_with_rows(script, watched, state):
+    watched.expected |= {400}
+    german = watched.page(storage_state=state, java_script_enabled=script, locale="de-DE")
+    new_product(german, watched.url, f"Hobel {script}", f"plane-{script}", "1,234")
+    german.locator("#f-price[aria-invalid]").wait_for()
+    assert "Schreiben Sie 1234,00 oder 1,23." in german.locator("#form").inner_text()
+    assert german.locator("#f-price").input_value() == "1,234"
+    german.locator("#f-price").fill("12,50")
+    save(german)
+    german.get_by_text("12,50\xa0EUR").wait_for()
+    published(german)
+    german.locator("a[href$='/update']").click()
+    assert german.locator("#f-price").input_value() == "12,50"
+    page = watched.page(storage_state=state, java_script_enabled=script, locale="en-GB")
+    new_product(page, watched.url, f"Saw {script}", f"saw-{script}", "1,234.50 EUR")
+    page.get_by_text("1,234.50\xa0EUR").wait_for()
+    published(page)
+
+    page.goto(f"{watched.url}{ROOT}/orders/create")
+    page.locator("[name='items.0.product_id']").select_option(f"Hobel {script}")
+    page.locator("[name='items.0.quantity']").fill("2")
+    page.get_by_role("button", name="Add a row").click()
+    page.locator("[name='items.1.product_id']").select_option(f"Saw {script}")
+    page.get_by_role("button", name="Add a row").click()
+    page.locator("[name='items.2.quantity']").fill("7")
+    assert page.locator("[name='items.0.quantity']").input_value() == "2"
+    page.get_by_role("button", name="row 3").click()
+    page.locator("[name='items.2.quantity']").wait_for(state="detached")
+    if script:
+        assert page.url.endswith("/orders/create")
+    save(page)
+    page.locator("[name='items.1.quantity'][aria-invalid]").wait_for()
+    if script:
+        assert barriers(page) == []
+        for each in WIDTHS:
+            page.set_viewport_size({"width": each, "height": 800})
+            assert overflow(page) <= 0, each
+    page.locator("[name='items.1.quantity']").fill("1")
+    save(page)
+    page.get_by_text("1,259.50\xa0EUR").wait_for()
+
+
+def test_a_row_is_found_while_one_types_and_nothing_typed_is_lost(watched, state):
+    page = watched.page(storage_state=state)
+    for number in range(21):
+        new_product(page, watched.url, f"Peg {number:02}", f"peg-{number}", "0.10")
+        page.locator("h2:has-text('Actions')").wait_for()
+    page.goto(f"{watched.url}{ROOT}/orders/create")
+    page.locator("#f-note").fill("Kept")
+    page.evaluate("document.body.dataset.kept = 'yes'")
+    search = page.get_by_label("Find: Product")
+    search.press_sequentially("Peg 20")
+    page.locator("[id='f-items.0.product_id'] option:checked:has-text('Peg 20')").wait_for(state="attached")
+    assert page.evaluate("document.activeElement.name") == "_find_items.0.product_id"
+    search.fill("Nowhere")
+    search.press("Enter")
+    page.get_by_text("No matching rows.").wait_for()
+    assert page.locator("#f-note").input_value() == "Kept"
+    assert page.locator("body").get_attribute("data-kept") == "yes" and page.url.endswith("/orders/create")
+    page.get_by_role("button", name="Add a row").press("Enter")
+    page.locator("[id='f-items.1.product_id']:focus").wait_for()
+
+
+@each_way
+def test_a_token_has_the_scopes_that_were_checked(script, watched, state):
+    page = watched.page(390, storage_state=state, java_script_enabled=script)
+    page.goto(f"{watched.url}{ROOT}/tokens/create")
+    page.get_by_label("Name").fill(f"Copy {script}")
+    page.get_by_label("read:articles").check()
+    page.get_by_label("write:orders").check()
+    save(page)
+    page.locator("code").first.wait_for()
+    page.goto(f"{watched.url}{ROOT}/tokens")
+    row = page.locator("tr", has_text=f"Copy {script}")
+    assert row.count() == 1
