@@ -288,6 +288,8 @@ class Imported(TypedDict):
     updated: int
     failed: int
     errors: list[LineFault]
+    unchanged: NotRequired[int]
+    lines: NotRequired[list[PlannedLine]]
 
 
 class Job(TypedDict):
@@ -502,6 +504,19 @@ class PageText(TypedDict):
     published_at: NotRequired[str | None]
     owner: NotRequired[User | None]
     allowed_actions: NotRequired[list[Literal["update", "delete", "share", "archive", "publish"]]]
+
+
+class PlannedField(TypedDict):
+    field: str
+    before: Any
+    after: Any
+
+
+class PlannedLine(TypedDict):
+    line: int
+    outcome: Literal["created", "changed", "unchanged"]
+    id: str | None
+    changes: list[PlannedField]
 
 
 class Product(TypedDict):
@@ -723,6 +738,7 @@ class ArticleView(TypedDict):
 
 class ArticleImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["slug"]]
 
 
@@ -789,6 +805,7 @@ class CategoryView(TypedDict):
 
 class CategoryImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["slug"]]
 
 
@@ -829,6 +846,7 @@ class CommentView(TypedDict):
 
 class CommentImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
 
 
 class ContactFilters(TypedDict):
@@ -953,6 +971,7 @@ class PageView(TypedDict):
 
 class PageImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
 
 
 class ProductFilters(TypedDict):
@@ -1007,6 +1026,7 @@ class ProductView(TypedDict):
 
 class ProductImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["sku"]]
 
 
@@ -1083,3 +1103,4 @@ class UserView(TypedDict):
 
 class UserImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]

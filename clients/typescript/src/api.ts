@@ -487,7 +487,7 @@ export interface components {
             subject: components["schemas"]["Subject"];
             action: components["schemas"]["Action"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -510,7 +510,7 @@ export interface components {
             subject?: components["schemas"]["Subject"];
             action?: components["schemas"]["Action"];
             resource?: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -575,7 +575,7 @@ export interface components {
             subject: components["schemas"]["Kind"];
             action: components["schemas"]["Action"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -601,7 +601,7 @@ export interface components {
              *     }
              */
             resource: components["schemas"]["Kind"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -610,7 +610,7 @@ export interface components {
         ActionSearch: {
             subject: components["schemas"]["Subject"];
             resource: components["schemas"]["Resource"];
-            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the asker's own request. */
+            /** @description `time` (RFC 3339), `ip`, `device` and `method` count; without them it is now, and as for the caller's own request. */
             context?: {
                 [key: string]: unknown;
             };
@@ -1305,6 +1305,20 @@ export interface components {
             detail: string;
             pointer: string | null;
         };
+        PlannedField: {
+            field: string;
+            /** @description null for a new row. */
+            before: unknown;
+            after: unknown;
+        };
+        PlannedLine: {
+            line: number;
+            /** @enum {string} */
+            outcome: "created" | "changed" | "unchanged";
+            /** @description The row; null for a new one. */
+            id: string | null;
+            changes: components["schemas"]["PlannedField"][];
+        };
         Imported: {
             /** @description New rows. */
             imported: number;
@@ -1313,6 +1327,10 @@ export interface components {
             /** @description Lines that were left out. */
             failed: number;
             errors: components["schemas"]["LineFault"][];
+            /** @description Of `updated`, lines that change nothing: only of a dry run. */
+            unchanged?: number;
+            /** @description The first 1000 lines that can be imported: only of a dry run. */
+            lines?: components["schemas"]["PlannedLine"][];
         };
         /** @enum {string} */
         ShareField: "grantee" | "right" | "granted_by" | "created_at";
@@ -1872,6 +1890,8 @@ export interface components {
         "articles.id": string;
         /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
         on_error: "skip";
+        /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+        dry_run: boolean;
         /** @description A line updates the row that has this value, if there is one. */
         key: "slug";
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
@@ -3390,6 +3410,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: components["parameters"]["key"];
             };
@@ -3946,6 +3968,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: components["parameters"]["key"];
             };
@@ -4455,6 +4479,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;
@@ -5877,6 +5903,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;
@@ -6444,6 +6472,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: "sku";
             };
@@ -7140,6 +7170,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;
