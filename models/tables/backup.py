@@ -158,6 +158,26 @@ def ages() -> BackupAges:
     return BackupAges(made_at, proved_at, error, kept.scalar(), under_way)
 
 
+def is_under_way() -> bool:
+    """True while a backup of the schedule or of a request is being made."""
+    # Across tenants, as above.
+    rows = Backup.select().where(Backup.digest.is_null(), Backup.error.is_null())
+    return any(row.is_under_way for row in rows)
+
+
+def newest(most: int) -> list[Backup]:
+    """Returns the newest backups that were begun, the newest first."""
+    # Across tenants, as above.
+    return list(Backup.select().order_by(Backup.made_at.desc(), Backup.id.desc()).limit(most))
+
+
+def lose(id: str, error: str) -> None:
+    """Records why a backup was never made, unless it was, or has an error already. Needs a transaction."""
+    # Across tenants, as above.
+    Backup.update({Backup.error: error}).where(
+        Backup.id == id, Backup.digest.is_null(), Backup.error.is_null()).execute()
+
+
 def purge(before: str, most: int) -> int:
     """Deletes up to `most` records of backups that were made before that time. Returns their number."""
     return expire(Backup.made_at, before, most)

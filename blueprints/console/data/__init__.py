@@ -1,4 +1,4 @@
-"""The rows of every collection: `listed`, one `item`, and `forms` over them.
+"""The rows of every collection: `listed`, one `item`, `forms` over them, `several` at once, and `files`.
 
 `fields` shows and reads each field, `words` has the titles, `seen` shows the view of another user.
 """

@@ -624,6 +624,30 @@ export interface components {
             search_resource_endpoint: string;
             search_action_endpoint: string;
         };
+        Backup: {
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was begun.
+             */
+            made_at: string;
+            /** @enum {string} */
+            state: "made" | "running" | "failed";
+            /** @description 0 until it is made. */
+            bytes: number;
+            /** @description How long it took. */
+            seconds: number;
+            /**
+             * Format: date-time
+             * @description When it was restored in a scratch place, as a proof.
+             */
+            proved_at: string | null;
+            /** @description Whether it is one of the schedule. */
+            scheduled: boolean;
+        };
+        BackupList: {
+            items: components["schemas"]["Backup"][];
+        };
         FindingOfHealth: {
             check: string;
             /** @enum {string} */
@@ -2135,6 +2159,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stats"];
+                };
+            };
+        };
+    };
+    admin_backups: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupList"];
+                };
+            };
+        };
+    };
+    admin_backup: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
                 };
             };
         };
