@@ -63,11 +63,11 @@ def _starting(call: Call) -> Iterator[None]:
 def begin(call: Call) -> dict[str, Any]:
     """Make a backup, as the schedule does: it is verified, and passed to the operator's command."""
     _require_home(call)
-    if backups.is_under_way():
+    row = backups.begin_requested()
+    if row is None:
         raise Problem("conflict", "A backup is being made already.")
-    id = call.prepared = backups.begin()
-    call.write.note = f"backup {id}"
-    return _shown(backups.newest(1)[0])
+    call.prepared, call.write.note = row.id, f"backup {row.id}"
+    return _shown(row)
 
 
 def _require_home(call: Call) -> None:

@@ -83,9 +83,7 @@ def begin(hours: int | None = None) -> str | None:
     """Records that a backup begins, and returns its id. Needs a transaction. `hours`: it is a scheduled one; then
     returns None if none is due."""
     if hours is not None:
-        # If two processes check at once, the second sees the row of the first.
-        if current.dialect == "postgres":
-            current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
+        _lock()
         if not is_due(hours):
             return None
     row = Backup(id=new_id(), made_at=now(), scheduled=hours is not None)
@@ -158,11 +156,21 @@ def ages() -> BackupAges:
     return BackupAges(made_at, proved_at, error, kept.scalar(), under_way)
 
 
-def is_under_way() -> bool:
-    """True while a backup of the schedule or of a request is being made."""
+def begin_requested() -> Backup | None:
+    """Records that a requested backup begins, and returns its row; None while any backup is under way. Needs a
+    transaction."""
+    _lock()
     # Across tenants, as above.
     rows = Backup.select().where(Backup.digest.is_null(), Backup.error.is_null())
-    return any(row.is_under_way for row in rows)
+    if any(row.is_under_way for row in rows):
+        return None
+    return Backup.get_by_id(begin())
+
+
+def _lock() -> None:
+    """Lets the second of two processes that check at once see the row of the first."""
+    if current.dialect == "postgres":
+        current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
 
 
 def newest(most: int) -> list[Backup]:
