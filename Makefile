@@ -122,7 +122,7 @@ contracts: $(VENV)/clients.stamp ## every operation asked by schemathesis as gue
 growth: $(VENV)/test.stamp ## gigabytes a day that one address or account can store within the rate limits
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
-ledger: $(VENV)/test.stamp ## policies changed in ten ways under writers and a failing database: what ledger and trail tell of it
+ledger: $(VENV)/test.stamp ## policies changed in ten ways under writers and a failing database: what the policy history and the audit log record
 	$(BIN)/python -m tests.incidents.policy_changes $(BENCH_ARGS)
 
 NODE_MODULES ?= node_modules

@@ -26,7 +26,7 @@ from blueprints.policy.commands.check import check
 from gatepost.commands import policy_files
 from policies import SHIPPED, Policy, Principal
 from policies.cases.case_file import failures
-from policies.cases.case_run import Coverage, run
+from policies.cases.cases import Coverage, run
 from policies.lint.warnings import warnings
 from policies.loading.folder import Folder
 from policies.loading.loader import CASES_FILE, from_files, read_files

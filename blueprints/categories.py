@@ -31,8 +31,8 @@ class Categories(Collection):
     def load_record(self, call: Call) -> Category | None:
         # Before any row, so that two moves cannot wait for each other's categories.
         hold_tree(call.tenant_id)
-        found: Category | None = super().load_record(call)
-        return found
+        category: Category | None = super().load_record(call)
+        return category
 
     def update(self, call: Call, row: Category, changes: Mapping[str, Any]) -> None:
         hold_tree(call.tenant_id)

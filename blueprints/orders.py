@@ -44,23 +44,24 @@ class Orders(Collection):
     create_only = ("items",)
     on_erase, anonymised = "anonymise", {"note": None}
     overview = ("status", "total", "owner_id", "created_at")
-    imports = False  # an order takes stock at today's prices: it cannot be brought along
+    imports = False  # an order takes stock at current prices, so it cannot be imported
 
     def create(self, call: Call, row: Order) -> None:
-        place(row, row.wanted or self._wanted(call))
+        place(row, row.ordered or self._ordered_products(call))
 
     def derive(self, call: Call, row: Order) -> Iterable[str]:
         if PRICE.isdisjoint(call.access.policy.looks_at((self.permission("create"), self.manage)).obj):
-            leave_unpriced(row)  # no rule reads the price, and to know it takes a statement
+            leave_unpriced(row)  # no rule reads the price, and computing it takes a statement
             return ()
         try:
-            price(row, self._wanted(call))
+            price(row, self._ordered_products(call))
         except Problem:
-            return PRICE  # the problem is told after the decision; of a hidden product not even the price is
+            return PRICE  # the problem is raised after the decision; the price of a hidden product stays unknown
         return ()
 
-    def _wanted(self, call: Call) -> Wanted:
-        """The products with their quantities. Raises `Problem` for those that the caller may not view."""
+    def _ordered_products(self, call: Call) -> Wanted:
+        """Returns the ordered products with their quantities. Raises `Problem` for those that the caller may not view.
+        """
         items = call.body["items"]
         products = call.services.collections["products"].referred(
             call, [item["product_id"] for item in items], "/items/{}/product_id")
@@ -77,16 +78,17 @@ class Orders(Collection):
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
-        return [verb for verb in super().allowed_actions(call, row) if self._decided(row["status"], verb) is None]
+        return [verb for verb in super().allowed_actions(call, row)
+                if self._refusal_by_state(row["status"], verb) is None]
 
     def rules_in_code(self, call: Call, verb: str, row: Order | None) -> Iterator[RuleInCode]:
         yield from super().rules_in_code(call, verb, row)
         if row is not None and verb in ("update", "delete"):
-            yield by_state(row.status, self._decided(row.status, verb))
+            yield by_state(row.status, self._refusal_by_state(row.status, verb))
 
     @staticmethod
-    def _decided(status: str, verb: str) -> Conflict | None:
-        """Why an order that has been decided about can be neither changed nor deleted; None: it is pending still."""
+    def _refusal_by_state(status: str, verb: str) -> Conflict | None:
+        """Returns the refusal to change or delete an order that is no longer pending; None if it is pending."""
         if status != "pending" and verb == "update":
             return Conflict("The note can be changed only while the order is pending.")
         if status != "pending" and verb == "delete":
@@ -94,13 +96,13 @@ class Orders(Collection):
         return None
 
     def _require_pending(self, order: Order, verb: str) -> None:
-        if (refusal := self._decided(order.status, verb)) is not None:
+        if (refusal := self._refusal_by_state(order.status, verb)) is not None:
             raise refusal
 
     def attach(self, tenant_id: str, rows: list[dict[str, Any]]) -> None:
-        found = items_of(tenant_id, [row["id"] for row in rows])
+        items_by_order = items_of(tenant_id, [row["id"] for row in rows])
         for row in rows:
-            row["items"] = [item.line() for item in found[row["id"]]]
+            row["items"] = [item.line() for item in items_by_order[row["id"]]]
 
     approve = transition("approve", "Accept it.", {"pending": "approved"})
     ship = transition("ship", "Its products have left.", {"approved": "shipped"})

@@ -56,11 +56,11 @@ class Users(Collection):
         step_up.confirm_email(call, id, body)
 
     def faulty(self, call: Call, values: Mapping[str, Any]) -> list[Fault]:
-        known, found = call.access.policy.roles.of_users, super().faulty(call, values)
-        if "role" not in values or values["role"] in known:
-            return found
-        message = Message("Must be one of: {choices}.", choices=", ".join(known))
-        return [Fault("invalid_field", message, pointer="/role"), *found]
+        roles, faults = call.access.policy.roles.of_users, super().faulty(call, values)
+        if "role" not in values or values["role"] in roles:
+            return faults
+        message = Message("Must be one of: {choices}.", choices=", ".join(roles))
+        return [Fault("invalid_field", message, pointer="/role"), *faults]
 
     def restrict(self, call: Call) -> None:
         """403 when the user's role is none of the caller's roles: also where a policy line would allow it."""
@@ -91,9 +91,9 @@ class Users(Collection):
         super().delete(call, row)
 
     def allowed_actions(self, call: Call, row: Mapping[str, Any]) -> list[str]:
-        found = super().allowed_actions(call, row)
+        verbs = super().allowed_actions(call, row)
         # Whom one shares a user with is no decision about that user.
-        return found if call.access.ranks_over(row["role"]) else [verb for verb in found if not self.restricted(verb)]
+        return verbs if call.access.ranks_over(row["role"]) else [verb for verb in verbs if not self.restricted(verb)]
 
     @action("disable", transitions={True: False}, state="active")
     def disable(self, user: User) -> None:

@@ -27,16 +27,16 @@ from .collections.plugins.entry_points import not_imported
 from .collections.plugins.leaving_out import ignored
 from .collections.registry import Registry
 from .health.gauges import Gauges
-from .http.auditing.trail import Trail
+from .http.auditing.writer import AuditWriter
 from .http.operations import logs, metrics
 from .http.operations.addresses import UnreadableAddresses
 from .http.operations.background import Background, BackgroundTask
+from .http.operations.concurrency import most_waiting, threads_of
 from .http.operations.counters import MINUTE
 from .http.operations.deprecation import DeprecatedUses
 from .http.operations.housekeeping import delete_expired, end_retention
 from .http.operations.limits import Limits
-from .http.operations.ownership import Ownership
-from .http.operations.slots import most_waiting, threads_of
+from .http.operations.row_quota import RowQuota
 from .http.operations.write_probe import WriteProbe
 from .http.pipeline.application import Application, Departure, NotReady
 from .http.protocol.messages import Translations
@@ -53,7 +53,7 @@ from .instance.presence import Presence
 from .jobs import transfers
 from .jobs.hooks import Clock
 from .jobs.runner import Runner
-from .rules.ledger import Ledger
+from .rules.history import PolicyHistory
 from .rules.left_over import left_over
 from .rules.line_uses import EVERY, LineUses
 from .rules.stored import source_of
@@ -97,37 +97,37 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
             known_keys.check(database, keys)
             tables.check(database, registry.collections.values())
             tenant = _default_tenant(settings)
-            if gone := left_over(database, registry):
-                registry = replace(registry, gone=gone)
+            if reasons := left_over(database, registry):
+                registry = replace(registry, gone=reasons)
         policy = Watcher(source_of(live, registry, database, tenant.id), keep=settings.instance)
     except BaseException:
         database.close_all()
         raise
     epoch = Epoch(database)
     keys.guard = lambda ring: known_keys.guard(database, ring)
-    trail, uses = Trail(database, keys), DeprecatedUses(database)
-    ledger = Ledger(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
+    audit_writer, uses = AuditWriter(database, keys), DeprecatedUses(database)
+    history = PolicyHistory(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     lines = LineUses(database, policy.current)
     if in_files := settings.policy_source == FILES:
-        ledger.note(policy.current, START)
+        history.note(policy.current, START)
 
     def announce(new: Policy) -> None:
         lines.follow(new)
         if in_files:
-            ledger.note(new)
+            history.note(new)
 
     policy.announce = announce
     services = app.extensions["gatepost"] = Services(
         settings=settings, live=live, database=database, epoch=epoch, policy=policy, keys=keys, registry=registry,
         access_tokens=AccessTokens(app, settings, keys), limits=Limits(settings), guest_tenant=tenant.id,
-        addresses=UnreadableAddresses(), ownership=Ownership(settings.owner_rows), cursors=Cursors.of(keys, epoch),
-        trail=trail, deprecated_uses=uses, write_probe=WriteProbe(database),
+        addresses=UnreadableAddresses(), row_quota=RowQuota(settings.owner_rows), cursors=Cursors.of(keys, epoch),
+        audit_writer=audit_writer, deprecated_uses=uses, write_probe=WriteProbe(database),
         translations=Translations(settings.language, registry.translations),
-        background=_background(live, database, epoch, policy, keys, trail, uses, ledger, lines))
+        background=_background(live, database, epoch, policy, keys, audit_writer, uses, history, lines))
     try:
-        for name, made in registry.features.made(services):
-            services.made[name] = made
+        for name, service in registry.features.made(services):
+            services.made[name] = service
         services.background.add(*registry.features.background_tasks(services))
         departures = [*registry.features.departures(services)]
     except BaseException:
@@ -156,49 +156,49 @@ def _default_tenant(settings: Settings) -> Tenant:
 
 def _follow(app: Application, services: Services, settings: Settings) -> None:
     """Applies new values of live settings to objects that copy them. Others read `services.settings` each time."""
-    before, services.settings = services.settings, settings
+    old, services.settings = services.settings, settings
     app.mount = settings.mount
-    if settings.time_zone != before.time_zone:
+    if settings.time_zone != old.time_zone:
         services.policy.look_soon()  # the cases in tests.yaml are checked again in the new zone
     services.limits.follow(settings)
-    services.ownership.most = settings.owner_rows
+    services.row_quota.most = settings.owner_rows
 
 
 def _forget_replaced_rows(services: Services) -> None:
     """Clears cached values of rows that a restore has replaced. Policies and keys are reloaded from their files."""
-    services.ownership.forget_all()
+    services.row_quota.forget_all()
     with services.database.connected():
         services.guest_tenant = _default_tenant(services.settings).id
 
 
-def _held_roles(database: Database) -> frozenset[str]:
+def _roles_in_use(database: Database) -> frozenset[str]:
     with database.connected():
         return User.held_roles(database)
 
 
-def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys, trail: Trail,
-            uses: DeprecatedUses, ledger: Ledger, lines: LineUses) -> Background:
+def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys,
+                audit_writer: AuditWriter, uses: DeprecatedUses, history: PolicyHistory, lines: LineUses) -> Background:
     """Returns the background tasks, in the order in which due tasks run."""
-    lost = LostRoles(policy, lambda: _held_roles(database))
+    lost_roles = LostRoles(policy, lambda: _roles_in_use(database))
     presence = Presence(database, live.current.instance, policy, keys)
     return Background(
         BackgroundTask("watching the files of the database", 1, database.watch, at_once=True),
         BackgroundTask("sending the heartbeat", PRESENT, presence.report, last=presence.leave, at_once=True),
-        BackgroundTask("storing refusals", 1, trail.flush, last=lambda: trail.flush(early=True)),
-        BackgroundTask("sealing the audit trail", 2, trail.seal, last=trail.seal),
+        BackgroundTask("storing refusals", 1, audit_writer.flush, last=lambda: audit_writer.flush(early=True)),
+        BackgroundTask("sealing the audit log", 2, audit_writer.seal, last=audit_writer.seal),
         BackgroundTask("storing uses of deprecated fields", 1, uses.store, last=uses.store),
-        BackgroundTask("storing uses of the policy's lines", EVERY, lines.store, last=lines.end),
+        BackgroundTask("storing uses of rules", EVERY, lines.store, last=lines.end),
         BackgroundTask("logging the number of suppressed messages", MINUTE, logs.repetitions.tell),
         BackgroundTask("following restores", 1, epoch.refresh),
         BackgroundTask("completing an interrupted restore", 5, lambda: settle_meanwhile(live.current)),
         BackgroundTask("following the key file", 1, keys.refresh),
         BackgroundTask("following the policy files", 1, policy.prove_followed),
         BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
-        BackgroundTask("writing down which policy is in force", 1, ledger.store, last=ledger.store),
-        BackgroundTask("reporting roles that the policy has lost", 1, lost.tell),
+        BackgroundTask("storing the policy history", 1, history.store, last=history.store),
+        BackgroundTask("reporting roles that the policy has lost", 1, lost_roles.tell),
         BackgroundTask("undoing interrupted imports", 5, lambda: undo_left(database)),
-        BackgroundTask("throwing away what has expired", MINUTE, lambda: delete_expired(database)),
-        BackgroundTask("telling the planner how tables have grown", MINUTE, database.refresh_statistics),
-        BackgroundTask("ending the retention of audit rows, messages and jobs", 60 * MINUTE,
+        BackgroundTask("deleting expired rows", MINUTE, lambda: delete_expired(database)),
+        BackgroundTask("refreshing the statistics of tables", MINUTE, database.refresh_statistics),
+        BackgroundTask("deleting audit events, messages and jobs after their retention", 60 * MINUTE,
                        lambda: end_retention(live.current, database)),
     )

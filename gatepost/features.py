@@ -66,11 +66,11 @@ class Command(NamedTuple):
 
 
 class FeatureError(Exception):
-    """The feature cannot be used; the sentence names it and says why."""
+    """Error of a feature that cannot be used. The message names it and has the reason."""
 
 
 class CannotSave(Exception):
-    """The installation cannot be saved; the text is a sentence."""
+    """Error if no copy of the installation can be made. The message is a sentence."""
 
 
 class Saved(NamedTuple):
@@ -128,7 +128,7 @@ class Feature:
     news: Callable[[Installation], Iterable[str]] | str | None = None
     demo: Callable[[Installation, Tenant], None] | str | None = None
 
-    def call(self, part: Callable[..., Any] | str, *given: object) -> Any:
+    def call(self, part: Callable[..., Any] | str, *arguments: object) -> Any:
         """Calls a part of this feature, and imports it first if it is given as text. Raises FeatureError."""
         try:
             function = resolve_name(part) if isinstance(part, str) else part
@@ -136,12 +136,12 @@ class Feature:
             raise FeatureError(f"the feature {self.name!r}: {part} cannot be imported: {error}") from error
         if not callable(function) or isinstance(function, ModuleType):
             raise FeatureError(f"the feature {self.name!r}: {part!r} is no function")
-        return function(*given)
+        return function(*arguments)
 
-    def begin(self, name: str, *given: object) -> Any:
+    def begin(self, name: str, *arguments: object) -> Any:
         """Calls a part that an app needs to start. Raises FeatureError for any error but RowError."""
         try:
-            returned = self.call(getattr(self, name), *given)
+            returned = self.call(getattr(self, name), *arguments)
             return [*returned] if isinstance(returned, Iterator) else returned  # a generator raises only here
         except (FeatureError, RowError):
             raise
@@ -157,7 +157,7 @@ def malformed(feature: Feature) -> str | None:
     if isinstance(needs, str) or not isinstance(needs, Iterable) or not all(isinstance(name, str) for name in needs):
         return "needs must be names of features"
     extends: Any = feature.extends
-    if not isinstance(extends, Mapping) or not all(isinstance(one, str) for pair in extends.items() for one in pair):
+    if not isinstance(extends, Mapping) or not all(isinstance(text, str) for pair in extends.items() for text in pair):
         return "extends must name a module for each feature"
     if not all(isinstance(part, Mapping) for part in (feature.checks, feature.doctor, feature.sections)):
         return "checks, doctor and sections must be mappings by name"
@@ -167,104 +167,106 @@ def malformed(feature: Feature) -> str | None:
 class Features:
     """The features of an app, or of a command."""
 
-    def __init__(self, found: Iterable[Feature]) -> None:
-        self._found = tuple(found)
+    def __init__(self, features: Iterable[Feature]) -> None:
+        self._features = tuple(features)
 
     def __iter__(self) -> Iterator[Feature]:
-        return iter(self._found)
+        return iter(self._features)
 
     def made(self, services: Services) -> Iterator[tuple[str, object]]:
         """Yields (name of the feature, its object that lives as long as the app). Raises FeatureError."""
-        for one in self._found:
-            if one.make is not None:
-                yield one.name, one.begin("make", services)
+        for feature in self._features:
+            if feature.make is not None:
+                yield feature.name, feature.begin("make", services)
 
     def background_tasks(self, services: Services) -> Iterator[BackgroundTask]:
         """Yields the background tasks of a process. Raises FeatureError."""
         from .http.operations.background import BackgroundTask
 
-        for one in self._found:
-            for task in one.begin("background", services) if one.background is not None else ():
+        for feature in self._features:
+            for task in feature.begin("background", services) if feature.background is not None else ():
                 if not isinstance(task, BackgroundTask) or not isinstance(task.every, int | float) or task.every <= 0:
-                    raise FeatureError(f"the feature {one.name!r}: {task!r} is no background task that runs every so "
-                                       "many seconds")
+                    raise FeatureError(f"the feature {feature.name!r}: {task!r} is no background task that runs every "
+                                       "so many seconds")
                 yield task
 
     def departures(self, services: Services) -> Iterator[Departure]:
         """Yields the functions that get each response before it is sent. Raises FeatureError."""
-        for one in self._found:
-            if one.departure is not None:
-                function = one.begin("departure", services)
+        for feature in self._features:
+            if feature.departure is not None:
+                function = feature.begin("departure", services)
                 if not callable(function):
-                    raise FeatureError(f"the feature {one.name!r}: departure returns {function!r}, and no function")
+                    raise FeatureError(f"the feature {feature.name!r}: departure returns {function!r}, and no function")
                 yield function
 
     def checks(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
         """Yields (name, check) for health and Prometheus. These checks never raise."""
-        for one in self._found:
-            for name, check in one.checks.items():
-                yield name, partial(_answer, one, name, check, installation)
+        for feature in self._features:
+            for name, check in feature.checks.items():
+                yield name, partial(_answer, feature, name, check, installation)
 
     def doctor(self, installation: Installation) -> Iterator[tuple[str, Callable[[], Found]]]:
         """Yields (name, check) for `gatepost doctor`. Errors of these checks are passed on."""
-        for one in self._found:
-            for name, check in {**one.checks, **one.doctor}.items():
-                yield name, partial(_result, one, check, installation)
+        for feature in self._features:
+            for name, check in {**feature.checks, **feature.doctor}.items():
+                yield name, partial(_result, feature, check, installation)
 
     def section(self, name: str, installation: Installation) -> Iterator[Found]:
         """Yields the findings of one section of `gatepost doctor`. An error becomes a finding."""
-        for one in self._found:
-            if (part := one.sections.get(name)) is not None:
+        for feature in self._features:
+            if (part := feature.sections.get(name)) is not None:
                 try:
-                    yield from [_found(each) for each in one.call(part, installation)]
+                    yield from [_finding(each) for each in feature.call(part, installation)]
                 except Exception as error:
-                    yield Found(State.DOWN, f"{one.name}: {error}")
+                    yield Found(State.DOWN, f"{feature.name}: {error}")
 
     def save(self, installation: Installation, step: str) -> Iterator[Saved]:
         """Makes copies of the installation with each feature that can. Raises CannotSave, RowError, OSError."""
-        for one in self._found:
-            if one.save is not None:
+        for feature in self._features:
+            if feature.save is not None:
                 try:
-                    yield Saved(*one.call(one.save, installation, step))
+                    yield Saved(*feature.call(feature.save, installation, step))
                 except (CannotSave, RowError, OSError):
                     raise
                 except Exception as error:
-                    raise CannotSave(f"the feature {one.name!r} fails: {type(error).__name__}: {error}") from error
+                    raise CannotSave(f"the feature {feature.name!r} fails: {type(error).__name__}: {error}") from error
 
     def outdated(self, installation: Installation) -> list[str]:
         """Returns lines about what an operator must change before or after an upgrade."""
-        return [line for one in self._found if one.outdated is not None
-                for line in _lines(one, one.outdated, installation)]
+        return [line for feature in self._features if feature.outdated is not None
+                for line in _lines(feature, feature.outdated, installation)]
 
     def news(self, installation: Installation) -> list[str]:
         """Returns sentences about what an upgrade brought."""
-        return [line for one in self._found if one.news is not None for line in _lines(one, one.news, installation)]
+        return [line for feature in self._features if feature.news is not None
+                for line in _lines(feature, feature.news, installation)]
 
     def demo(self, installation: Installation, tenant: Tenant) -> None:
         """Adds demo rows to an empty tenant. Raises FeatureError."""
-        for one in self._found:
-            if one.demo is not None:
-                one.begin("demo", installation, tenant)
+        for feature in self._features:
+            if feature.demo is not None:
+                feature.begin("demo", installation, tenant)
 
     def numbers(self, installation: Installation) -> Iterator[Number]:
         """Yields the numbers for Prometheus. An error of a feature is logged, and its numbers are skipped."""
-        seen: set[str] = set()
-        for one in self._found:
-            if one.numbers is not None:
+        names: set[str] = set()
+        for feature in self._features:
+            if feature.numbers is not None:
                 try:
-                    found = [Number(name, str(about), float(value))
-                             for name, about, value in one.call(one.numbers, installation)]
+                    numbers = [Number(name, str(about), float(value))
+                               for name, about, value in feature.call(feature.numbers, installation)]
                 except RowError:
                     continue  # the check of the database reports the same error
                 except Exception as error:
-                    _log.error("the numbers of %s cannot be had: %s: %s", one.name, type(error).__name__, error)
+                    _log.error("the numbers of %s cannot be computed: %s: %s", feature.name, type(error).__name__,
+                               error)
                     continue
-                for number in found:
-                    if not _NUMBER.fullmatch(number.name) or number.name in seen:
+                for number in numbers:
+                    if not _NUMBER.fullmatch(number.name) or number.name in names:
                         _log.error("the number %r of %s must have a name of its own that begins with gatepost_",
-                                   number.name, one.name)
+                                   number.name, feature.name)
                     else:
-                        seen.add(number.name)
+                        names.add(number.name)
                         yield number
 
 
@@ -279,12 +281,12 @@ def _answer(feature: Feature, name: str, check: Check | str, installation: Insta
 
 
 def _result(feature: Feature, check: Check | str, installation: Installation) -> Found:
-    return _found(feature.call(check, installation))
+    return _finding(feature.call(check, installation))
 
 
-def _found(given: Any) -> Found:
+def _finding(result: Any) -> Found:
     """Returns the finding of a check. Raises TypeError or ValueError for anything else."""
-    state, detail = given
+    state, detail = result
     return Found(State(state), str(detail))
 
 
@@ -293,4 +295,4 @@ def _lines(feature: Feature, part: Callable[..., Any] | str, installation: Insta
     try:
         return [str(line) for line in feature.call(part, installation)]
     except Exception as error:
-        return [f"The feature {feature.name} cannot say what it has to: {type(error).__name__}: {error}"]
+        return [f"The feature {feature.name} failed to report: {type(error).__name__}: {error}"]

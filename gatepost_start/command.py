@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from flask import Flask
 
 COMMANDS: list[click.Command] = [
-    Lazy("init", "gatepost.commands.server:init", "Make an instance, unless there is one."),
+    Lazy("init", "gatepost.commands.server:init", "Create an instance, unless there is one."),
     Lazy("serve", "gatepost.commands.server:serve", "Serve until SIGTERM or Ctrl-C."),
     Lazy("keys", "gatepost.commands.keys:keys", "List the generations of keys, and rotate them."),
     Lazy("migrate", "gatepost.commands.migrate:migrate", "Bring the database up to date, after a backup."),
     Lazy("move", "gatepost.commands.move:move", "Move all rows from SQLite to an empty Postgres database."),
     Lazy("compact", "gatepost.commands.compact:compact",
          "Free the space of deleted rows, and repair indexes of words."),
-    Lazy("plugin", "gatepost.commands.plugin.group:plugin", "Begin a plugin, and list those that are installed."),
+    Lazy("plugin", "gatepost.commands.plugin.group:plugin", "Create a plugin, and list the installed ones."),
     Lazy("doctor", "gatepost.commands.doctor:doctor", "Check what the service relies on."),
     Lazy("openapi", "gatepost.commands.server:openapi", "Print the OpenAPI description of the API."),
     Lazy("settings", "gatepost.commands.settings:settings", "Show every setting, its value and its meaning."),

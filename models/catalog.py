@@ -74,8 +74,8 @@ class Catalog:
     def serves(self, table: str, order: Order) -> bool:
         """True if an index begins with the tenant and continues with this order, forward or backward."""
         backward = tuple(key[1:] if key.startswith("-") else f"-{key}" for key in order)
-        return any(made[:1] == ("tenant_id",) and made[1:len(order) + 1] in (order, backward)
-                   for made in self.indexes.get(table, ()))
+        return any(index[:1] == ("tenant_id",) and index[1:len(order) + 1] in (order, backward)
+                   for index in self.indexes.get(table, ()))
 
 
 def look(database: Database, tables: Iterable[str]) -> Catalog:
@@ -85,13 +85,13 @@ def look(database: Database, tables: Iterable[str]) -> Catalog:
     for table, column, strict, bare in database.query(_COLUMNS_SQLITE if sqlite else _COLUMNS_POSTGRES):
         if table in names:
             columns.setdefault(table, {})[column] = Column(bool(strict), bool(strict and bare))
-    made: dict[tuple[str, str], list[str]] = {}
+    keys_of_index: dict[tuple[str, str], list[str]] = {}
     for table, index, column, descending in database.query(_INDEXES_SQLITE if sqlite else _INDEXES_POSTGRES):
         if table in names:
             # An expression has no name, so nothing is ordered by it.
-            made.setdefault((table, index), []).append(f"{'-' if descending else ''}{column or ''}")
+            keys_of_index.setdefault((table, index), []).append(f"{'-' if descending else ''}{column or ''}")
     indexes: dict[str, set[Order]] = {}
-    for (table, _), keys in made.items():
+    for (table, _), keys in keys_of_index.items():
         indexes.setdefault(table, set()).add(tuple(keys))
     loose = tuple(key for key in _loose(database) if key.table in names or key.parent in names) if sqlite else ()
     return Catalog(columns, {table: frozenset(orders) for table, orders in indexes.items()}, loose)
@@ -105,7 +105,7 @@ def _loose(database: Database) -> Iterator[Loose]:
     leads: dict[tuple[str, int], tuple[str, list[str | None]]] = {}
     for table, number, parent, column in database.query(_REFERENCES_SQLITE):
         leads.setdefault((table, number), (parent, []))[1].append(column)
-    for (table, _), (parent, named) in leads.items():
-        columns = [column for column in named if column is not None]
+    for (table, _), (parent, names) in leads.items():
+        columns = [column for column in names if column is not None]
         if columns and (parent.lower(), frozenset(map(str.lower, columns))) not in together:
             yield Loose(table, parent, tuple(columns))

@@ -55,12 +55,12 @@ def run(database: Database, *statements: str) -> None:
     percent = "%" if database.dialect == "sqlite" else "%%"
     for statement in statements:
         try:
-            written = statement.format(**words)
+            sql = statement.format(**words)
         except (AttributeError, LookupError, ValueError) as error:
-            known = ", ".join(f"{{{word}}}" for word in words)
-            raise MigrationError(f"{statement!r} has a word in braces that is none ({error}); known are {known}, and "
-                                 "{{ and }} are written for braces of SQL") from None
-        database.execute_sql(written.replace("%", percent).strip())
+            known_words = ", ".join(f"{{{word}}}" for word in words)
+            raise MigrationError(f"{statement!r} has a word in braces that is none ({error}); known are {known_words}, "
+                                 "and {{ and }} are written for braces of SQL") from None
+        database.execute_sql(sql.replace("%", percent).strip())
 
 
 # The results of `table`, `index` and `loadable` are frozen like a migration: released plugins use them. `searchable`
@@ -117,7 +117,8 @@ def _referred(database: Database, name: str, parent: str, parts: tuple[str, ...]
         return (*parts, "UNIQUE (tenant_id, id)")
     if not database.table_exists(parent):
         raise MigrationError(f"there is no table {parent}, which {name} refers to; make it before")
-    if not any(made.unique and made.columns == ["tenant_id", "id"] for made in database.get_indexes(parent)):
+    if not any(existing.unique and existing.columns == ["tenant_id", "id"]
+               for existing in database.get_indexes(parent)):
         index(database, parent, "id", unique=True)
     return parts
 
@@ -142,8 +143,8 @@ def index(database: Database, table: str, order: str, *, unique: bool = False, n
         _check(each)
     # The id follows the direction of the last key, as in lists.
     ordered = keys if unique else [*keys, "-id" if keys[-1].startswith("-") else "id"]
-    listed = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
-    run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({listed})")
+    keys_in_sql = ", ".join(("tenant_id", *(f"{key[1:]} DESC" if key.startswith("-") else key for key in ordered)))
+    run(database, f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS {name} ON {table} ({keys_in_sql})")
 
 
 def _check(name: str) -> None:
@@ -288,15 +289,15 @@ def mailboxes(database: Database, table: str, column: str, *, unique: bool = Fal
     placeholder = "?" if database.dialect == "sqlite" else "%s"
     if unique and database.dialect == "postgres":
         run(database, f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # free addresses stay free until stored
-    changed = {id: spelled for id, written in _texts(database, table, column, placeholder)
-               if (spelled := normalize(written) or written) != written}
+    changed = {id: spelled for id, stored in _texts(database, table, column, placeholder)
+               if (spelled := normalize(stored) or stored) != stored}
     if unique:
-        wanted = Counter(changed.values())
-        for some in _pieces(list(wanted)):
-            marks = ", ".join([placeholder] * len(some))
-            wanted.update(taken for (taken,) in database.query(
-                f"SELECT {column} FROM {table} WHERE {column} IN ({marks})", some))
-        changed = {id: spelled for id, spelled in changed.items() if wanted[spelled] == 1}
+        uses = Counter(changed.values())
+        for batch in _pieces(list(uses)):
+            marks = ", ".join([placeholder] * len(batch))
+            uses.update(address for (address,) in database.query(
+                f"SELECT {column} FROM {table} WHERE {column} IN ({marks})", batch))
+        changed = {id: spelled for id, spelled in changed.items() if uses[spelled] == 1}
     for id, spelled in changed.items():
         database.execute_sql(
             f"UPDATE {table} SET {column} = {placeholder}, version = version + 1 WHERE id = {placeholder}",

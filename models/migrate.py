@@ -217,9 +217,9 @@ def _strict(database: Database, unknown: Sequence[str]) -> list[str]:
     """Returns those of these migrations of newer code that forbid this code to serve beside them."""
     if not unknown or not database.table_exists(_ROLLING):
         return list(unknown)
-    kept = {f"{history}/{migration}" for history, migration in database.query(
+    rolling_names = {f"{history}/{migration}" for history, migration in database.query(
         f"SELECT history, migration FROM {_ROLLING}")}
-    return [name for name in unknown if name not in kept]
+    return [name for name in unknown if name not in rolling_names]
 
 
 def _pending(runners: Mapping[str, Runner]) -> list[str]:

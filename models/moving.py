@@ -148,10 +148,10 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
             progress: Progress) -> Done:
     if open_loads(source):
         raise CannotMove("An import is under way. Wait until it has ended, or stop Gatepost.")
-    there = contents(source)
-    tables, unknown = _tables(source, target, there, leave_unknown)
+    source_contents = contents(source)
+    tables, unknown = _tables(source, target, source_contents, leave_unknown)
     _refuse_nul(source, tables)
-    whole, copied = sum(there.rows[name] for name in tables), 0
+    whole, number = sum(source_contents.rows[name] for name in tables), 0
     try:
         with filling.bare(target):
             # No other process can add rows now.
@@ -159,13 +159,13 @@ def _copied(source: Database, target: PostgresDatabase, sealer: Sealer, leave_un
             for name, columns in tables.items():
                 if _has_rows(target, name):  # rows of a migration
                     target.execute_sql(f'DELETE FROM "{name}"')
-                _copy(source, target, name, columns, lambda done: progress(done, whole), copied)
-                copied += there.rows[name]
+                _copy(source, target, name, columns, lambda done: progress(done, whole), number)
+                number += source_contents.rows[name]
     except InvalidReference as error:
         raise CannotMove(f"A row refers to another that is not there. {error}") from error
-    sealed = _compare(source, target, there, tables, sealer)
+    sealed = _compare(source, target, source_contents, tables, sealer)
     sessions, jobs = end_after_move()
-    return Done(target.place, {name: there.rows[name] for name in tables}, sealed, sessions, jobs, unknown)
+    return Done(target.place, {name: source_contents.rows[name] for name in tables}, sealed, sessions, jobs, unknown)
 
 
 def _copy(source: Database, target: PostgresDatabase, name: str, columns: Sequence[str],
@@ -222,9 +222,9 @@ def _refuse_nul(source: Database, tables: Mapping[str, Sequence[str]]) -> None:
         if len(names) > NAMED:
             break
     if names:
-        others = "\nand others" if len(names) > NAMED else ""
+        more = "\nand others" if len(names) > NAMED else ""
         raise CannotMove("Postgres stores no text with the character NUL (U+0000). Change these rows first:\n"
-                         + "\n".join(names[:NAMED]) + others)
+                         + "\n".join(names[:NAMED]) + more)
 
 
 class _Rows:
@@ -264,13 +264,14 @@ def _with_words(rows: Iterator[Sequence[Any]], columns: Sequence[str],
         yield (*row, vector([row[place] for place in texts], mark(row[tenant])))
 
 
-def _compare(source: Database, target: Database, there: Contents, tables: Mapping[str, Sequence[str]],
+def _compare(source: Database, target: Database, source_contents: Contents, tables: Mapping[str, Sequence[str]],
              sealer: Sealer) -> int:
     """Compares both databases and returns the number of seals. Raises CannotMove for any difference."""
-    here = contents(target)
+    target_contents = contents(target)
     for name in tables:
-        if here.rows[name] != there.rows[name]:
-            raise CannotMove(f"Postgres has {here.rows[name]} rows of {name} instead of {there.rows[name]}.")
+        if target_contents.rows[name] != source_contents.rows[name]:
+            raise CannotMove(f"Postgres has {target_contents.rows[name]} rows of {name} instead of "
+                             f"{source_contents.rows[name]}.")
     sealed = _seals(target)
     if sealed != _seals(source):
         raise CannotMove("The seals of the audit log are not the same in Postgres.")

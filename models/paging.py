@@ -92,10 +92,10 @@ class SortOrder:
         if start is Start.EDGE:
             return [null, value] if backward else [value, null]
         if start is Start.VALUE:
-            rest = [(*value, *range_) for range_ in _beyond(self.keys, 0, backward)]
-            return rest if backward else [*rest, null]
-        rest = [(*null, *range_) for range_ in _beyond(self.keys, 1, backward)]
-        return [*rest, value] if backward else rest
+            following = [(*value, *range_) for range_ in _beyond(self.keys, 0, backward)]
+            return following if backward else [*following, null]
+        following = [(*null, *range_) for range_ in _beyond(self.keys, 1, backward)]
+        return [*following, value] if backward else following
 
 
 def sort_order(*keys: Key) -> SortOrder:
@@ -230,8 +230,8 @@ def count(database: Database, shape: Shape, values: Values, *, limit: int | None
     bounded = limit is not None
     number = 0
     for text in shape.texts((database.dialect, "count", bounded), lambda: _counting(database, shape, bounded)):
-        rest = None if limit is None else limit - number
-        number += int(text.run(database, {**values, "page.limit": rest})[0][0])
+        remaining = None if limit is None else limit - number
+        number += int(text.run(database, {**values, "page.limit": remaining})[0][0])
         if number == limit:
             break
     return number
@@ -340,14 +340,14 @@ def _page(shape: Shape, rows: list[Row], *, has_next: bool, has_prev: bool) -> P
     return Page(rows, has_next, has_prev, first, last)
 
 
-def _read(database: Database, shape: Shape, values: Values, wanted: int, position: Position | None,
+def _read(database: Database, shape: Shape, values: Values, limit: int, position: Position | None,
           backward: bool) -> list[Row]:
-    """Returns the next `wanted` rows of `selected`, in the direction of the walk; fewer only at its end."""
+    """Returns the next `limit` rows of `selected`, in the direction of the walk; fewer only at its end."""
     rows: list[Row] = []
     bound = {**values, **bind(position)}
     for text in _statements(database, shape, Start.of(position), backward):
-        rows += text.run(database, {**bound, **_limits(wanted - len(rows))})
-        if len(rows) >= wanted:
+        rows += text.run(database, {**bound, **_limits(limit - len(rows))})
+        if len(rows) >= limit:
             break
     return rows
 

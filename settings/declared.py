@@ -56,7 +56,7 @@ class Settings:
     pool_size: int = setting(8, whole(4, 500), "database connections that one process keeps to Postgres")
     synchronous: str = setting("full", choice("full", "normal"),
                                "SQLite: full survives a power cut, normal a killed process only")
-    group_commit: bool = setting(True, switch(), "SQLite: writers at one time share a transaction; off: none does")
+    group_commit: bool = setting(True, switch(), "SQLite: simultaneous writers share a transaction")
     statement_timeout: float = setting(10.0, seconds(0.1, 3600),
                                        "seconds after which a database statement is stopped; a silent Postgres: 1 more")
     redis_url: str = setting("", url_of("redis", "rediss", "unix"),
@@ -70,7 +70,7 @@ class Settings:
     workers: int = setting(0, whole(0, 64), "processes of granian (extra `fast`); 0: one of waitress")
     trusted_proxies: int = setting(0, whole(0, 10), "proxies in front whose X-Forwarded-* headers count")
     public_url: str = live("", base_url(), "the URL that clients use; empty: http://host:port")
-    drain_timeout: float = setting(30.0, seconds(0, 3600), "seconds that a stop waits for requests under way")
+    drain_timeout: float = setting(30.0, seconds(0, 3600), "seconds that a stop waits for current requests")
 
     # who and where
     default_tenant: str = setting("default", text(r"[a-z0-9][a-z0-9_-]{0,62}", "lower-case letters, digits, - and _"),
@@ -78,7 +78,7 @@ class Settings:
     policy_source: str = setting(FILES, choice(FILES, DATABASE),
                                  "where the rules are: files of the instance, or the database, for several nodes")
     policy_edit: bool = live(False, switch(), "let administrators put a policy in force over HTTP")
-    explain_refusals: str = live("off", choice("off", "self"), "self: a 403 of the policy tells its caller why")
+    explain_refusals: str = live("off", choice("off", "self"), "self: a 403 of the policy gives its caller the reason")
     without: tuple[str, ...] = setting((), names(), "collections and features to leave out, such as comments authzen")
     time_zone: str = live("UTC", fields.String(validate=known_time_zone), "the zone of hour, weekday and date")
     language: str = setting("en", text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "a language tag such as en or pt-BR"),
@@ -87,7 +87,7 @@ class Settings:
     # sessions
     issuer: str = setting("gatepost", text(r"\S+", "text without spaces"), "iss and aud of access tokens")
     token_algorithm: str = setting("HS256", choice("HS256", "ES256", "EdDSA"),
-                                   "what signs access tokens; ES256 and EdDSA publish a JWKS")
+                                   "signature algorithm of access tokens; ES256 and EdDSA publish a JWKS")
     access_token_minutes: int = setting(15, whole(1, 1440), "minutes that an access token is valid")
     refresh_idle_days: int = live(7, whole(1, 365), "days after which an unused session ends")
     refresh_absolute_days: int = live(30, whole(1, 3650), "days after which every session ends")
@@ -106,28 +106,28 @@ class Settings:
     login_attempts: int = live(10, whole(1, 10**6), "failed logins a minute from a network; tenfold for an account")
     body_limit: int = setting(2**20, whole(1024, 2**30), "most bytes of a request body (1048576 are 1 MiB)")
     import_limit: int = setting(32 * 2**20, whole(1024, 2**30), "most bytes of an import (33554432 are 32 MiB)")
-    import_changes: int = live(10_000, whole(0, 10**9), "lines of one import that may change rows that are there")
+    import_changes: int = live(10_000, whole(0, 10**9), "most lines of one import that change existing rows")
     owner_rows: int = live(100_000, whole(0, 10**9),
-                           "rows of one collection that a user may own, without its manage; 0: any number")
+                           "row quota: rows of one collection that a user without its manage may own; 0: no quota")
 
     # work outside of requests
-    run_jobs: bool = setting(True, switch(), "run jobs in the processes that serve; off: `gatepost worker` alone does")
+    run_jobs: bool = setting(True, switch(), "run jobs in the serving processes; off: only `gatepost worker` runs them")
     job_quota: int = live(256 * 2**20, whole(0, 2**40), "most bytes of a user's job files (268435456 are 256 MiB)")
 
     # backups
-    backup_hours: int = live(0, whole(0, 8784), "hours between two backups that the service makes; 0: it makes none")
+    backup_hours: int = live(0, whole(0, 8784), "hours between two scheduled backups; 0: none are scheduled")
     backup_folder: str = live("", fields.String(), "the folder of backups; empty: backups, in the instance")
     backup_recipient: str = live(
         "", text(r"(age1[a-z0-9]+|ssh-(ed25519|rsa) \S+( .*)?)?", "a recipient of age: age1… or ssh-ed25519 …"),
         "recipient of age to whom backups are encrypted (extra `backup`); empty: they are not")
     backup_command: str = live("", fields.String(),
                                "command that gets the path of each new backup, to copy it elsewhere")
-    backup_prove: bool = live(True, switch(), "restore each backup of the service in a scratch place, as a proof")
+    backup_prove: bool = live(True, switch(), "prove each scheduled backup by a restore into a temporary folder")
 
     # what is kept for how long
-    audit_days: int = live(365, whole(0, 36500), "days that audit rows are kept; 0: for ever")
-    job_days: int = live(30, whole(0, 36500), "days that jobs are kept once they have ended; 0: for ever")
-    contact_days: int = live(365, whole(0, 36500), "days that contact messages are kept; 0: for ever")
+    audit_days: int = live(365, whole(0, 36500), "days that audit events are kept; 0: forever")
+    job_days: int = live(30, whole(0, 36500), "days that ended jobs are kept; 0: forever")
+    contact_days: int = live(365, whole(0, 36500), "days that contact messages are kept; 0: forever")
 
     # answers
     page_size: int = live(20, whole(1, 1000), "rows on a page when the caller names no size")
@@ -136,16 +136,16 @@ class Settings:
         {"admin": 200, "owner": 200, "support": 200, "developer": 200, "service": 200}, by_role("size", 1000),
         "most rows on a page for one role, or for service tokens")
     require_if_match: bool = live(False, switch(), "refuse PUT, PATCH and DELETE without If-Match (428)")
-    server_timing: bool = live(False, switch(), "send Server-Timing; tells hidden rows from absent ones")
+    server_timing: bool = live(False, switch(), "send Server-Timing; the times may reveal that a hidden row exists")
     docs: bool = live(True, switch(), "serve /docs and /api/openapi.json")
     metrics_token: str = setting("", text(r"(\S{16,})?", "at least 16 characters, without spaces"),
                                  "token of /metrics; empty: off", secret=True)
     cors_origins: str = live("", fields.String(validate=known_origins),
                              "origins whose pages may call the API, or *; empty: none (no CORS)")
     cors_headers: str = live("", text(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+( +|$))*", "names of headers, separated by spaces"),
-                             "headers of one's own that such pages may send and read, separated by spaces")
+                             "custom headers that such pages may send and read, separated by spaces")
     hsts_seconds: int = live(0, whole(0, 10**9),
-                             "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not said")
+                             "seconds that browsers must use HTTPS only (Strict-Transport-Security); 0: not sent")
 
     # the log
     log_level: str = live("info", choice("debug", "info", "warning", "error"), "least severity logged")
@@ -175,8 +175,9 @@ class Settings:
 
         plugins = plugins or {}
         theirs = PluginSettings.of(plugins)
-        in_tables = {**_known(), **{name: Known(name, one.field, one.secret) for name, one in theirs.declared.items()}}
-        as_variables = {name.replace(".", "_"): known for name, known in in_tables.items()}
+        in_tables = {**_own_settings(), **{name: Known(name, declared.field, declared.secret)
+                                           for name, declared in theirs.declared.items()}}
+        as_variables = {name.replace(".", "_"): setting for name, setting in in_tables.items()}
         values: dict[str, Any] = {}
         merge(values, imported(flattened(read_toml(file), plugins), plugins, ".", in_tables), str(file), in_tables)
         merge(values, imported(environment, plugins, "_", as_variables), "the environment", as_variables, prefix=PREFIX)
@@ -235,7 +236,7 @@ class Settings:
 DECLARED = {field.name: field for field in dataclasses.fields(Settings) if "field" in field.metadata}
 
 
-def _known() -> dict[str, Known]:
+def _own_settings() -> dict[str, Known]:
     """Returns Gatepost's own settings, by name."""
     return {name: Known(name, field.metadata["field"], field.metadata["secret"],
                         field.default_factory() if field.default_factory is not dataclasses.MISSING else None)

@@ -32,10 +32,10 @@ class _Names(fields.Field[tuple[str, ...]]):
     """A list of names; in the environment, names separated by spaces or commas."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
-        given = value.replace(",", " ").split() if isinstance(value, str) else value
-        if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        names = value.replace(",", " ").split() if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
             raise ValidationError('a list of names, such as ["comments", "pages"]')
-        return tuple(dict.fromkeys(given))
+        return tuple(dict.fromkeys(names))
 
 
 def names() -> fields.Field[Any]:

@@ -66,8 +66,8 @@ class LiveSettings:
         declared = self.current.of_plugins.declared
         live = {name: value for name, value in ours.items() if DECLARED[name].metadata["live"]}
         live_theirs = {name: value for name, value in theirs.items() if declared[name].live}
-        taken = [*live, *live_theirs]
-        if taken:
+        applied = [*live, *live_theirs]
+        if applied:
             self.current = replace(self.current, **live,  # type: ignore[arg-type]
                                    of_plugins=self.current.of_plugins.with_values(live_theirs))
         # Called even without a change, because this process may have been forked before its parent called them.
@@ -78,9 +78,9 @@ class LiveSettings:
                 # The values are in force: the other followers need them, too.
                 log.exception("a part of the service does not use the new settings; restart it")
         # Log only names, because a value may be a secret.
-        if taken:
-            log.warning("settings are in force as settings.toml has them now: %s", ", ".join(taken))
-        if later := {*ours, *theirs}.difference(taken):
+        if applied:
+            log.warning("settings are in force as settings.toml has them now: %s", ", ".join(applied))
+        if later := {*ours, *theirs}.difference(applied):
             log.warning("settings have changed that need a restart: %s", ", ".join(sorted(later)))
         if not ours and not theirs:
             log.warning("no setting has changed")

@@ -55,13 +55,13 @@ class Setting(Generic[T]):
         self.name, self.default, self.field, self.help = name, default, field, help
         self.secret, self.live = secret, live
 
-    def of(self, asked: HasServices | HasSettings) -> T:
+    def of(self, holder: HasServices | HasSettings) -> T:
         """Returns the current value. `asked` is a call, a task, the services or an open instance.
 
         Call it each time, because a live setting may change. Raises SettingError for a setting that is not a variable
         of a served plugin's module.
         """
-        services: Any = getattr(asked, "services", asked)
+        services: Any = getattr(holder, "services", holder)
         try:
             value: T = services.settings.of_plugins.values[self]
         except KeyError:
@@ -130,14 +130,14 @@ class PluginSettings:
     @classmethod
     def of(cls, plugins: Plugins) -> Self:
         """Returns the settings of these plugins with their defaults."""
-        declared = {f"{plugin}.{name}": one for plugin, settings in sorted(plugins.items())
-                    for name, one in (settings or {}).items()}
-        return cls(declared, {one: one.default for one in declared.values()})
+        declared = {f"{plugin}.{name}": setting for plugin, settings in sorted(plugins.items())
+                    for name, setting in (settings or {}).items()}
+        return cls(declared, {setting: setting.default for setting in declared.values()})
 
     def changed(self, other: PluginSettings) -> dict[str, Any]:
         """Returns name → the other value, for each setting with another value in `other`."""
-        return {name: other.values[one] for name, one in self.declared.items()
-                if one in other.values and other.values[one] != self.values[one]}
+        return {name: other.values[setting] for name, setting in self.declared.items()
+                if setting in other.values and other.values[setting] != self.values[setting]}
 
     def with_values(self, new: Mapping[str, Any]) -> PluginSettings:
         """Returns a copy with new values of some settings, by name."""
@@ -155,24 +155,24 @@ def flattened(source: Mapping[str, Any], plugins: Plugins) -> dict[str, Any]:
     return flat
 
 
-def imported(source: Mapping[str, Any], plugins: Plugins, between: str, known: Iterable[str]) -> dict[str, Any]:
+def imported(source: Mapping[str, Any], plugins: Plugins, between: str, kept_names: Iterable[str]) -> dict[str, Any]:
     """Returns a source without the settings of plugins that are not imported.
 
     `between` is the separator after a plugin's name. Names in `known` are kept.
     """
     unknown = tuple(f"{plugin}{between}" for plugin, settings in plugins.items() if settings is None)
-    return {name: raw for name, raw in source.items() if name in known or not name.startswith(unknown)}
+    return {name: raw for name, raw in source.items() if name in kept_names or not name.startswith(unknown)}
 
 
 def clash(plugins: Plugins, ours: Iterable[str]) -> str | None:
     """Describes the first conflict of names among these plugins' settings and Gatepost's own (`ours`); else None."""
-    taken = {name: f"Gatepost's setting {name}" for name in ours}
+    used = {name: f"Gatepost's setting {name}" for name in ours}
     for plugin, settings in plugins.items():
-        if settings and plugin in taken:
-            return f"the table [{plugin}] of its settings would be called like {taken[plugin]}"
-        for one in settings or ():
-            variable = f"{plugin}_{one}"
-            if variable in taken:
-                return f"{PREFIX}{variable.upper()} would be its setting {one}, and {taken[variable]}"
-            taken[variable] = f"the setting {one} of the plugin {plugin}"
+        if settings and plugin in used:
+            return f"the table [{plugin}] of its settings would be called like {used[plugin]}"
+        for setting in settings or ():
+            variable = f"{plugin}_{setting}"
+            if variable in used:
+                return f"{PREFIX}{variable.upper()} would be its setting {setting}, and {used[variable]}"
+            used[variable] = f"the setting {setting} of the plugin {plugin}"
     return None

@@ -87,22 +87,22 @@ def merge(values: dict[str, Any], source: Mapping[str, Any], where: str, declare
     """Checks the values of one source and adds them to `values`. The entries of a table are merged."""
     wrong = []
     for name, raw in source.items():
-        shown = prefix + name.upper() if prefix else name
+        label = prefix + name.upper() if prefix else name
         if name not in declared:
-            near = difflib.get_close_matches(name, declared, n=1)
-            meant = f"; did you mean {prefix + near[0].upper() if prefix else near[0]}?" if near else ""
-            wrong.append(f"{shown} ({where}): there is no such setting{meant}")
+            similar = difflib.get_close_matches(name, declared, n=1)
+            hint = f"; did you mean {prefix + similar[0].upper() if prefix else similar[0]}?" if similar else ""
+            wrong.append(f"{label} ({where}): there is no such setting{hint}")
             continue
-        known = declared[name]
+        setting = declared[name]
         try:
-            value = known.field.deserialize(str(raw) if isinstance(raw, Path) else raw)
+            value = setting.field.deserialize(str(raw) if isinstance(raw, Path) else raw)
         except ValidationError as error:
-            given = REDACTED if known.secret else repr(raw)
-            wrong.append(f"{shown} ({where}): {given} is not allowed: {_allowed(error.messages)}")
+            quoted = REDACTED if setting.secret else repr(raw)
+            wrong.append(f"{label} ({where}): {quoted} is not allowed: {_allowed(error.messages)}")
             continue
-        if isinstance(value, dict) and known.table is not None:
-            value = values.get(known.key, known.table) | value
-        values[known.key] = value
+        if isinstance(value, dict) and setting.table is not None:
+            value = values.get(setting.key, setting.table) | value
+        values[setting.key] = value
     if wrong:
         raise SettingError("\n".join(wrong))
 

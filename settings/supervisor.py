@@ -38,37 +38,37 @@ def take_supervisor(environ: MutableMapping[str, str] = os.environ) -> Superviso
 
     Raises SettingError for an invalid value.
     """
-    taken = {name: environ.pop(name) for name in _TAKEN if name in environ}
-    notify = taken.get("NOTIFY_SOCKET", "")
+    variables = {name: environ.pop(name) for name in _TAKEN if name in environ}
+    notify = variables.get("NOTIFY_SOCKET", "")
     if notify and not (notify.startswith(("/", "@")) and len(notify) > 1):
         raise SettingError(f"NOTIFY_SOCKET: {notify!r} is neither a path nor an abstract socket (@name).")
-    return Supervisor(_sockets(taken), notify, _watchdog(taken))
+    return Supervisor(_sockets(variables), notify, _watchdog(variables))
 
 
-def _sockets(taken: MutableMapping[str, str]) -> tuple[int, ...]:
-    if not ("LISTEN_FDS" in taken and _for_us(taken, "LISTEN_PID")):
+def _sockets(variables: MutableMapping[str, str]) -> tuple[int, ...]:
+    if not ("LISTEN_FDS" in variables and _for_us(variables, "LISTEN_PID")):
         return ()
-    count = _number(taken, "LISTEN_FDS", MOST_SOCKETS)
-    names = taken["LISTEN_FDNAMES"].split(":") if taken.get("LISTEN_FDNAMES") else [SOCKET_NAME] * count
+    count = _number(variables, "LISTEN_FDS", MOST_SOCKETS)
+    names = variables["LISTEN_FDNAMES"].split(":") if variables.get("LISTEN_FDNAMES") else [SOCKET_NAME] * count
     if names != [SOCKET_NAME] * count:
         raise SettingError(f"LISTEN_FDNAMES: {count} sockets are given, with the names {', '.join(names)}; each has to "
                            f"be named {SOCKET_NAME} (FileDescriptorName={SOCKET_NAME} in the socket unit).")
     return tuple(range(FIRST_SOCKET, FIRST_SOCKET + count))
 
 
-def _watchdog(taken: MutableMapping[str, str]) -> float:
-    if "WATCHDOG_USEC" not in taken or ("WATCHDOG_PID" in taken and not _for_us(taken, "WATCHDOG_PID")):
+def _watchdog(variables: MutableMapping[str, str]) -> float:
+    if "WATCHDOG_USEC" not in variables or ("WATCHDOG_PID" in variables and not _for_us(variables, "WATCHDOG_PID")):
         return 0.0
-    return _number(taken, "WATCHDOG_USEC", 2**63) / 1_000_000
+    return _number(variables, "WATCHDOG_USEC", 2**63) / 1_000_000
 
 
-def _for_us(taken: MutableMapping[str, str], name: str) -> bool:
+def _for_us(variables: MutableMapping[str, str], name: str) -> bool:
     """True if the variable has the id of this process. Otherwise the variables were inherited by mistake."""
-    return name in taken and _number(taken, name, 2**31) == os.getpid()
+    return name in variables and _number(variables, name, 2**31) == os.getpid()
 
 
-def _number(taken: MutableMapping[str, str], name: str, most: int) -> int:
-    text = taken[name]
+def _number(variables: MutableMapping[str, str], name: str, most: int) -> int:
+    text = variables[name]
     if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
         raise SettingError(f"{name}: {text!r} is not allowed: a number from 1 to {most}.")
     return int(text)

@@ -39,6 +39,11 @@ from tests.trials import here  # noqa: F401
 # Garbage collection took a quarter of the time.
 gc.set_threshold(50_000, 10, 40)
 
+# A busy machine must not fail a test.
+hypothesis.settings.register_profile("busy machine", parent=hypothesis.settings(), deadline=None,
+                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy machine")
+
 # A separate project; test_plugins.py installs it and runs its tests.
 collect_ignore = ["sample_plugin"]
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
+from blueprints.policy_changes.affected_rows import Scope, compare_rows
 from gatepost.assembly import load_registry
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.leaving_out import OPTIONAL, REQUIRED

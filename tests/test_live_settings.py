@@ -322,7 +322,7 @@ def test_how_long_rows_are_kept(app, says, monkeypatch):
     kept: list[int] = []
     monkeypatch.setattr(assembly, "end_retention", lambda settings, database: kept.append(settings.audit_days))
     services: Services = app.extensions["gatepost"]
-    chore = next(each for each in services.background._tasks if each.name.startswith("ending the retention"))
+    chore = next(each for each in services.background._tasks if each.name.startswith("deleting audit events"))
     chore.run()
     says("audit_days = 9")
     chore.run()

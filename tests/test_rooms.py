@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.rooms import (
     BETWEEN,
     HOUSES,
     TERMINAL,
+    Import,
     beside_extensions,
     between,
     circles,
@@ -27,20 +29,24 @@ from tests.rooms import (
 )
 from tests.running import ROOT
 
-PROJECT = imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models", "policies",
-                                "system")))
+
+@cache
+def project() -> list[Import]:
+    """Returns every import between modules of the project."""
+    return imports(modules(ROOT, ("app", "settings", "blueprints", "gatepost", "gatepost_start", "models", "policies",
+                                  "system")))
 
 
 def test_a_room_imports_only_rooms_below_it():
-    assert wrong_doors(PROJECT, HOUSES) == []
+    assert wrong_doors(project(), HOUSES) == []
 
 
 def test_no_room_imports_the_servers():
-    assert entered(PROJECT, TERMINAL) == []
+    assert entered(project(), TERMINAL) == []
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    assert circles(PROJECT) == []
+    assert circles(project()) == []
 
 
 def test_every_room_has_a_place_in_an_order():
@@ -52,11 +58,11 @@ def test_every_room_says_what_it_is_for():
 
 
 def test_the_framework_imports_no_blueprint():
-    assert of_blueprints(PROJECT) == []
+    assert of_blueprints(project()) == []
 
 
 def test_a_blueprint_imports_another_only_where_the_table_says_why():
-    assert between(PROJECT) == set(BETWEEN)
+    assert between(project()) == set(BETWEEN)
 
 
 def test_what_a_blueprint_imports_is_there_wherever_it_is_served():
@@ -70,11 +76,11 @@ def test_what_extends_another_feature_alone_imports_it():
     extensions = {(feature.name, other): module.replace(".", "/")
                   for feature in features().values() for other, module in feature.extends.items()
                   if other not in feature.needs}
-    assert beside_extensions(PROJECT, extensions) == []
+    assert beside_extensions(project(), extensions) == []
 
 
 def test_the_face_is_for_what_lies_outside_of_it():
-    assert through_the_face(PROJECT) == []
+    assert through_the_face(project()) == []
 
 
 # The rules themselves, each on a small house with one error.

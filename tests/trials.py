@@ -22,7 +22,7 @@ def worked_out(question: trial.Question) -> child.Trial:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs trials in this process."""
     monkeypatch.setattr(endpoints, "tried", worked_out)
-    monkeypatch.setattr(endpoints, "judged", worked_out)
+    monkeypatch.setattr(endpoints, "checked", worked_out)
 
 
 @pytest.fixture(scope="module")
@@ -30,5 +30,5 @@ def all_here() -> Iterator[None]:
     """Runs trials in this process, for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(endpoints, "tried", worked_out)
-        patch.setattr(endpoints, "judged", worked_out)
+        patch.setattr(endpoints, "checked", worked_out)
         yield

@@ -10,10 +10,10 @@ feature = Feature(
     name="access_review", needs=("policy",),
     extends={"console": "blueprints.access_review.pages", "audit": "blueprints.access_review.review"},
     commands={
-        "policy who": Command("blueprints.access_review.commands.who:who_command",
+        "policy who": Command("blueprints.access_review.commands:who_command",
                               "List who may do this, to an object or to any, and by which rule."),
-        "policy unused": Command("blueprints.access_review.commands.unused:unused_command",
+        "policy unused": Command("blueprints.access_review.commands:unused_command",
                                  "List the rules and permissions that nobody uses."),
-        "policy review": Command("blueprints.access_review.commands.review:review_command",
+        "policy review": Command("blueprints.access_review.commands:review_command",
                                  "Show who has which role, how they got it, and when they last used it."),
     })

@@ -17,7 +17,7 @@ import peewee as pw
 
 from gatepost.http.request.access import Access, Narrowing
 from gatepost.http.request.active import active, is_active
-from gatepost.http.request.meant import Meant
+from gatepost.http.request.implied import ImpliedRequests
 from gatepost.http.request.on_users import OnUsers, names_one
 from models.base import Record, Rows
 from models.engine.database import Database
@@ -288,7 +288,7 @@ def _looks_at_guarded(condition: Expression) -> bool:
 
 
 
-def asked_about(requests: Meant, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
+def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, environment: Mapping[str, Value], *,
                 each: bool = False, shares: Sequence[tuple[str, str]] | None = None) -> Asked:
     """Returns the question that these requests put to the policy.
 

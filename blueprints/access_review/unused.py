@@ -12,7 +12,7 @@ from marshmallow import fields, validate
 
 from gatepost import Call, Message, Routes, StrictSchema, Time, later
 from gatepost.http.schemas.parameters import Number
-from gatepost.rules.redaction import told_persons, withheld
+from gatepost.rules.redaction import visible_persons, withheld
 from models.base import DAY, now
 from models.tables.policy_use import KEPT, counted_since, used_since
 from policies.syntax.rules import Rule
@@ -71,7 +71,7 @@ def without_use(call: Call) -> dict[str, Any]:
     counts = {key: used.times for key, used in used_since(since[:10]).items()}
     spans = [Span(*counted) for counted in counted_since(since)]
     found = unused(policy, since, counts, (), gaps(since, now(), spans))
-    told = told_persons(call, {rule.sub for rule in policy.rules})
+    told = visible_persons(call, {rule.sub for rule in policy.rules})
 
     def known(rule: Rule) -> bool:
         return single_person(rule.sub) in told

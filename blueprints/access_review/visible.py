@@ -19,7 +19,7 @@ from gatepost.http.request.audit import note_look
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.fields import length
 from gatepost.http.schemas.parameters import ListParameter
-from gatepost.rules.redaction import refuse_to_tell_fields, told_by
+from gatepost.rules.redaction import hidden_fields_read, refuse_hidden_fields
 
 from ..policy.explaining import named_principal
 
@@ -77,7 +77,7 @@ def visible(call: Call) -> dict[str, Any]:
     unseen = set() if person is None else hidden_of(call, call.services.collections["users"], person)
     active = None if person is None or "active" in unseen else bool(person["active"])
     rows = _rows(call, collection)
-    refuse_to_tell_fields(_secret(call, asked, collection, person, list(rows.values())))
+    refuse_hidden_fields(_secret(call, asked, collection, person, list(rows.values())))
     note_look(call, None if person is None else person["id"])
     return {"as": call.query["who"], "role": principal.role, "name": None if person is None else person["name"],
             "active": active, "collection": collection.name,
@@ -106,7 +106,7 @@ def _secret(call: Call, asked: Call, collection: Collection, person: dict[str, A
                    *(collection.permission(verb) for verb in ("update", "delete", "share")),
                    *(collection.permission(found.name) for found in collection.actions)}
     states = [found.state for found in collection.actions]
-    return told_by(call, asked.access, permissions, person, collection, rows).union(
+    return hidden_fields_read(call, asked.access, permissions, person, collection, rows).union(
         *(collection.hidden(call, row, states) for row in rows))
 
 

@@ -20,9 +20,9 @@ from gatepost.http.reading.query import PAGING, ListQuery
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import NOTHING
 from gatepost.http.request.call import Peer
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.redaction import refuse_to_tell_fields
+from gatepost.rules.redaction import refuse_hidden_fields
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.questions.holders import NotTold
@@ -110,7 +110,7 @@ def _holders(call: Call) -> Holders:
     require_known(call.access, permission)
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
-    requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
+    requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=call.query.get("method"))
     asked = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
     if row is not None and collection is not None:
@@ -125,7 +125,7 @@ def _holders(call: Call) -> Holders:
 def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], row: Mapping[str, Any]) -> None:
     """Raises 403 if the rules read a field of the object that is hidden from the caller: the answer would reveal it."""
     read = set(call.access.policy.looks_at(permissions).obj)
-    refuse_to_tell_fields(read & hidden_of(call, collection, dict(row)))
+    refuse_hidden_fields(read & hidden_of(call, collection, dict(row)))
 
 
 def _refusal(error: NotTold) -> Problem:

@@ -48,7 +48,7 @@ def make(services: Services) -> Activity:
 def tasks(services: Services) -> Iterator[BackgroundTask]:
     """Yields the background task that stores them."""
     counts = _of(services)
-    yield BackgroundTask("storing how many requests were answered", EVERY, counts.store, last=counts.store)
+    yield BackgroundTask("storing request counts", EVERY, counts.store, last=counts.store)
 
 
 def departure(services: Services) -> Callable[[Request, Response], Response]:
@@ -84,24 +84,24 @@ class Activity:
         Each request is stored at most once: after a COMMIT without an answer, the counts are not added again.
         """
         with self._lock:
-            taken, self._waiting = self._waiting, {}
-        if not taken:
+            minutes, self._waiting = self._waiting, {}
+        if not minutes:
             return
-        counted = {(later(60 * minute, _EPOCH), *kind): count for minute, counts in taken.items()
-                   for kind, count in zip(_KINDS, counts, strict=True) if count}
-        done = False
+        rows = {(later(60 * minute, _EPOCH), *kind): count for minute, counts in minutes.items()
+                for kind, count in zip(_KINDS, counts, strict=True) if count}
+        committed = False
 
         def work() -> None:
-            nonlocal done
-            done = False
-            note_requests(counted)
-            done = True
+            nonlocal committed
+            committed = False
+            note_requests(rows)
+            committed = True
 
         try:
             self._database.transact(work)
         except BaseException:
-            if not done:
-                self._put_back(taken)
+            if not committed:
+                self._put_back(minutes)
             raise
 
     def _begin(self, minute: float) -> list[int]:
@@ -111,12 +111,12 @@ class Activity:
         counts = self._waiting[minute] = [0] * len(_KINDS)
         return counts
 
-    def _put_back(self, taken: dict[float, list[int]]) -> None:
+    def _put_back(self, minutes: dict[float, list[int]]) -> None:
         with self._lock:
-            newer, self._waiting = self._waiting, taken
-            for minute, more in sorted(newer.items()):
-                counts = taken.get(minute) or self._begin(minute)
-                counts[:] = map(add, counts, more)
+            newer, self._waiting = self._waiting, minutes
+            for minute, new_counts in sorted(newer.items()):
+                counts = minutes.get(minute) or self._begin(minute)
+                counts[:] = map(add, counts, new_counts)
 
 
 def this_minute() -> str:
@@ -130,14 +130,14 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
     `counts` is bound in microseconds → number of requests up to it and above the next smaller bound. Requests are
     assumed to be spread evenly within a bucket, as Prometheus does.
     """
-    wanted = share * sum(counts.values())
-    before = 0
+    rank = share * sum(counts.values())
+    below = 0
     for bound, count in sorted(counts.items()):
-        if count and before + count >= wanted:
+        if count and below + count >= rank:
             place = bisect_left(BOUNDS, bound)
             lower = BOUNDS[place - 1] if place else 0
-            return (lower + (bound - lower) * (wanted - before) / count) / 1000
-        before += count
+            return (lower + (bound - lower) * (rank - below) / count) / 1000
+        below += count
     return None
 
 

@@ -113,10 +113,10 @@ def sizes(call: Call) -> dict[str, Any]:
     return answer
 
 
-def _minute(counted: list[tuple[str, int, int]]) -> dict[str, Any]:
+def _minute(counts: list[tuple[str, int, int]]) -> dict[str, Any]:
     """Returns the answer for a minute from its (outcome, microseconds, count)."""
     outcomes, times = Counter[str](), Counter[int]()
-    for outcome, within, count in counted:
+    for outcome, within, count in counts:
         outcomes[outcome] += count
         # Requests over a limit are answered quickly, and many of them would hide the durations of the others.
         if outcome != LIMITED:

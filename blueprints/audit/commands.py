@@ -14,7 +14,7 @@ import orjson
 
 from gatepost.commands.instance import Instance, open_instance
 from gatepost.commands.printing import Group, echo, echo_json
-from gatepost.http.auditing.trail import Trail, sealer
+from gatepost.http.auditing.writer import AuditWriter, sealer
 from models.base import parse_time
 from models.engine.errors import Damaged
 from models.tables import sealed_rows, seals
@@ -95,7 +95,7 @@ def verify(heads: Path | None) -> None:
         keys = instance.keys()
         if not instance.database.read_only:
             with suppress(Damaged):  # `verify` below finds the damaged rows
-                Trail(instance.database, keys).seal()
+                AuditWriter(instance.database, keys).seal()
         verdict = seals.verify(instance.database, sealer(keys), _heads(heads))
     for finding in verdict.findings:
         echo(finding, mark=click.style("FAIL  ", fg="red"))

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import fields
 
 from gatepost import Call, Collection, Endpoint, Id, StrictSchema, Time
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.request.audit import note_look
 from gatepost.http.schemas.fields import IdText, one_of
 from models.tables.audit import Audit

@@ -11,7 +11,7 @@ from gatepost.http.request.urls import url_of
 from gatepost.http.schemas import validation
 
 from . import search
-from .questions import Known, Question
+from .questions import Cache, Question
 from .schemas import (
     DENY,
     MEDIA_TYPES,
@@ -52,7 +52,7 @@ def _require_json(call: Call) -> None:
              writes=False, accepts=MEDIA_TYPES, prepare=_require_json)
 def evaluation(call: Call) -> dict[str, Any]:
     """Say whether a subject may do an action on a resource."""
-    return {"decision": _decided(call, dict(call.body))}
+    return {"decision": _decide(call, dict(call.body))}
 
 
 @routes.post("/access/v1/evaluations", permission="policy.evaluate", body=EvaluationsSchema(),
@@ -61,13 +61,13 @@ def evaluations(call: Call) -> dict[str, Any]:
     """Say of several questions at once whether a subject may do an action on a resource."""
     shared = {name: call.body[name] for name in _INHERITED if name in call.body}
     if not call.body["evaluations"]:
-        return {"decision": _decided(call, _loaded(shared))}
-    several = [_whole({**shared, **one}) for one in call.body["evaluations"]]
-    known = Known(call)
-    known.read(one["resource"] for one in several if not isinstance(one, Problem))
+        return {"decision": _decide(call, _load(shared))}
+    entries = [_load_or_problem({**shared, **entry}) for entry in call.body["evaluations"]]
+    cache = Cache(call)
+    cache.read(entry["resource"] for entry in entries if not isinstance(entry, Problem))
     decisions, semantic = list[dict[str, Any]](), call.body["options"]["evaluations_semantic"]
-    for one in several:
-        decisions.append(_one_of_several(call, one, known))
+    for entry in entries:
+        decisions.append(_one_of_several(call, entry, cache))
         if (semantic, decisions[-1]["decision"]) in ((DENY, False), (PERMIT, True)):
             break
     return {"evaluations": decisions}
@@ -104,31 +104,31 @@ def configuration(call: Call) -> dict[str, Any]:
     return {name: url_of(settings, call.request, path) for name, path in _PATHS.items()}
 
 
-def _loaded(asked: Asked) -> Asked:
+def _load(entry: Asked) -> Asked:
     """Validates one of several evaluations with its inherited members. Raises `Problem` for an incomplete one."""
-    loaded, _ = validation.load_body(_EVALUATION, asked)
+    loaded, _ = validation.load_body(_EVALUATION, entry)
     return loaded
 
 
-def _whole(asked: Asked) -> Asked | Problem:
+def _load_or_problem(entry: Asked) -> Asked | Problem:
     try:
-        return _loaded(asked)
+        return _load(entry)
     except Problem as problem:
         return problem
 
 
-def _one_of_several(call: Call, asked: Asked | Problem, known: Known) -> dict[str, Any]:
+def _one_of_several(call: Call, entry: Asked | Problem, cache: Cache) -> dict[str, Any]:
     """Returns the answer of one of several evaluations. An error becomes its answer, so that the others go on."""
     try:
-        if isinstance(asked, Problem):
-            raise asked
-        return {"decision": _decided(call, asked, known)}
+        if isinstance(entry, Problem):
+            raise entry
+        return {"decision": _decide(call, entry, cache)}
     except Problem as problem:
         message = call.services.translations.wanted(call.request).say(problem.detail)
         return {"decision": False, "context": {"error": {"status": problem.status, "message": message}}}
 
 
-def _decided(call: Call, asked: Asked, known: Known | None = None) -> bool:
-    known = known or Known(call)
-    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}), known)
-    return question.permits(known.subject(asked["subject"]), asked["resource"])
+def _decide(call: Call, entry: Asked, cache: Cache | None = None) -> bool:
+    cache = cache or Cache(call)
+    question = Question(call, entry["resource"]["type"], entry["action"]["name"], entry.get("context", {}), cache)
+    return question.permits(cache.subject(entry["subject"]), entry["resource"])

@@ -20,9 +20,9 @@ from gatepost import Call, Collection, Endpoint, Fault, Message, Problem, Rows, 
 from gatepost.http.request.access import Access, Supposed
 from gatepost.http.request.active import is_active
 from gatepost.http.request.identity import guest, principal_of
-from gatepost.http.request.meant import Meant, meant
+from gatepost.http.request.implied import ImpliedRequests, implied_requests
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.redaction import told_by
+from gatepost.rules.redaction import hidden_fields_read
 from models.tables import share
 from models.tables.service_token import ServiceToken
 from models.tables.user import User
@@ -46,9 +46,9 @@ class Subject:
     user: User | None = None
 
 
-def subject_of(call: Call, asked: Asked) -> Subject | None:
+def subject_of(call: Call, described: Asked) -> Subject | None:
     """Returns the subject; None if there is none that the caller may view."""
-    kind, id = asked["type"], asked["id"]
+    kind, id = described["type"], described["id"]
     if kind == USER and id == GUEST:
         return Subject(guest(call.tenant_id)) if call.tenant_id == call.services.guest_tenant else None
     if kind == USER:
@@ -81,9 +81,9 @@ def _person(call: Call, id: str) -> Subject | None:
     return Subject(principal_of(user), user)
 
 
-def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
+def circumstances(call: Call, context: Asked) -> Mapping[str, Any]:
     """Reads time, address, device and method from a context. Raises `Problem` for an invalid value."""
-    values = {name: asked[key] for key, name in _KNOWN.items() if key in asked}
+    values = {name: context[key] for key, name in _KNOWN.items() if key in context}
     if not values:
         return {}
     try:
@@ -96,7 +96,7 @@ def circumstances(call: Call, asked: Asked) -> Mapping[str, Any]:
     return loaded
 
 
-class Known:
+class Cache:
     """A cache for the evaluations of one request: each subject, object and share is read once."""
 
     def __init__(self, call: Call) -> None:
@@ -105,11 +105,11 @@ class Known:
         self._rows: dict[str, dict[str, Any]] = {}
         self._shares: dict[str, dict[str, list[tuple[str, str]]]] = {}
 
-    def subject(self, asked: Asked) -> Subject | None:
+    def subject(self, described: Asked) -> Subject | None:
         """Returns the subject, as `subject_of` does."""
-        key = asked["type"], asked["id"]
+        key = described["type"], described["id"]
         if key not in self._subjects:
-            self._subjects[key] = subject_of(self._call, asked)
+            self._subjects[key] = subject_of(self._call, described)
         return self._subjects[key]
 
     def read(self, resources: Iterable[Asked]) -> None:
@@ -118,8 +118,8 @@ class Known:
         for resource in resources:
             if is_id(resource["id"]):
                 ids.setdefault(resource["type"], set()).add(resource["id"])
-        for kind, some in ids.items():
-            self._read(kind, some)
+        for kind, ids_of_kind in ids.items():
+            self._read(kind, ids_of_kind)
 
     def row(self, kind: str, id: str) -> Any:
         """Returns the object; None if the caller may not view it."""
@@ -131,8 +131,8 @@ class Known:
         """Lists (grantee, right) of the shares of an object. Reads the shares of all cached rows at once."""
         cached = self._shares.setdefault(kind, {})
         if id not in cached:
-            others = [other for other, row in self._rows.get(kind, {}).items() if row is not None]
-            missing = {id, *others}.difference(cached)
+            visible = [row_id for row_id, row in self._rows.get(kind, {}).items() if row is not None]
+            missing = {id, *visible}.difference(cached)
             shares = share.in_effect(self._call.tenant_id, kind, missing)
             cached |= {object_id: shares.get(object_id, []) for object_id in missing}
         return cached[id]
@@ -145,7 +145,7 @@ class Known:
         self._rows.setdefault(kind, {}).update((id, visible.get(id)) for id in ids)
 
 
-class _Looking(Supposed):
+class _AlsoVisible(Supposed):
     """The access of a subject, limited to objects that the caller may also view."""
 
     __slots__ = ("_caller",)
@@ -162,20 +162,20 @@ class _Looking(Supposed):
 class Question:
     """One resource type and action, with a context, asked by one caller."""
 
-    def __init__(self, call: Call, kind: str, action: str, context: Asked, known: Known | None = None) -> None:
+    def __init__(self, call: Call, kind: str, action: str, context: Asked, cache: Cache | None = None) -> None:
         self.call, self.permission, self.verb = call, f"{kind}.{action}", action
-        self._kind, self._read = kind, known or Known(call)
-        self.known = self.permission in call.access.policy.vocabulary.by_permission
+        self._kind, self._cache = kind, cache or Cache(call)
+        self.is_known = self.permission in call.access.policy.vocabulary.by_permission
         self.collection = cast(Collection | None, call.services.registry.by_resource.get(kind))
-        self._said = circumstances(call, context)
-        self._requests: dict[bool, Meant] = {}
+        self._circumstances = circumstances(call, context)
+        self._requests: dict[bool, ImpliedRequests] = {}
 
-    def requests(self, *, about_row: bool) -> Meant:
+    def requests(self, *, about_row: bool) -> ImpliedRequests:
         """Returns the requests that need the permission."""
         if about_row not in self._requests:  # cached, because a search evaluates many rows
             endpoints = self.call.services.registry.by_permission.get(self.permission, ())
-            self._requests[about_row] = meant(endpoints, self.permission, self.collection, about_row=about_row,
-                                              method=self._said.get("method"))
+            self._requests[about_row] = implied_requests(endpoints, self.permission, self.collection,
+                                                         about_row=about_row, method=self._circumstances.get("method"))
         return self._requests[about_row]
 
     def access(self, subject: Subject, method: str) -> Access:
@@ -183,11 +183,11 @@ class Question:
         return Access(self.call.access.policy, subject.principal, self._environment(method))
 
     def _environment(self, method: str) -> Any:
-        return environment(self._said, method, self.call.services.settings.zone, self.call.access.environment)
+        return environment(self._circumstances, method, self.call.services.settings.zone, self.call.access.environment)
 
     def row(self, id: str) -> Any:
         """Returns the object; None if the caller may not view it."""
-        return self._read.row(self._kind, id)
+        return self._cache.row(self._kind, id)
 
     def holders(self, row: Any) -> Holders:
         """Returns the users who are permitted on a row; None: on any row."""
@@ -195,7 +195,7 @@ class Question:
         at = self._environment(requests.methods[0])
         about = asked_about(requests, row, call.tenant_id, {
             name: getattr(at, name) for name in ENVIRONMENT if name not in ("method", "request")}, each=True,
-            shares=() if row is None else self._read.shares(self._kind, row.id))
+            shares=() if row is None else self._cache.shares(self._kind, row.id))
         return Holders(call.services.database, call.access.policy, about, viewer=call.access,
                        ranks=ranks(call.access.policy, self.permission, self.collection, row),
                        guards=call.services.collections["users"].guards,
@@ -203,14 +203,14 @@ class Question:
 
     def permits(self, subject: Subject | None, resource: Asked) -> bool:
         """True if a request of the subject would be permitted."""
-        if subject is None or not self.known:
+        if subject is None or not self.is_known:
             return False
         if self.drafts(resource):
-            return self._creates(subject, resource["properties"])
+            return self._may_create(subject, resource["properties"])
         if self.verb == "create":  # the id of an object to create is ignored
-            return self._decided(subject, None)
+            return self._is_permitted(subject, None)
         if not resource["id"]:
-            return self._decided(subject, None)
+            return self._is_permitted(subject, None)
         row = self.row(resource["id"])
         return row is not None and self.permits_on(subject, row)
 
@@ -222,57 +222,59 @@ class Question:
     def _endpoint(self) -> Endpoint | None:
         """The endpoint that creates rows of the collection."""
         served = self.collection.served if self.collection is not None else ()
-        return next((one for one in served if one.permission == self.permission and one.load is not None), None)
+        return next((endpoint for endpoint in served
+                     if endpoint.permission == self.permission and endpoint.load is not None), None)
 
     def permits_on(self, subject: Subject, row: Any) -> bool:
         """True if a request of the subject on this row, which the caller may view, would be permitted."""
-        return not self.hides(row) and self._decided(subject, row)
+        return not self.hides(row) and self._is_permitted(subject, row)
 
     def hides(self, row: Any) -> bool:
         """True if the rules read a field of the row that the caller may not see."""
         assert self.collection is not None
-        read = set(self.call.access.policy.looks_at(self.requests(about_row=True).needed).obj)
-        return bool(read & hidden_of(self.call, self.collection, dict(row.__data__)))
+        columns = set(self.call.access.policy.looks_at(self.requests(about_row=True).needed).obj)
+        return bool(columns & hidden_of(self.call, self.collection, dict(row.__data__)))
 
-    def _decided(self, subject: Subject, row: Any) -> bool:
+    def _is_permitted(self, subject: Subject, row: Any) -> bool:
         """True if every one of the requests is permitted, with every method."""
-        policy, who, requests = self.call.access.policy, subject.principal, self.requests(about_row=row is not None)
+        policy, principal = self.call.access.policy, subject.principal
+        requests = self.requests(about_row=row is not None)
         needed = requests.needed
-        if not all(policy.covers(who, permission) for permission in needed):
+        if not all(policy.covers(principal, permission) for permission in needed):
             return False
         # `holders` answers for users and guests only.
-        as_user = who.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
-        if (subject.user is not None and as_user) or who.kind == GUEST:
+        as_user = principal.kind != SERVICE or "kind" not in policy.looks_at(needed).sub
+        if (subject.user is not None and as_user) or principal.kind == GUEST:
             try:
                 holders = self.holders(row)
                 return holders.guests is not None if subject.user is None else holders.permits(subject.user)
             except NotTold:  # a plugin's function must be evaluated for this subject
                 pass
-        if self._tells(subject, needed):
+        if self._would_reveal(subject, needed):
             return False
-        every = [self.access(subject, method) for method in requests.told_apart(policy)]
+        accesses = [self.access(subject, method) for method in requests.distinct_methods(policy)]
         if row is None:
-            return all(access.may_ever(one) for access in every for one in needed)
+            return all(access.may_ever(name) for access in accesses for name in needed)
         roles = ranks(policy, self.permission, self.collection, row)
-        return (roles is None or who.role in roles) and all(
-            access.would_allow(one, row.__data__) for access in every for one in needed)
+        return (roles is None or principal.role in roles) and all(
+            access.would_allow(name, row.__data__) for access in accesses for name in needed)
 
-    def _tells(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
+    def _would_reveal(self, subject: Subject, permissions: tuple[str, ...]) -> bool:
         """True if the rules read a field of the subject's user that the caller may not see."""
         person = None if subject.user is None else dict(subject.user.__data__)
         access = Supposed(self.call.access.policy, subject.principal, self.call.access.environment)
-        return bool(told_by(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
+        return bool(hidden_fields_read(self.call, access, permissions, person, None, (), creates=self.verb == "create"))
 
-    def _creates(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
+    def _may_create(self, subject: Subject, properties: Mapping[str, Any]) -> bool:
         """True if the subject would be permitted to create an object with these properties."""
         assert self.collection is not None and self._endpoint is not None
-        access = _Looking(self.call.access, subject.principal, self._environment(self._endpoint.method))
-        if self._tells(subject, (self.permission,)):
+        access = _AlsoVisible(self.call.access, subject.principal, self._environment(self._endpoint.method))
+        if self._would_reveal(subject, (self.permission,)):
             return False
-        asked = Call(self.call.services, self._endpoint, self.call.request, {})
-        asked.principal, asked.access = subject.principal, access
+        call_of_subject = Call(self.call.services, self._endpoint, self.call.request, {})
+        call_of_subject.principal, call_of_subject.access = subject.principal, access
         try:
-            row, unknown = drafted(self.collection, asked, properties)
+            row, unknown = drafted(self.collection, call_of_subject, properties)
         except Problem:
             return False
         roles = ranks(access.policy, self.permission, self.collection, row)

@@ -17,7 +17,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.questions.holders import NotTold
 
-from .questions import GUEST, ROLE, SERVICE, USER, Known, Question, Subject, role, service, subject_of
+from .questions import GUEST, ROLE, SERVICE, USER, Cache, Question, Subject, role, service, subject_of
 from .schemas import Asked
 
 _SUBJECT, _TENANT = "subject ", "tenant"  # prefix of the placeholders of the subject's rights; that of the tenant
@@ -34,8 +34,8 @@ class Pages:
         kind = "service" if call.principal.kind == "service" else call.principal.role
         most = settings.page_sizes.get(kind, settings.max_page_size)
         self.size = min(self._page.get("limit", settings.page_size), most)
-        asked = {key: value for key, value in question.items() if key != "page"}
-        self._question = fingerprint(filters={"asked": asked}, sort="", q=None, tenant=call.tenant_id)
+        members = {key: value for key, value in question.items() if key != "page"}
+        self._question = fingerprint(filters={"asked": members}, sort="", q=None, tenant=call.tenant_id)
 
     @cached_property
     def cursor(self) -> Cursor:
@@ -53,56 +53,56 @@ class Pages:
         return {"page": {"next_token": token, "count": len(results)}, "results": results}
 
 
-def subjects(call: Call, asked: Asked) -> Asked:
+def subjects(call: Call, request: Asked) -> Asked:
     """Lists the subjects of the type who are permitted."""
-    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
-    pages, kind = Pages(call, "subject", asked), asked["subject"]["type"]
-    start, row, id = pages.cursor.position, None, asked["resource"]["id"] if question.verb != "create" else ""
-    if not question.known or (id and (row := question.row(id)) is None):
+    question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
+    pages, kind = Pages(call, "subject", request), request["subject"]["type"]
+    start, row, id = pages.cursor.position, None, request["resource"]["id"] if question.verb != "create" else ""
+    if not question.is_known or (id and (row := question.row(id)) is None):
         return pages.answer([], None)
     match kind:
         case "user":
-            return _users(question, asked["resource"], row, pages, start)
+            return _users(question, request["resource"], row, pages, start)
         case "role":
             names = [name for name in call.access.policy.roles.of_users
-                     if question.permits(role(call, name), asked["resource"])]
+                     if question.permits(role(call, name), request["resource"])]
             return pages.answer([{"type": ROLE, "id": name} for name in names], None)
         case "service":
-            return _services(question, asked["resource"], pages, start)
+            return _services(question, request["resource"], pages, start)
     return pages.answer([], None)
 
 
 def _users(question: Question, resource: Asked, row: Any, pages: Pages, start: Any) -> Asked:
-    call, found, holders = question.call, list[Asked](), question.holders(row)
+    call, results, holders = question.call, list[Asked](), question.holders(row)
     if start is None and question.permits(subject_of(call, {"type": USER, "id": GUEST}), resource):
-        found.append({"type": USER, "id": GUEST})
+        results.append({"type": USER, "id": GUEST})
     if row is not None and question.hides(row):
-        return pages.answer(found, None)
+        return pages.answer(results, None)
     try:
         narrowing = holders.narrowing
     except NotTold:
-        return _one_by_one(question, resource, pages, start, found)
+        return _evaluate_each(question, resource, pages, start, results)
     if narrowing is None:
-        return pages.answer(found, None)
+        return pages.answer(results, None)
     if question.drafts(resource):
-        return _one_by_one(question, resource, pages, start, found)
+        return _evaluate_each(question, resource, pages, start, results)
     page = paging.walk(call.services.database, _of_users(call, narrowing), narrowing.values, size=pages.size,
                        position=start)
-    found += [{"type": USER, "id": user["id"]} for user in map(_read_id, page.rows)]
-    return pages.answer(found, page.last if page.has_next else None)
+    results += [{"type": USER, "id": user["id"]} for user in map(_read_id, page.rows)]
+    return pages.answer(results, page.last if page.has_next else None)
 
 
-def _one_by_one(question: Question, resource: Asked, pages: Pages, start: Any, found: list[Asked]) -> Asked:
+def _evaluate_each(question: Question, resource: Asked, pages: Pages, start: Any, results: list[Asked]) -> Asked:
     """Evaluates each user of a batch, if a plugin's function or a new row must be evaluated; a page may be short."""
     call = question.call
     view = call.access.narrow("user.view", User)
     if view is None:
-        return pages.answer(found, None)
+        return pages.answer(results, None)
     page = paging.walk(call.services.database, _of_users(call, view), view.values, size=_AT_ONCE, position=start)
     for user in map(_read_id, page.rows):
         if question.permits(subject_of(call, {"type": USER, "id": user["id"]}), resource):
-            found.append({"type": USER, "id": user["id"]})
-    return pages.answer(found, page.last if page.has_next else None)
+            results.append({"type": USER, "id": user["id"]})
+    return pages.answer(results, page.last if page.has_next else None)
 
 
 def _of_users(call: Call, narrowing: Narrowing) -> paging.Shape:
@@ -116,37 +116,37 @@ def _read_id(row: tuple[Any, ...]) -> dict[str, Any]:
 
 def _services(question: Question, resource: Asked, pages: Pages, start: Any) -> Asked:
     """Returns a page of service tokens. Each is evaluated, because there are few."""
-    call, found, last = question.call, list[Asked](), None if start is None else start[-1]
+    call, results, last = question.call, list[Asked](), None if start is None else start[-1]
     while True:
         rows = Rows(ServiceToken, call.tenant_id).select()
         batch = list((rows if last is None else rows.where(ServiceToken.id > last))
                      .order_by(ServiceToken.id).limit(_AT_ONCE))
         for token in batch:
-            if len(found) == pages.size:
-                return pages.answer(found, (last,))
+            if len(results) == pages.size:
+                return pages.answer(results, (last,))
             last = token.id
             tokens = call.services.collections["tokens"]
             if call.access.allows(tokens.view, token.__data__) and question.permits(service(call, token), resource):
-                found.append({"type": SERVICE, "id": token.id})
+                results.append({"type": SERVICE, "id": token.id})
         if len(batch) < _AT_ONCE:
-            return pages.answer(found, None)
+            return pages.answer(results, None)
 
 
-def resources(call: Call, asked: Asked) -> Asked:
+def resources(call: Call, request: Asked) -> Asked:
     """Returns a page of the objects of a type on which the subject is permitted, and that the caller may view."""
-    question = Question(call, asked["resource"]["type"], asked["action"]["name"], asked.get("context", {}))
-    subject, pages = subject_of(call, asked["subject"]), Pages(call, "resource", asked)
+    question = Question(call, request["resource"]["type"], request["action"]["name"], request.get("context", {}))
+    subject, pages = subject_of(call, request["subject"]), Pages(call, "resource", request)
     start, collection = pages.cursor.position, question.collection
-    if subject is None or not question.known or collection is None:
+    if subject is None or not question.is_known or collection is None:
         return pages.answer([], None)
     # The query uses one method; `permits_on` then evaluates each row with all methods.
     access = question.access(subject, question.requests(about_row=True).methods[0])
-    seen = call.access.narrow(collection.view, collection.model)
-    viewed, given = (access.narrow(permission, collection.model, prefix=_SUBJECT)
-                     for permission in (collection.view, question.permission))
-    if seen is None or viewed is None or given is None:
+    of_caller = call.access.narrow(collection.view, collection.model)
+    of_subject, permitted = (access.narrow(permission, collection.model, prefix=_SUBJECT)
+                             for permission in (collection.view, question.permission))
+    if of_caller is None or of_subject is None or permitted is None:
         return pages.answer([], None)
-    return _rows(question, collection, subject, pages, start, (seen, viewed, given))
+    return _rows(question, collection, subject, pages, start, (of_caller, of_subject, permitted))
 
 
 def _rows(question: Question, collection: Collection, subject: Subject, pages: Pages, start: Any,
@@ -154,28 +154,28 @@ def _rows(question: Question, collection: Collection, subject: Subject, pages: P
     """Returns a page of rows without those whose presence would reveal a hidden field, or that rank excludes."""
     call, model, columns = question.call, collection.model, tuple(collection.columns)
     read = reader(columns)
-    seen, viewed, given = narrowings
+    of_caller, of_subject, permitted = narrowings
     order = collection.listing.query.orders[collection.default_sort]
     conditions = [model.tenant_id == call.tenant_id, *collection.lasting,
-                  *(one.where.expression() for one in (seen, viewed) if not one.where.is_everything)]
-    shape = paging.Shape(model, columns, order, tuple(conditions), given.where.allows, given.where.denies)
-    values = {_TENANT: call.tenant_id, "now": now(), **seen.values, **viewed.values, **given.values}
-    found: list[Asked] = []
+                  *(item.where.expression() for item in (of_caller, of_subject) if not item.where.is_everything)]
+    shape = paging.Shape(model, columns, order, tuple(conditions), permitted.where.allows, permitted.where.denies)
+    values = {_TENANT: call.tenant_id, "now": now(), **of_caller.values, **of_subject.values, **permitted.values}
+    results: list[Asked] = []
     position, has_next = start, True
-    while has_next and len(found) < pages.size:
-        page = paging.walk(call.services.database, shape, values, size=pages.size - len(found), position=position)
-        for row in (model(**read(one[:len(columns)])) for one in page.rows):
+    while has_next and len(results) < pages.size:
+        page = paging.walk(call.services.database, shape, values, size=pages.size - len(results), position=position)
+        for row in (model(**read(item[:len(columns)])) for item in page.rows):
             if question.permits_on(subject, row):
-                found.append({"type": collection.resource, "id": row.id})
+                results.append({"type": collection.resource, "id": row.id})
         position, has_next = page.last or position, page.has_next
-    return pages.answer(found, position if has_next else None)
+    return pages.answer(results, position if has_next else None)
 
 
-def actions(call: Call, asked: Asked) -> Asked:
+def actions(call: Call, request: Asked) -> Asked:
     """Returns the actions that the subject is permitted on the resource."""
-    pages, subject = Pages(call, "action", asked), subject_of(call, asked["subject"])
-    resource = call.access.policy.vocabulary.resources.get(asked["resource"]["type"])
+    pages, subject = Pages(call, "action", request), subject_of(call, request["subject"])
+    resource = call.access.policy.vocabulary.resources.get(request["resource"]["type"])
     verbs = sorted(name.partition(".")[2] for name in resource.permissions) if resource is not None else []
-    read, context = Known(call), asked.get("context", {})
+    cache, context = Cache(call), request.get("context", {})
     return pages.answer([{"name": verb} for verb in verbs if Question(
-        call, asked["resource"]["type"], verb, context, read).permits(subject, asked["resource"])], None)
+        call, request["resource"]["type"], verb, context, cache).permits(subject, request["resource"])], None)

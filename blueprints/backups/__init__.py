@@ -18,7 +18,8 @@ feature = Feature(
     checks={"backups": "blueprints.backups.checks:check"}, doctor={"backups": "blueprints.backups.checks:thorough"},
     numbers="blueprints.backups.checks:numbers", save="blueprints.backups.saving:save",
     commands={
-        "backup": Command("blueprints.backups.commands:backup", "Write the instance to one file, while it serves."),
+        "backup": Command("blueprints.backups.commands:backup",
+                          "Write the instance to one file while the service runs."),
         "restore": Command("blueprints.backups.commands:restore_",
-                           "Make an instance of a backup, or prove that it can be done."),
+                           "Restore an instance from a backup, or verify the backup."),
     })

@@ -41,7 +41,7 @@ DATABASE, KEYS = "database", "secret.key"  # names of parts
 
 
 class BadArchive(Exception):
-    """The file is not an archive of Gatepost, or was changed; the text is a sentence."""
+    """Error of a file that is not an archive of Gatepost, or that was changed. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def unpack(archive: Path, folder: Path, only: str | None = None) -> Manifest:
                 bounded = _Bounded(packed, _room(LARGEST_MANIFEST))
                 with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|") as tar:
                     manifest = _manifest(tar)
-                    bounded.left += sum(_room(part.bytes) for part in manifest.parts.values())
+                    bounded.remaining += sum(_room(part.bytes) for part in manifest.parts.values())
                     _unpack(tar, manifest, folder, only)
                 # Read to the end, because gzip's checksum is there.
                 while bounded.read(_BLOCK):
@@ -172,13 +172,13 @@ class _Hashed:
 class _Bounded:
     """A reader that raises BadArchive after `left` bytes."""
 
-    def __init__(self, source: gzip.GzipFile, left: int) -> None:
-        self._source, self.left = source, left
+    def __init__(self, source: gzip.GzipFile, remaining: int) -> None:
+        self._source, self.remaining = source, remaining
 
     def read(self, size: int) -> bytes:
         block = self._source.read(size)
-        self.left -= len(block)
-        if self.left < 0:
+        self.remaining -= len(block)
+        if self.remaining < 0:
             raise BadArchive("The archive holds more than its manifest says.")
         return block
 
@@ -222,16 +222,16 @@ def _unpack(tar: tarfile.TarFile, manifest: Manifest, folder: Path, only: str | 
         if member.issparse() or member.size != manifest.parts[member.name].bytes:
             raise BadArchive(f"{member.name} in the archive has another size than its manifest says.")
         missing.remove(member.name)
-        with _written(folder / member.name) if only in (None, member.name) else open(os.devnull, "wb") as file:
-            written = _copy(_content(tar, member), file)
-        if written != manifest.parts[member.name]:
+        with _new_file(folder / member.name) if only in (None, member.name) else open(os.devnull, "wb") as file:
+            part = _copy(_content(tar, member), file)
+        if part != manifest.parts[member.name]:
             raise BadArchive(f"{member.name} in the archive is not as it was written.")
     if missing:
-        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-        raise BadArchive(f"The archive lacks {', '.join(sorted(missing)[:MOST_NAMED])}{more}.")
+        rest = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        raise BadArchive(f"The archive lacks {', '.join(sorted(missing)[:MOST_NAMED])}{rest}.")
 
 
-def _written(place: Path) -> IO[bytes]:
+def _new_file(place: Path) -> IO[bytes]:
     place.parent.mkdir(mode=0o700, exist_ok=True)
     return open(place, "xb", opener=_private)
 

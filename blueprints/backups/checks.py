@@ -40,17 +40,17 @@ def thorough(installation: Installation) -> Found:
 def numbers(installation: Installation) -> Iterator[Number]:
     """Yields the ages of the newest backups in seconds, and 1 if a scheduled one failed. Raises `RowError`."""
     with installation.database.connected():
-        known = ages()
+        times = ages()
     for name, about, at in (
-            ("gatepost_backup_age_seconds", "Age of the newest backup; absent where there is none.", known.made_at),
+            ("gatepost_backup_age_seconds", "Age of the newest backup; absent where there is none.", times.made_at),
             ("gatepost_backup_scheduled_age_seconds", "Age of the newest backup of the schedule that was made, proved "
-             "and copied as the settings say; absent where there is none.", known.kept_at),
+             "and copied as the settings say; absent where there is none.", times.kept_at),
             ("gatepost_backup_proved_age_seconds", "Time since a restore was last proved; absent where none was.",
-             known.proved_at)):
+             times.proved_at)):
         if at is not None:
             yield Number(name, about, max(0.0, elapsed(at, now())))
     yield Number("gatepost_backup_failed", "1 where the newest backup of the schedule went wrong.",
-                 int(bool(installation.settings.backup_hours) and known.error is not None))
+                 int(bool(installation.settings.backup_hours) and times.error is not None))
 
 
 def _result(settings: Settings, database: Database) -> tuple[Found, BackupAges]:

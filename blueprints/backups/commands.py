@@ -48,14 +48,14 @@ _FAULTS = (BadArchive, BadList, CannotBackUp, CannotEncrypt, CannotRestore, KeyF
 
 @click.command("backup")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--scheduled", is_flag=True, hidden=True, help="As the service does by itself, where one is due.")
-@click.option("--requested", metavar="ID", hidden=True, help="As the service does for a request, which has this row.")
+@click.option("--scheduled", is_flag=True, hidden=True, help="Make the scheduled backup, if one is due.")
+@click.option("--requested", metavar="ID", hidden=True, help="Make the backup that a request has begun.")
 @click.pass_obj
 def backup(create_app: AppFactory, file: Path | None, scheduled: bool, requested: str | None) -> None:
-    """Write the instance to one file, while it serves.
+    """Write the instance to one file while the service runs.
 
-    That is the database, the keys, the policies and the settings. Without FILE it goes to the folder of backups. With
-    the setting backup_recipient it is encrypted, and has the suffix .age.
+    The file has the database, the keys, the policies and the settings. Without FILE it is written to the folder of
+    backups. With the setting backup_recipient it is encrypted, and its name ends in .age.
 
     \b
     Example: gatepost backup /srv/backups/today.tar.gz
@@ -68,43 +68,44 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool, requested
             make_begun(create_app, instance.settings, instance.database, migrations(), requested)
             return
         place = file or free_place(instance.settings.backups, retention.SCHEDULED)
-        taken = take(instance.settings, instance.database, place.absolute())
-        instance.database.transact(lambda: _note(instance, taken))
-    echo(f"Backup: {show_path(taken.place)} ({_mebibytes(taken.bytes)}, {taken.seconds:.1f} s)")
-    if taken.waits is not None:
-        echo(f"A writer waited {taken.waits * 1000:.0f} ms at most meanwhile.")
-    if taken.log is not None:
-        echo(f"The log of the database grew from {_mebibytes(taken.log[0])} to {_mebibytes(taken.log[1])}.")
+        result = take(instance.settings, instance.database, place.absolute())
+        instance.database.transact(lambda: _note(instance, result))
+    echo(f"Backup: {show_path(result.place)} ({_mebibytes(result.bytes)}, {result.seconds:.1f} s)")
+    if result.waits is not None:
+        echo(f"A writer waited {result.waits * 1000:.0f} ms at most meanwhile.")
+    if result.log is not None:
+        echo(f"The log of the database grew from {_mebibytes(result.log[0])} to {_mebibytes(result.log[1])}.")
     if not instance.settings.backup_recipient:
         echo(_IN_THE_CLEAR, mark=click.style("! ", fg="yellow", bold=True))
-    echo(f"Prove it: gatepost restore --verify {show_path(taken.place)}")
+    echo(f"Prove it: gatepost restore --verify {show_path(result.place)}")
 
 
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
-@click.option("--verify", is_flag=True, help="Change nothing: restore it in a scratch place, start that, and log in.")
-@click.option("--replace", is_flag=True, help="Put it in the place of the instance that is there.")
+@click.option("--verify", is_flag=True,
+              help="Change nothing: restore into a temporary folder, start the service there, and log in.")
+@click.option("--replace", is_flag=True, help="Replace the existing instance.")
 @click.option("--only-keys", is_flag=True,
-              help="Put the key file alone in its place, where it is lost, damaged or that of another database.")
+              help="Restore only the key file, if it is lost, damaged or of another database.")
 @click.option("--identity", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
-              help="The file of an age or SSH key that can read an encrypted backup.")
-@click.option("--keep-tokens", is_flag=True, help="Let service tokens act at once, without `gatepost token release`.")
+              help="File of the age or SSH key that can decrypt the backup.")
+@click.option("--keep-tokens", is_flag=True, help="Do not suspend service tokens.")
 @click.option("--erasures", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="F",
-              help="A list of `gatepost user erasures`: whom it names is erased in what is restored.")
-@click.option("--resume-jobs", is_flag=True, help="Run the jobs that were unfinished.")
+              help="List from `gatepost user erasures`. These users are erased in the restored rows.")
+@click.option("--resume-jobs", is_flag=True, help="Run unfinished jobs of the backup.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--name", metavar="NAME",
-              help="The name of the folder of the instance, which a backup of another instance is to replace.")
+              help="Folder name of the instance, to confirm that a backup of another instance replaces it.")
 @click.pass_obj
 def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, only_keys: bool, identity: Path | None,
              keep_tokens: bool, erasures: Path | None, resume_jobs: bool, yes: bool, name: str | None) -> None:
-    """Make an instance of a backup, or prove that it can be done.
+    """Restore an instance from a backup, or verify the backup.
 
-    All sessions end, and service tokens are held. With --replace what is there goes, but not before it is in a backup
-    of its own; SQLite may be served meanwhile, Postgres must not be. Who was erased in it since that backup is erased
-    in what is restored, too.
+    All sessions end, and service tokens are suspended. --replace first makes a backup of the existing instance, and
+    then replaces it; the service may run meanwhile on SQLite, but not on Postgres. Users who were erased since that
+    backup are erased in the restored rows as well.
 
-    With --only-keys, rows, rules and settings stay as they are, and running servers follow.
+    With --only-keys, rows, rules and settings stay as they are, and running servers read the restored keys.
 
     \b
     Example: gatepost restore --verify /srv/backups/today.tar.gz
@@ -121,12 +122,12 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
             aside = restore_keys(settings, database, file.absolute(), identity)
             echo(f"Restored: {settings.secret_file}")
             if aside is not None:
-                echo(f"What was there before, to be removed when nobody needs it: {show_path(aside)}")
+                echo(f"The replaced file, to be removed when nobody needs it: {show_path(aside)}")
             return
         if verify:
-            proved = prove(create_app, settings, database, migrations(), file.absolute(), identity)
+            staged = prove(create_app, settings, database, migrations(), file.absolute(), identity)
             _note_proof(settings, database, file)
-            _show_proof(file, proved)
+            _show_proof(file, staged)
             return
         settle_restore(settings)
         if holds_instance(settings, database):
@@ -136,11 +137,11 @@ def restore_(create_app: AppFactory, file: Path, verify: bool, replace: bool, on
             if not yes:
                 click.confirm(f"What was written to {settings.instance} since that backup will be gone. Go on?",
                               abort=True)
-        known = None if erasures is None else read(erasures)
-        choices = Choices(keep_tokens, resume_jobs, known)
-        done = restore(settings, database, registry(whole=True), file.absolute(), choices, identity,
-                       lambda: _ask_for_name(settings, name, yes=yes))
-        _show(settings, done, held=not keep_tokens and _tokens_held(settings))
+        erasures_of_list = None if erasures is None else read(erasures)
+        choices = Choices(keep_tokens, resume_jobs, erasures_of_list)
+        result = restore(settings, database, registry(whole=True), file.absolute(), choices, identity,
+                         lambda: _ask_for_name(settings, name, yes=yes))
+        _show(settings, result, suspended=not keep_tokens and _suspended_tokens(settings))
 
 
 def _ask_for_name(settings: Settings, name: str | None, *, yes: bool) -> None:
@@ -153,34 +154,34 @@ def _ask_for_name(settings: Settings, name: str | None, *, yes: bool) -> None:
         raise CannotRestore(f"{text} To replace that, name its folder: --name {shlex.quote(expected)}")
 
 
-def _show(settings: Settings, done: Restored, *, held: int) -> None:
-    echo(f"Restored: {settings.instance}, as it was at {done.found.manifest.made_at}")
-    echo_lines("\n".join(f"Applied {name}" for name in done.found.applied) or "No migration was missing.")
-    for remark in done.found.remarks:
-        echo(f"The audit trail in the backup is not whole: {remark}", err=True)
-    _show_commands(done.found)
+def _show(settings: Settings, result: Restored, *, suspended: int) -> None:
+    echo(f"Restored: {settings.instance}, as it was at {result.found.manifest.made_at}")
+    echo_lines("\n".join(f"Applied {name}" for name in result.found.applied) or "No migration was missing.")
+    for remark in result.found.remarks:
+        echo(f"The audit log in the backup is not complete: {remark}", err=True)
+    _show_commands(result.found)
     echo("All sessions have ended: users log in again.")
-    if held:
-        echo(f"{held} service tokens are held, since some may have been revoked after the backup. "
-             "gatepost token release lets them act again.")
-    if done.erased is None:
-        echo("Who was erased since that backup is not known here, and is back. Name a list of `gatepost user erasures` "
-             "by --erasures, or erase them again.", err=True)
-    elif done.erased:
-        echo(f"{done.erased} persons who were erased since that backup are erased again.")
-    if done.saved is not None:
-        echo(f"What was there before: {show_path(done.saved)}")
-    if done.aside is not None:
-        echo(f"Files of before, to be removed when nobody needs them: {show_path(done.aside)}")
+    if suspended:
+        echo(f"{suspended} service tokens are suspended, because some may have been revoked after the backup. "
+             "Re-enable them: gatepost token release")
+    if result.erased is None:
+        echo("Erasures since that backup are not known here, so erased users are back. Restore with --erasures and a "
+             "list from `gatepost user erasures`, or erase them again.", err=True)
+    elif result.erased:
+        echo(f"{result.erased} users who were erased since that backup are erased again.")
+    if result.saved is not None:
+        echo(f"Backup of the replaced instance: {show_path(result.saved)}")
+    if result.aside is not None:
+        echo(f"Replaced files, to be removed when nobody needs them: {show_path(result.aside)}")
 
 
-def _show_proof(file: Path, proved: Staged) -> None:
-    rows = proved.manifest.contents.rows
-    echo(f"Proved: {show_path(file)}, taken at {proved.manifest.made_at} by Gatepost {proved.manifest.version}")
-    echo(f"{sum(rows.values())} rows in {len(rows)} tables are there, and the audit trail is whole.")
-    if proved.applied:
-        echo(f"{len(proved.applied)} migrations were missing, and could be applied.")
-    _show_commands(proved)
+def _show_proof(file: Path, staged: Staged) -> None:
+    rows = staged.manifest.contents.rows
+    echo(f"Proved: {show_path(file)}, taken at {staged.manifest.made_at} by Gatepost {staged.manifest.version}")
+    echo(f"The backup has {sum(rows.values())} rows in {len(rows)} tables, and a complete audit log.")
+    if staged.applied:
+        echo(f"{len(staged.applied)} migrations were missing, and could be applied.")
+    _show_commands(staged)
     echo("The service started from it, and answered a login and the list of each collection.")
 
 
@@ -189,13 +190,13 @@ def _show_commands(backup: Staged) -> None:
         echo(f"Its settings run a command: {command}", mark=click.style("! ", fg="yellow", bold=True))
 
 
-def _tokens_held(settings: Settings) -> int:
+def _suspended_tokens(settings: Settings) -> int:
     with database_of(settings) as database, database.connected():
         return ServiceToken.held()
 
 
-def _note(instance: Instance, taken: Taken) -> None:
-    record(instance.tenant().id, "instance", "backup", note(taken))
+def _note(instance: Instance, result: Taken) -> None:
+    record(instance.tenant().id, "instance", "backup", note(result))
 
 
 def _note_proof(settings: Settings, database: Database, file: Path) -> None:
@@ -208,7 +209,7 @@ def _note_proof(settings: Settings, database: Database, file: Path) -> None:
             if database.table_exists("backups"):
                 database.transact(lambda: backups.note_proof(digest))
     except RowError as error:
-        echo(f"The proof was not written down: {error}", err=True)
+        echo(f"The proof could not be recorded: {error}", err=True)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ SUFFIX = ".age"
 
 
 class CannotEncrypt(Exception):
-    """The archive cannot be encrypted or decrypted; the text is a sentence."""
+    """Error of an archive that cannot be encrypted or decrypted. The message is a sentence."""
 
 
 def is_encrypted(archive: Path) -> bool:

@@ -59,13 +59,13 @@ def _refuse_others(database: Database, keys: Keys) -> None:
 def _put(fresh: Path, file: Path, aside: Path) -> Path | None:
     """Moves a key file into place, owned by its folder's owner. Returns the folder of the replaced file, or None."""
     moved = None
-    with fresh_file(file, owner=file.parent) as written:
-        written.file.write(fresh.read_bytes())
-        written.sync()
+    with fresh_file(file, owner=file.parent) as new:
+        new.file.write(fresh.read_bytes())
+        new.sync()
         if file.exists() or file.is_symlink():
             aside.mkdir(mode=0o700)
             moved = aside
             with suppress(FileNotFoundError):
                 file.rename(aside / file.name)
-        written.replace()
+        new.replace()
     return moved

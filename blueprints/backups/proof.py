@@ -38,22 +38,22 @@ def prove(create_app: AppFactory, settings: Settings, live: Database, migrations
     does not start or answer.
     """
     parent = settings.instance if settings.instance.is_dir() else None
-    with scratch(parent) as folder, staged(archive, folder, live, migrations, identity) as found:
-        if found.remarks:
-            raise BadArchive(f"The audit trail in the backup is not whole: {found.remarks[0]}")
-        _answer(create_app, settings, found)
-        return found
+    with scratch(parent) as folder, staged(archive, folder, live, migrations, identity) as backup:
+        if backup.remarks:
+            raise BadArchive(f"The audit log in the backup is not complete: {backup.remarks[0]}")
+        _answer(create_app, settings, backup)
+        return backup
 
 
-def _answer(create_app: AppFactory, settings: Settings, found: Staged) -> None:
+def _answer(create_app: AppFactory, settings: Settings, backup: Staged) -> None:
     password, email = token_urlsafe(18), f"{token_urlsafe(9).lower()}@invalid"
-    with found.database.connected():
+    with backup.database.connected():
         tenant = Tenant.by_name(settings.default_tenant)
         if tenant is None:
             raise BadArchive(f"There is no tenant {settings.default_tenant} in the backup.")
         user = User(name="Proof of a backup", email=email, role="admin", password_hash=hash_password(password))
-        found.database.transact(lambda: Rows(User, tenant.id).insert(user))
-    with _started(create_app, found) as app:
+        backup.database.transact(lambda: Rows(User, tenant.id).insert(user))
+    with _started(create_app, backup) as app:
         client = app.test_client()
         answer = client.post("/api/login", json={"email": email, "password": password})
         _expect(client, answer.status_code, "POST /api/login")
@@ -66,19 +66,20 @@ def _answer(create_app: AppFactory, settings: Settings, found: Staged) -> None:
                 _expect(client, client.get(path, headers=bearer).status_code, f"GET {path}")
 
 
-def _expect(_: FlaskClient, status: int, asked: str) -> None:
+def _expect(_: FlaskClient, status: int, request: str) -> None:
     if status != 200:
-        raise BadArchive(f"The service that was started from the backup answered {asked} with {status}.")
+        raise BadArchive(f"The service that was started from the backup answered {request} with {status}.")
 
 
 @contextmanager
-def _started(create_app: AppFactory, found: Staged) -> Iterator[Flask]:
+def _started(create_app: AppFactory, backup: Staged) -> Iterator[Flask]:
     # Warnings at the start of the service are not about the backup.
     logging.disable(logging.WARNING)
     try:
-        url = f"sqlite:///{found.database.database}" if found.database.dialect == "sqlite" else found.database.database
+        database = backup.database
+        url = f"sqlite:///{database.database}" if database.dialect == "sqlite" else database.database
         try:
-            app = create_app({"instance": found.folder, "database_url": url, **_APART})
+            app = create_app({"instance": backup.folder, "database_url": url, **_APART})
         except Exception as error:
             raise BadArchive(f"The service does not start from the backup: {error}") from error
         try:

@@ -38,7 +38,7 @@ LOCK_WAIT = 1.0  # seconds
 
 
 class CannotRestore(Exception):
-    """The restore has not begun; the text is a sentence."""
+    """Error of a restore that has changed nothing. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -98,26 +98,26 @@ def restore(settings: Settings, database: Database, registry: Registry, archive:
         for leftover in instance.glob(f"{journal.STAGED}*"):
             shutil.rmtree(leftover, ignore_errors=True)
         folder = Path(mkdtemp(prefix=journal.STAGED, dir=instance))
-        begun = Journal(new_epoch(), folder.name, free_name(instance), fresh)
-        aside = instance / begun.aside
+        plan = Journal(new_epoch(), folder.name, free_name(instance), fresh)
+        aside = instance / plan.aside
         try:
-            with staged(archive, folder, database, registry.migrations, identity) as found:
+            with staged(archive, folder, database, registry.migrations, identity) as backup:
                 holds = holds_instance(settings, database)
-                other = holds and _is_of_another(settings, database, found)
+                other = holds and _is_of_another(settings, database, backup)
                 if other:
                     ask()
-                known = _erasures(database, choices) if holds else choices.erasures
+                repeated = _erasures(database, choices) if holds else choices.erasures
                 saved = _save(settings, database) if holds else None
-                erased = None if known is None else repeat(found.database, registry.collections, known)
+                erased = None if repeated is None else repeat(backup.database, registry.collections, repeated)
                 # The list of backups of another instance is not kept, because they do not have these rows.
-                _keep_backups(found, archive, [] if other or not holds else _backups(database))
-                _begin_epoch(found.database, settings, begun.epoch, choices)
-                journal.write_down(instance, begun)
-                database.take_over(found.database, aside, keep=saved is None)
+                _keep_backups(backup, archive, [] if other or not holds else _backups(database))
+                _begin_epoch(backup.database, settings, plan.epoch, choices)
+                journal.write_down(instance, plan)
+                database.take_over(backup.database, aside, keep=saved is None)
         finally:
             # After any error, the epoch in the database shows if the rows were replaced.
-            journal.end(settings, begun)
-    return Restored(found, saved, aside if aside.is_dir() else None, erased)
+            journal.end(settings, plan)
+    return Restored(backup, saved, aside if aside.is_dir() else None, erased)
 
 
 def _has_tables(settings: Settings, database: Database) -> bool:
@@ -136,7 +136,7 @@ def _erasures(database: Database, choices: Choices) -> Sequence[Erasure] | None:
         return choices.erasures
 
 
-def _is_of_another(settings: Settings, database: Database, found: Staged) -> bool:
+def _is_of_another(settings: Settings, database: Database, backup: Staged) -> bool:
     """True if the backup and the instance have no tenant in common.
 
     Tenants are compared and not keys, because keys may have been rotated. If the database cannot be read, keys are
@@ -148,13 +148,13 @@ def _is_of_another(settings: Settings, database: Database, found: Staged) -> boo
     except RowError:
         ours = set()
     if ours:
-        with found.database.connected():
+        with backup.database.connected():
             return ours.isdisjoint(tenant.id for tenant in Tenant.all())
     try:
         keys = Keys.load(settings.secret_file)
     except KeyFileError:
         return False
-    return set(fingerprints(keys)).isdisjoint(fingerprints(Keys.load(found.folder / KEYS)))
+    return set(fingerprints(keys)).isdisjoint(fingerprints(Keys.load(backup.folder / KEYS)))
 
 
 def _backups(database: Database) -> list[dict[str, Any]]:
@@ -164,16 +164,16 @@ def _backups(database: Database) -> list[dict[str, Any]]:
         return []
 
 
-def _keep_backups(found: Staged, archive: Path, known: Sequence[Mapping[str, Any]]) -> None:
+def _keep_backups(backup: Staged, archive: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Copies the list of backups to the restored database, and adds the restored backup."""
     digest, size = digest_of(archive), archive.stat().st_size
 
     def work() -> None:
-        backups.remember(known)
-        backups.remember_file(str(archive), digest, size, found.manifest.made_at)
+        backups.remember(rows)
+        backups.remember_file(str(archive), digest, size, backup.manifest.made_at)
 
-    with found.database.connected():
-        found.database.transact(work)
+    with backup.database.connected():
+        backup.database.transact(work)
 
 
 def _save(settings: Settings, database: Database) -> Path | None:

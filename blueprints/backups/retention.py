@@ -26,10 +26,10 @@ _PERIODS: tuple[tuple[int, Callable[[datetime], str]], ...] = (
 def newest(folder: Path) -> Path | None:
     """Returns the newest backup of any kind in a folder; None if there is none, or the folder cannot be read."""
     try:
-        made = {file: named[2] for file in folder.iterdir() if (named := _NAME.fullmatch(file.name))}
+        times = {file: match[2] for file in folder.iterdir() if (match := _NAME.fullmatch(file.name))}
     except OSError:
         return None
-    return max(made, key=made.__getitem__, default=None)
+    return max(times, key=times.__getitem__, default=None)
 
 
 def remove_old(folder: Path) -> list[Path]:
@@ -38,26 +38,26 @@ def remove_old(folder: Path) -> list[Path]:
         return []
     kinds: dict[str, dict[Path, datetime]] = {}
     for file in folder.iterdir():
-        if (named := _NAME.fullmatch(file.name)) and file.is_file() and not file.is_symlink():
-            made = datetime.strptime(named[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-            kinds.setdefault(named[1], {})[file] = made
+        if (match := _NAME.fullmatch(file.name)) and file.is_file() and not file.is_symlink():
+            time = datetime.strptime(match[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            kinds.setdefault(match[1], {})[file] = time
     removed = []
     for kind, files in kinds.items():
-        stay = _scheduled(files) if kind == SCHEDULED else set(_newest_first(files)[:SAFETY])
-        for file in sorted(files.keys() - stay):
+        kept_files = _scheduled(files) if kind == SCHEDULED else set(_newest_first(files)[:SAFETY])
+        for file in sorted(files.keys() - kept_files):
             file.unlink()
             removed.append(file)
     return removed
 
 
 def _scheduled(files: dict[Path, datetime]) -> set[Path]:
-    stay = set()
+    kept_files = set()
     for most, period in _PERIODS:
         newest: dict[str, Path] = {}
         for file in _newest_first(files):
             newest.setdefault(period(files[file]), file)
-        stay.update(list(newest.values())[:most])
-    return stay
+        kept_files.update(list(newest.values())[:most])
+    return kept_files
 
 
 def _newest_first(files: dict[Path, datetime]) -> list[Path]:

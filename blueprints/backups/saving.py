@@ -20,9 +20,9 @@ def save(installation: Installation, step: str) -> Saved:
     if database.dialect == "postgres" and shutil.which("pg_dump") is None:
         raise CannotSave("pg_dump is not installed here")
     try:
-        taken = take(settings, database, free_place(settings.backups, step), probing=False)
+        result = take(settings, database, free_place(settings.backups, step), probing=False)
     except (CannotBackUp, CannotEncrypt) as error:
         raise CannotSave(str(error)) from error
     if step != retention.BEFORE_MIGRATION:
-        database.transact(lambda: note(taken))
-    return Saved(taken.place, lambda: retention.remove_old(settings.backups))
+        database.transact(lambda: note(result))
+    return Saved(result.place, lambda: retention.remove_old(settings.backups))

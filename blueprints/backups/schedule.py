@@ -62,7 +62,7 @@ class Schedule:
     def __init__(self, live: LiveSettings, database: Database) -> None:
         self._live, self._database = live, database
         self._process: subprocess.Popen[bytes] | None = None
-        self._began = 0.0
+        self._start = 0.0
 
     def look(self) -> None:
         """Starts a backup if one is due. Raises `RowError`, OSError."""
@@ -72,21 +72,21 @@ class Schedule:
         with self._database.connected():
             if not backups.is_due(settings.backup_hours):
                 return
-        self._began = monotonic()
+        self._start = monotonic()
         self._process = _process(settings, "--scheduled")
 
     def _runs(self) -> bool:
         if self._process is None:
             return False
         if self._process.poll() is None:
-            if monotonic() - self._began > backups.LONGEST:
+            if monotonic() - self._start > backups.LONGEST:
                 self._process.kill()
             return True
-        ended, self._process = self._process.returncode, None
+        code, self._process = self._process.returncode, None
         with self._database.connected():
             error = backups.ages().error
-        if error is not None or ended != 0:
-            _log.error("the backup of the schedule went wrong: %s", error or f"its process ended with {ended}")
+        if error is not None or code != 0:
+            _log.error("the scheduled backup failed: %s", error or f"its process ended with {code}")
         return False
 
 
@@ -155,14 +155,14 @@ def make_begun(create_app: AppFactory, settings: Settings, database: Database, m
             faults.extend(_proof_fault(create_app, settings, database, migrations, archive))
 
     try:
-        taken = take(settings, database, free_place(settings.backups, retention.SCHEDULED), inspect=inspect)
+        result = take(settings, database, free_place(settings.backups, retention.SCHEDULED), inspect=inspect)
     except _FAULTS as error:
         _note_error(database, id, f"no backup was made: {error}")
         raise
-    database.transact(lambda: backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds))
+    database.transact(lambda: backups.note_made(id, str(result.place), result.digest, result.bytes, result.seconds))
     if settings.backup_prove and not faults:
-        database.transact(lambda: backups.note_proof(taken.digest))
-    faults += _sending_fault(settings, taken.place)
+        database.transact(lambda: backups.note_proof(result.digest))
+    faults += _sending_fault(settings, result.place)
     if faults:
         _note_error(database, id, "; ".join(faults))
     retention.remove_old(settings.backups)
@@ -183,14 +183,14 @@ def _sending_fault(settings: Settings, place: Path) -> list[str]:
     if not settings.backup_command:
         return []
     try:
-        done = subprocess.run([*shlex.split(settings.backup_command), str(place)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LONGEST, check=False)
+        process = subprocess.run([*shlex.split(settings.backup_command), str(place)], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LONGEST, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return [f"backup_command failed: {error}"]
-    if done.returncode == 0:
+    if process.returncode == 0:
         return []
-    output = done.stdout.decode(errors="replace").strip()[-_LOUDEST:]
-    return [f"backup_command ended with {done.returncode}{output and f': {output}'}"]
+    output = process.stdout.decode(errors="replace").strip()[-_LOUDEST:]
+    return [f"backup_command ended with {process.returncode}{output and f': {output}'}"]
 
 
 def _note_error(database: Database, id: str, error: str) -> None:

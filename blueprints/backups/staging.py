@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security.keys import Keys
 from models.contents import Contents, contents
 from models.engine.database import Database
@@ -58,11 +58,11 @@ def staged(archive: Path, scratch: Path, live: Database, migrations: Mapping[str
     keys = Keys.load(scratch / "secret.key")
     with live.scratch(str(scratch / DATABASE)) as database:
         _compare(database, manifest)
-        before = pending(database, migrations)
+        waiting = pending(database, migrations)
         upgrade(database, migrations, sealer=sealer(keys, lenient=True))
         with database.connected():
             verdict = seals.verify(database, sealer(keys))
-        yield Staged(scratch, database, manifest, tuple(before), _commands(scratch), verdict.findings)
+        yield Staged(scratch, database, manifest, tuple(waiting), _commands(scratch), verdict.findings)
 
 
 def _commands(folder: Path) -> tuple[str, ...]:
@@ -97,16 +97,16 @@ def _compare(database: Database, manifest: Manifest) -> None:
     if (damage := database.examine(float("inf"))) is not None:
         raise BadArchive(f"The database in the backup is damaged: {damage}")
     with database.connected():
-        held = contents(database)
+        actual = contents(database)
         if database.dialect == "sqlite" and (dangling := database.query("PRAGMA foreign_key_check")):
             raise BadArchive(f"{len(dangling)} rows in the backup refer to rows that it does not hold.")
-    listed = manifest.contents
-    if held != listed:
-        raise BadArchive(f"The database in the backup does not hold what it says: {_difference(listed, held)}.")
+    expected = manifest.contents
+    if actual != expected:
+        raise BadArchive(f"The database in the backup does not hold what it says: {_difference(expected, actual)}.")
 
 
-def _difference(listed: Contents, held: Contents) -> str:
-    for table in sorted(listed.rows.keys() | held.rows.keys()):
-        if listed.rows.get(table) != held.rows.get(table):
-            return f"{held.rows.get(table, 'no')} rows of {table} instead of {listed.rows.get(table, 'none')}"
+def _difference(expected: Contents, actual: Contents) -> str:
+    for table in sorted(expected.rows.keys() | actual.rows.keys()):
+        if expected.rows.get(table) != actual.rows.get(table):
+            return f"{actual.rows.get(table, 'no')} rows of {table} instead of {expected.rows.get(table, 'none')}"
     return "other migrations, or another newest seal"

@@ -34,7 +34,7 @@ PAUSE = 0.05  # seconds between two writes
 
 
 class Probe:
-    """Writes again and again until the block ends, to measure how long writers wait.
+    """Writes repeatedly until the block ends, to measure how long writers wait.
 
     waits  seconds of the longest write; infinite if one failed
     log    bytes of SQLite's log: at the beginning, and the most since; None on Postgres
@@ -79,7 +79,7 @@ _LEFT = 24 * 3600  # seconds until such a folder counts as left over
 
 
 class CannotBackUp(Exception):
-    """No backup was made; the text is a sentence."""
+    """Error if no backup was made. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
         parts = folder / "parts"
         parts.mkdir(mode=0o700)
         with Probe(database) if probing else nullcontext() as probe:
-            held = _copy_database(database, parts / DATABASE)
+            contents_of_copy = _copy_database(database, parts / DATABASE)
         _copy_files(settings, parts, lenient=lenient)
-        manifest = Manifest(made_at, version("gatepost"), database.dialect, held, parts_of(parts))
+        manifest = Manifest(made_at, version("gatepost"), database.dialect, contents_of_copy, parts_of(parts))
         archive = folder / "archive"
         with new_file(archive) as file:
             pack(parts, manifest, file)
@@ -138,16 +138,16 @@ def take(settings: Settings, database: Database, place: Path, *, probing: bool =
                  probe.log if probe else None, manifest)
 
 
-def note(taken: Taken) -> str:
+def note(result: Taken) -> str:
     """Stores a backup of a command, in the current transaction. Returns its id."""
     id = backups.begin()
     assert id is not None  # without hours, it is always due
-    backups.note_made(id, str(taken.place), taken.digest, taken.bytes, taken.seconds)
+    backups.note_made(id, str(result.place), result.digest, result.bytes, result.seconds)
     return id
 
 
 def free_place(folder: Path, kind: str) -> Path:
-    """A free name for a backup that is taken now: `gatepost-20261123T020000Z.tar.gz`."""
+    """Returns a free path for a backup that is made now: `gatepost-20261123T020000Z.tar.gz`."""
     while True:
         place = folder / f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.tar.gz"
         if not (place.exists() or place.with_name(place.name + SUFFIX).exists()):
@@ -159,11 +159,11 @@ def _copy_database(database: Database, place: Path) -> Contents:
     with database.copied(str(place)) as copy:
         if (damage := copy.examine(float("inf"))) is not None:
             raise damage
-        held = contents(copy)
+        result = contents(copy)
     # Opening the copy created files beside it, such as its log, which are empty now.
     for beside in place.parent.glob(f"{place.name}?*"):
         beside.unlink()
-    return held
+    return result
 
 
 def _copy_files(settings: Settings, parts: Path, *, lenient: bool) -> None:

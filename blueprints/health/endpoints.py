@@ -87,11 +87,11 @@ class AliveSchema(StrictSchema):
 def health(call: Call) -> dict[str, Any]:
     """Say whether the service works, part by part; 503 when it does not."""
     services = call.services
-    written = services.write_probe.probe()
-    results = {"database": _database(call, checks.writes(written))}
+    probe = services.write_probe.probe()
+    results = {"database": _database(call, checks.writes(probe))}
     # If Postgres does not answer, the other checks do not query it, too.
     silent = services.database.dialect == "postgres" and results["database"].state is State.DOWN
-    results |= _others(call, silent=silent)
+    results |= _other_checks(call, silent=silent)
     status = worst(result.state for result in results.values())
     call.status = 503 if status is State.DOWN else 200
     if not call.access.may_ever("policy.view"):
@@ -102,12 +102,12 @@ def health(call: Call) -> dict[str, Any]:
         "findings": [{"check": name, "state": result.state, "detail": result.detail}
                      for name, result in results.items() if result.state is not State.OK],
         "policy_version": services.policy.current.version, "version": _VERSION,
-        "written_seconds_ago": written.age}
+        "written_seconds_ago": probe.age}
     with suppress(RowError), services.database.connected():
         if (error := trouble(call)) is not None:
             answer["policy_error"] = error
-        gone = lost(call.access.policy, User.held_roles(services.database))
-        answer["users_without_role"] = User.number_with_roles(gone)
+        lost_roles = lost(call.access.policy, User.held_roles(services.database))
+        answer["users_without_role"] = User.number_with_roles(lost_roles)
         answer["jobs"] = backlog(services.database)._asdict()
         if "backups" in results:
             made_at, proved_at, *_ = ages()
@@ -122,16 +122,16 @@ def live(call: Call) -> dict[str, str]:
     return {"status": "ok"}
 
 
-def _database(call: Call, found: Found) -> Found:
+def _database(call: Call, result: Found) -> Found:
     database = call.services.database
     if (fault := database.damage or database.fault()) is not None:
         return Found(State.DOWN, str(fault))
-    if found.state is State.OK and (loss := database.loss()) is not None:
+    if result.state is State.OK and (loss := database.loss()) is not None:
         return Found(State.DEGRADED, loss)
-    return found
+    return result
 
 
-def _others(call: Call, *, silent: bool) -> dict[str, Found]:
+def _other_checks(call: Call, *, silent: bool) -> dict[str, Found]:
     """Returns all checks except for that of the database. If it is `silent`, those that query it are down."""
     services = call.services
     database, settings = services.database, services.settings

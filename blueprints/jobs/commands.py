@@ -18,14 +18,14 @@ _LONGEST = 2000  # printed characters of a payload or a result
 
 @click.group(cls=Group)
 def jobs() -> None:
-    """Look at jobs, cancel them, and try them again."""
+    """List, show, cancel and retry jobs."""
 
 
 @jobs.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--kind", metavar="KIND", help="Only those of this kind, such as articles.export.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=_LISTED, show_default=True, metavar="N",
-              help="At most so many.")
+              help="At most N jobs.")
 def list_jobs(state: str | None, kind: str | None, limit: int) -> None:
     """List jobs of all tenants, the newest first.
 
@@ -41,18 +41,18 @@ def list_jobs(state: str | None, kind: str | None, limit: int) -> None:
 @jobs.command()
 @click.argument("id")
 def show(id: str) -> None:
-    """Show all there is to know of a job.
+    """Show all fields of a job.
 
     \b
     Example: gatepost jobs show 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
     """
     with open_instance():
-        job = _found(id)
+        job = _find(id)
         fields = {
             "kind": job.kind,
             "state": job.state,
             "tenant": job.tenant_id,
-            "asked for by": job.owner_id or "the service",
+            "requested by": job.owner_id or "the service",
             "created": job.created_at,
             "not before": job.run_at,
             "attempts": f"{job.attempts} of {job.max_attempts}",
@@ -80,7 +80,7 @@ def retry(id: str) -> None:
     """
     def work(job: Job) -> str:
         if job.state != FAILED:
-            raise click.ClickException(f"The job {id} is {job.state}; only one that has failed is tried again.")
+            raise click.ClickException(f"The job {id} is {job.state}; only a failed job can be retried.")
         job.begin_anew()
         return f"{id} waits."
 
@@ -90,7 +90,7 @@ def retry(id: str) -> None:
 @jobs.command()
 @click.argument("id")
 def cancel(id: str) -> None:
-    """Cancel a job that waits, or ask one that runs to stop.
+    """Cancel a waiting job, or stop a running one.
 
     \b
     Example: gatepost jobs cancel 01930f2e-8a4b-7c3d-9e1f-2a3b4c5d6e7f
@@ -103,9 +103,9 @@ def cancel(id: str) -> None:
     _change(id, "delete", work)
 
 
-def _found(id: str, *, lock: bool = False) -> Job:
-    known = read_id(id)
-    job = None if known is None else Job.by_id(known, lock=lock)
+def _find(id: str, *, lock: bool = False) -> Job:
+    normalized = read_id(id)
+    job = None if normalized is None else Job.by_id(normalized, lock=lock)
     if job is None:
         raise click.ClickException(f"There is no job {id}.")
     return job
@@ -115,7 +115,7 @@ def _change(id: str, action: str, change: Callable[[Job], str]) -> None:
     """Changes a job and adds an audit event in one transaction, and prints the sentence that `change` returns."""
     with open_instance() as instance:
         def work() -> str:
-            job = _found(id, lock=True)
+            job = _find(id, lock=True)
             sentence = change(job)
             Rows(Job, job.tenant_id).save(job)
             record(job.tenant_id, "job", action, job.id)

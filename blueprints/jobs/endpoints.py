@@ -57,11 +57,11 @@ class Jobs(Collection):
     def rules_in_code(self, call: Call, verb: str, row: Job | None) -> Iterator[RuleInCode]:
         yield from super().rules_in_code(call, verb, row)
         if row is not None and verb == "delete":
-            refusal = self._needed(row)
+            refusal = self._refusal(row)
             yield RuleInCode(STATE, state_is("state", row.state, refusal), refusal, reads=("state",))
 
     @staticmethod
-    def _needed(row: Job) -> Conflict | None:
+    def _refusal(row: Job) -> Conflict | None:
         """Returns the reason why an ended job cannot be removed; None if it can, or has not ended."""
         if row.state in (WAITING, RUNNING) or not row.notes_tick:
             return None
@@ -82,7 +82,7 @@ class Jobs(Collection):
 
     def delete(self, call: Call, row: Job) -> None:
         """Cancels a waiting job, requests the end of a running one, or removes an ended one with its file."""
-        if (refusal := self._needed(row)) is not None:
+        if (refusal := self._refusal(row)) is not None:
             raise refusal
         if row.call_off():
             self.rows(call).save(row)

@@ -1,4 +1,4 @@
-"""A process that runs jobs and serves nothing: `gatepost worker`."""
+"""A process that only runs jobs: `gatepost worker`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gatepost.http.request.call import Services
 @click.command()
 @click.pass_obj
 def worker(create_app: AppFactory) -> None:
-    """Run jobs until SIGTERM or Ctrl-C, and serve nothing.
+    """Run jobs until SIGTERM or Ctrl-C, without serving requests.
 
-    Processes that serve run jobs, too, unless the setting run_jobs is off. A worker that stops returns its job to the
+    Serving processes run jobs as well, unless the setting run_jobs is off. A worker that stops returns its job to the
     queue; another process starts that job again.
 
     \b

@@ -30,13 +30,13 @@ def survey(database: Database) -> Iterator[Found]:
     # Prepared keys that no node signs with yet. A node that is behind may still have the current key as prepared.
     following = {row.prepared_fingerprint for row in rows} - {None, keys}
     for place in places(rows):
-        yield _found([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
+        yield _finding([row for row in rows if (row.host, row.folder) == place], keys, following, policy)
 
 
-def _found(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:
+def _finding(rows: list[Node], keys: str | None, following: set[str | None], policy: str | None) -> Found:
     """Returns the finding about one node, from the rows of its processes."""
     sentences = (sentence for row in rows for sentence in _differences(row, keys, following, policy))
-    wrong = list(dict.fromkeys(sentences))
+    differences = list(dict.fromkeys(sentences))
     first = rows[0]
     processes = f"{len(rows)} processes" if len(rows) > 1 else "1 process"
     clock = max((row.clock_ahead for row in rows if row.clock_ahead is not None), key=abs, default=None)
@@ -44,13 +44,13 @@ def _found(rows: list[Node], keys: str | None, following: set[str | None], polic
             f"keys {first.key_fingerprint[:8]}")
     text += "" if first.prepared_fingerprint is None else f", next {first.prepared_fingerprint[:8]}"
     text += "" if clock is None else f", clock {clock:+.2f} s"
-    return Found(State.DEGRADED if wrong else State.OK, "\n".join([text, *wrong]))
+    return Found(State.DEGRADED if differences else State.OK, "\n".join([text, *differences]))
 
 
 def _differences(row: Node, keys: str | None, following: set[str | None], policy: str | None) -> Iterator[str]:
-    here = program.described()
-    if row.version != here:
-        yield (f"it runs Gatepost {row.version}, and this is {here}: "
+    own_version = program.described()
+    if row.version != own_version:
+        yield (f"it runs Gatepost {row.version}, and this is {own_version}: "
                "upgrade one after the other (docs/running/upgrades.md)")
     if row.policy_error is not None:
         yield f"policy {row.policy_version} stays in force there: {row.policy_error}"
@@ -68,6 +68,6 @@ def _key_differences(row: Node, keys: str | None, following: set[str | None]) ->
             yield "it does not sign with the newest key yet, which is prepared there: gatepost keys rotate"
         else:
             yield "its newest key is not that of the database: copy secret.key from a node that has it"
-    elif others := following - {row.prepared_fingerprint}:
-        named = ", ".join(sorted(other[:8] for other in others if other))
-        yield f"it has no key {named}, which another node has prepared: copy secret.key from there"
+    elif missing := following - {row.prepared_fingerprint}:
+        names = ", ".join(sorted(fingerprint[:8] for fingerprint in missing if fingerprint))
+        yield f"it has no key {names}, which another node has prepared: copy secret.key from there"

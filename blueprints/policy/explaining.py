@@ -19,9 +19,9 @@ from gatepost.collections.names import Names, shown_to
 from gatepost.http.request.access import Supposed
 from gatepost.http.request.call import Peer
 from gatepost.http.request.identity import guest, principal_of
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from gatepost.http.request.reasons import hidden_of
-from gatepost.rules.redaction import refuse_to_tell_fields, told_by, told_persons, trouble, withheld
+from gatepost.rules.redaction import hidden_fields_read, refuse_hidden_fields, trouble, visible_persons, withheld
 from models.tables.user import User
 from policies import Principal
 from policies.explaining.explanation import ALLOWED, DEPENDS, REFUSED
@@ -181,7 +181,7 @@ def effective(call: Call) -> dict[str, Any]:
     """List the rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
     policy = call.access.policy
     invariants = lines_of(policy)
-    visible = told_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents,
+    visible = visible_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents,
                                   *(invariant.who for invariant in invariants)})
     return withheld(call, {
         "version": policy.version,
@@ -213,7 +213,7 @@ def explained(call: Call) -> dict[str, Any]:
     principal = _scoped(call, principal)
     collection = call.services.registry.by_resource.get(permission.partition(".")[0])
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
-    requests = meant(call.services.registry.by_permission.get(permission, ()), permission, collection,
+    requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=call.query.get("method"))
     access = Supposed(policy, principal, environment(call.query, requests.methods[0], call.services.settings.zone,
                                                      call.access.environment))
@@ -250,14 +250,14 @@ def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> lis
 def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
     """Raises `Problem` (403) if the reasons would reveal a field that the caller may not see."""
     question, row = found.question, None if found.question.row is None else found.question.row.__data__
-    secret = told_by(call, question.access, question.requests.needed, person, collection, [] if row is None else [row],
-                     creates=question.verb == "create")
+    secret = hidden_fields_read(call, question.access, question.requests.needed, person, collection,
+                                [] if row is None else [row], creates=question.verb == "create")
     if collection is not None and row is not None:
         secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
     users = call.services.collections["users"]
     if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
         secret.add("role")
-    refuse_to_tell_fields(secret)
+    refuse_hidden_fields(secret)
 
 
 def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Principal]:

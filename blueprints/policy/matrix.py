@@ -18,7 +18,7 @@ from gatepost import Call, Fault, Id, Line, Message, Problem, Routes, StrictSche
 from gatepost.collections.names import USERS
 from gatepost.http.request.reasons import hidden_of
 from gatepost.http.schemas.parameters import ListParameter, Number
-from gatepost.rules.redaction import mentions, refuse_to_tell_fields, told_persons, untold_ids, withheld
+from gatepost.rules.redaction import hidden_ids, mentions, refuse_hidden_fields, visible_persons, withheld
 from models.tables.user import User
 from policies import Policy
 from policies.evaluation.grants import ALWAYS_WORD, Grant, Part
@@ -148,7 +148,7 @@ def drawn(call: Call) -> dict[str, Any]:
     sections = [section for section in table.sections if section.resource in resources]
     user = named_person(call, query["person"]) if "person" in query else None
     own = _rules_of_users(policy)
-    visible = told_persons(call, (*own, *((f"user:{user.id}",) if user is not None else ())))
+    visible = visible_persons(call, (*own, *((f"user:{user.id}",) if user is not None else ())))
     cells = _Cells(visible)
     permissions = [row.permission for section in sections for row in section.rows]
     return withheld(call, {
@@ -180,7 +180,7 @@ class _Cells:
         """Returns the rules behind all cells so far, by place. Omits comment lines that name users of other tenants."""
         files = Files(policy.files)
         written = {rule: files.at(rule) for rule in self._behind}
-        hidden = untold_ids(call, (line for source in written.values() for line in source.comment))
+        hidden = hidden_ids(call, (line for source in written.values() for line in source.comment))
         return {rule.place: {"file": rule.file, "line": rule.line, "rule": source.text,
                              "comment": [line for line in source.comment if not mentions(line, hidden)]}
                 for rule, source in written.items()}
@@ -225,7 +225,7 @@ def _rules_of_users(policy: Policy) -> Counter[str]:
 
 def _column(call: Call, user: User, permissions: Iterable[str], own: Counter[str], cells: _Cells) -> dict[str, Any]:
     """Returns the column of one user. Raises `Problem` (403) if the user's role is hidden, as the cells reveal it."""
-    refuse_to_tell_fields({"role"} & hidden_of(call, call.services.collections[USERS], user.__data__))
+    refuse_hidden_fields({"role"} & hidden_of(call, call.services.collections[USERS], user.__data__))
     grants = of_person(call.access.policy, user.role, f"user:{user.id}", permissions)
     [shown] = shown_persons(call, [user.id])
     return {**_entry(shown, own), "cells": {permission: cells.cell(grant) for permission, grant in grants.items()}}

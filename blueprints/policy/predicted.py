@@ -17,7 +17,7 @@ from gatepost.http.protocol.problems import Problem, not_found
 from gatepost.http.request.access import Access
 from gatepost.http.request.call import Call
 from gatepost.http.request.endpoint import Endpoint
-from gatepost.http.request.meant import Meant
+from gatepost.http.request.implied import ImpliedRequests
 from gatepost.http.writing.rules_in_code import ACCOUNT, OTHER, OWNED, TENANT, RuleInCode
 from gatepost.http.writing.writable import Writable
 from policies import ALWAYS
@@ -52,7 +52,7 @@ class Question:
     who: str
     permission: str
     access: Access
-    requests: Meant
+    requests: ImpliedRequests
     collection: Collection | None
     call: Call
     row: Any = None
@@ -193,7 +193,7 @@ class Prediction:
 def predict(question: Question) -> Prediction:
     """Predicts the answer. For a row or a user, the database must be connected."""
     prediction, requests = _predict(question), question.requests
-    if len(requests.told_apart(question.access.policy)) < 2:
+    if len(requests.distinct_methods(question.access.policy)) < 2:
         return prediction
     others = [_predict(question.by(endpoint)) for endpoint in requests.endpoints[1:]]
     return replace(prediction, others=tuple(other for other in others if other.result != prediction.result))
@@ -272,7 +272,7 @@ def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
         except Problem as problem:
             yield RuleInCode(OTHER, problem.detail or problem.code, problem)
     if asked.verb == "create" and row is not None and asked.person:
-        most, refusal = asked.call.services.ownership.refusal(asked.collection, row, asked.access.allows)
+        most, refusal = asked.call.services.row_quota.refusal(asked.collection, row, asked.access.allows)
         if most:
             text = Message("the caller owns fewer than {most} of these, which is the most") if refusal is None else \
                 Message("the caller owns already {most} of these, which is the most")

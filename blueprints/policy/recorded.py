@@ -15,7 +15,7 @@ from gatepost import Call, Collection, Routes, StrictSchema, Time
 from gatepost.collections.names import Names, shown_to
 from gatepost.http.protocol.problems import not_found
 from gatepost.http.request.audit import note_look
-from gatepost.rules.redaction import refuse_to_tell_fields, told_persons, withheld
+from gatepost.rules.redaction import refuse_hidden_fields, visible_persons, withheld
 from models.tables.audit import Audit, of_tenant
 from policies import Policy
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN
@@ -88,7 +88,7 @@ def _row(call: Call) -> Audit:
     row: Audit | None = of_tenant(call.tenant_id).where(Audit.id == call.path["id"]).first()
     if row is None or not audit.shows(call, row.__data__):
         raise not_found()
-    refuse_to_tell_fields(audit.hidden(call, row.__data__, list(audit.guards)))
+    refuse_hidden_fields(audit.hidden(call, row.__data__, list(audit.guards)))
     return row
 
 
@@ -102,5 +102,5 @@ def _policy_of(call: Call, version: str | None) -> Policy:
 
 def _without_others(call: Call, past: Past) -> Past:
     """Removes rules about users of other tenants, which a custom matcher may apply to any user."""
-    visible = told_persons(call, [step.rule.sub for step in past.lines])
+    visible = visible_persons(call, [step.rule.sub for step in past.lines])
     return past.with_lines(step for step in past.lines if single_person(step.rule.sub) in visible)

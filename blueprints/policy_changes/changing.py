@@ -17,7 +17,7 @@ from gatepost.http.request.access import Access
 from gatepost.http.request.audit import origin_of
 from gatepost.http.request.identity import as_of_now
 from gatepost.rules.change import Candidate, Changing, Overtaken
-from gatepost.rules.redaction import mentions, untold_ids, withheld
+from gatepost.rules.redaction import hidden_ids, mentions, withheld
 from models.base import DAY
 from models.tables.node import alive, places
 from models.tables.policy_version import HTTP
@@ -26,11 +26,11 @@ from policies.evaluation.principal import FixedEnvironment
 from policies.syntax.attributes import REQUESTS
 from settings.declared import FILES
 
-from .child import Trial, judged, tried
-from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_untold, told
+from .child import Trial, checked, tried
+from .files import LARGEST_BODY, Files, PolicyFiles, refuse_about_others, refuse_hidden, visible
 from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question
 
-MOST_CHANGES = 1_000  # that are told
+MOST_CHANGES = 1_000  # in an answer
 _LONGEST_NOTE = 500  # characters
 
 routes = Routes("policy_changes", "Try a change of the access rules, and put it in force.")
@@ -123,19 +123,19 @@ def try_change(call: Call) -> dict[str, Any]:
     if days is not None:
         call.access.require("audit.view")
     parts = (COMPARISON, ROWS) if days is None else (COMPARISON, ROWS, REPLAY)
-    found = tried(_question(call, call.body["files"], parts, None if days is None else later(-days * DAY)))
-    compared = found.parts.get(COMPARISON)
-    changes = None if compared is None else told(call, compared["changes"])
-    findings = told(call, found.findings)
+    trial = tried(_question(call, call.body["files"], parts, None if days is None else later(-days * DAY)))
+    compared = trial.parts.get(COMPARISON)
+    changes = None if compared is None else visible(call, compared["changes"])
+    findings = visible(call, trial.findings)
     return withheld(call, {
         "base_version": call.access.policy.version,
         "version": None if compared is None else compared["version"],
-        "findings": [{name: one[name] for name in FindingSchema().fields} for one in findings],
-        "findings_left_out": len(found.findings) - len(findings),
+        "findings": [{name: finding[name] for name in FindingSchema().fields} for finding in findings],
+        "findings_left_out": len(trial.findings) - len(findings),
         "changes": None if changes is None else changes[:MOST_CHANGES],
         "more_changes": max(0, len(changes or ()) - MOST_CHANGES),
-        "invariants": None if compared is None else _told_lines(call, compared["invariants"]),
-        "rows": found.parts.get(ROWS), "replay": found.parts.get(REPLAY), "incomplete": found.incomplete,
+        "invariants": None if compared is None else _visible_lines(call, compared["invariants"]),
+        "rows": trial.parts.get(ROWS), "replay": trial.parts.get(REPLAY), "incomplete": trial.incomplete,
     })
 
 
@@ -148,9 +148,9 @@ def apply(call: Call) -> dict[str, Any]:
     files: Files = call.body["files"]
     _require_reach(call)
     _require_settled(call)
-    refuse_untold(call, files)
-    # First in a process of its own, where a text that takes forever to check does no harm.
-    _require_good(call, judged(_question(call, files, ())))
+    refuse_hidden(call, files)
+    # First in a process of its own, because a text may take forever to check.
+    _require_good(call, checked(_question(call, files, ())))
     registry = cast(Registry, call.services.registry)
     changing = Changing.of(call.services.settings, registry, call.services.database, call.services.guest_tenant)
     try:
@@ -183,7 +183,7 @@ def _put_in_force(call: Call, changing: Changing, candidate: Candidate) -> None:
 
 def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | None = None) -> Question:
     services, own = call.services, call.access.environment
-    # What is counted is what the caller would see by reading it.
+    # Counts contain what the caller could read.
     environment = FixedEnvironment(hour=own.hour, weekday=own.weekday, date=own.date, now=own.now, ip=own.ip,
                                    device=own.device, method="GET", request=REQUESTS["GET"])
     return Question(settings=services.settings.own, extra=cast(Registry, services.registry).extra, files=files,
@@ -193,7 +193,7 @@ def _question(call: Call, files: Files, parts: tuple[str, ...], since: str | Non
 
 
 def _require_reach(call: Call) -> None:
-    """409 where the policy files of this node are not those of all nodes."""
+    """Raises 409 if other nodes have policy files of their own."""
     services = call.services
     if services.settings.policy_source == FILES:
         with services.database.connected():
@@ -205,7 +205,7 @@ def _require_reach(call: Call) -> None:
 
 
 def _ask_again(call: Call) -> None:
-    """Refuses a caller who may no longer do this, after the time that judging has taken. Raises `Problem`."""
+    """Refuses a caller who has lost the permission while the files were checked. Raises `Problem`."""
     with call.services.database.connected():
         call.principal = as_of_now(call.services, call.principal, call.credential_id)
     call.access = Access(call.services.policy.current, call.principal, call.access.environment)
@@ -223,16 +223,16 @@ def _require_settled(call: Call) -> None:
                                   "is not what they hold. GET /api/admin/policy says more.")
 
 
-def _require_good(call: Call, found: Trial) -> None:
-    """400 with a fault for each error of the files."""
-    if FINDINGS in found.incomplete:
+def _require_good(call: Call, trial: Trial) -> None:
+    """Raises 400 with a fault for each error of the files."""
+    if FINDINGS in trial.incomplete:
         raise Problem.of([Fault("invalid_field", "Checking the files takes too long.", pointer="/files")],
                          "invalid_body")
-    errors = withheld(call, told(call, found.errors))
-    faults = [Fault("invalid_field", Message("An error in {file}: {message}", file=one["file"],
-                                             message=one["message"]), pointer="/files",
-                    meta={"file": one["file"], "line": one["line"]}) for one in errors]
-    if len(errors) < len(found.errors):
+    errors = withheld(call, visible(call, trial.errors))
+    faults = [Fault("invalid_field", Message("An error in {file}: {message}", file=error["file"],
+                                             message=error["message"]), pointer="/files",
+                    meta={"file": error["file"], "line": error["line"]}) for error in errors]
+    if len(errors) < len(trial.errors):
         faults.append(Fault("invalid_field", "There are errors in lines about users of other tenants.",
                             pointer="/files"))
     if faults:
@@ -245,6 +245,6 @@ def _overtaken(call: Call) -> Problem:
         version=call.services.policy.current.version))
 
 
-def _told_lines(call: Call, lines: list[str]) -> list[str]:
-    hidden = untold_ids(call, lines)
+def _visible_lines(call: Call, lines: list[str]) -> list[str]:
+    hidden = hidden_ids(call, lines)
     return [line for line in lines if not mentions(line, hidden)]

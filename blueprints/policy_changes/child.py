@@ -61,49 +61,49 @@ def tried(question: Question) -> Trial:
     """Runs a trial. Raises `Problem`: `overloaded` if another trial runs, `unavailable` if none can begin."""
     taken = Message("Another change of the policy is being tried. Try again when that has ended.")
     with _alone(question, _TRIAL, taken):
-        return _worked_out(question)
+        return _run(question)
 
 
-def judged(question: Question) -> Trial:
+def checked(question: Question) -> Trial:
     """Checks the files of a change. Raises `Problem`: `overloaded` if another change runs, `unavailable` as `tried`."""
     taken = Message("Another change of the policy is being put in force. Try again when that has ended.")
     with _alone(question, _CHANGE, taken):
-        return _worked_out(question)
+        return _run(question)
 
 
-def _worked_out(question: Question) -> Trial:
-    with TemporaryFile() as said:
+def _run(question: Question) -> Trial:
+    with TemporaryFile() as output:
         try:
-            process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=PIPE, stdout=PIPE, stderr=said)
+            process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=PIPE, stdout=PIPE, stderr=output)
         except OSError as error:
             _log.error("a trial of a policy cannot begin: %s", error.strerror)
             raise Problem("unavailable", "A trial cannot begin now.") from error
         affinity.roam(process.pid)
-        found, in_time = _answered(process, question)
-        if said.tell():
-            _log.error("of a trial of a policy:\n%s", _end(said))
+        trial, in_time = _answered(process, question)
+        if output.tell():
+            _log.error("of a trial of a policy:\n%s", _end(output))
     for part in (FINDINGS, *question.parts):
-        if part not in found.parts and not found.errors:
-            found.incomplete.setdefault(part, FAILED if in_time else TIMEOUT)
-    return found
+        if part not in trial.parts and not trial.errors:
+            trial.incomplete.setdefault(part, FAILED if in_time else TIMEOUT)
+    return trial
 
 
 def _answered(process: Popen[bytes], question: Question) -> tuple[Trial, bool]:
     """Returns the output of the process, and true if the process ended by itself."""
     assert process.stdin is not None and process.stdout is not None
-    found, late = Trial(), Timer(LONGEST, process.kill)
+    trial, late = Trial(), Timer(LONGEST, process.kill)
     late.start()
     try:
         with suppress(BrokenPipeError):
             process.stdin.write(pickle.dumps(question))
             process.stdin.flush()
         for line in process.stdout:
-            part, told = json.loads(line)
+            part, content = json.loads(line)
             if part == INCOMPLETE:
-                found.incomplete[told[0]] = told[1]
+                trial.incomplete[content[0]] = content[1]
             else:
-                found.parts[part] = told
-        return found, process.wait() >= 0
+                trial.parts[part] = content
+        return trial, process.wait() >= 0
     finally:
         late.cancel()
         process.kill()
@@ -131,7 +131,7 @@ def _alone(question: Question, lock: str, taken: Message) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _end(said: IO[bytes]) -> str:
+def _end(output: IO[bytes]) -> str:
     """Returns the end of the error output."""
-    said.seek(max(0, said.tell() - _MOST_LOGGED))
-    return said.read().decode(errors="replace")
+    output.seek(max(0, output.tell() - _MOST_LOGGED))
+    return output.read().decode(errors="replace")

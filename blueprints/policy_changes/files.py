@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from gatepost import Call, Message, Problem
-from gatepost.rules.redaction import told_persons, untold_ids
+from gatepost.rules.redaction import hidden_ids, visible_persons
 from policies import Policy
 from policies.loading.files import LARGEST_FILE
 from policies.loading.loader import CASES_FILE
@@ -57,18 +57,18 @@ def fault_of(name: str, text: object) -> str | None:
     return None
 
 
-def refuse_untold(call: Call, files: Files) -> None:
+def refuse_hidden(call: Call, files: Files) -> None:
     """Raises 403 for a change of rules that name users hidden from the caller: those of other tenants."""
     live = {name: content.decode() for name, content in call.access.policy.files.items()}
     lines = [(_lines(live.get(name)), _lines(text)) for name, text in files.items()]
-    if untold_ids(call, (line for before, after in lines for line in (before - after) + (after - before))):
+    if hidden_ids(call, (line for before, after in lines for line in (before - after) + (after - before))):
         raise _not_theirs()
 
 
 def refuse_about_others(call: Call, new: Policy) -> None:
     """Raises 403 for a policy that changes what such users may do, also by a condition that names them."""
     named = changed_users(call.access.policy, new)
-    if not named <= told_persons(call, named):
+    if not named <= visible_persons(call, named):
         raise _not_theirs()
 
 
@@ -81,13 +81,13 @@ def _lines(text: str | None) -> Counter[str]:
     return Counter(line.strip() for line in (text or "").splitlines())
 
 
-def told(call: Call, found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def visible(call: Call, items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Returns the findings and changes without those about users hidden from the caller."""
-    listed = list(found)
-    known = told_persons(call, {person for one in listed for person in _persons(one)})
-    return [one for one in listed if set(_persons(one)) <= known]
+    listed = list(items)
+    persons = visible_persons(call, {person for item in listed for person in _persons(item)})
+    return [item for item in listed if set(_persons(item)) <= persons]
 
 
-def _persons(one: Mapping[str, Any]) -> list[str]:
-    user = one.get("user")
-    return [person for person in (one.get("person"), user and f"user:{user}") if person]
+def _persons(item: Mapping[str, Any]) -> list[str]:
+    user = item.get("user")
+    return [person for person in (item.get("person"), user and f"user:{user}") if person]

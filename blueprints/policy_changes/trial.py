@@ -16,8 +16,7 @@ from traceback import print_exc
 from types import FrameType
 from typing import Any
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
+from blueprints.policy_changes.affected_rows import Scope, compare_rows
 from gatepost.collections.plugins.discovery import discover
 from gatepost.collections.plugins.leaving_out import ignored
 from gatepost.collections.registry import Registry
@@ -73,47 +72,47 @@ class Question:
 
 
 class _Overrun(BaseException):
-    """The time is up. No handler of errors takes it for one of its own."""
+    """Error: the time is up. It is no `Exception`, so no handler catches it by accident."""
 
 
-def answer(asked: Question, tell: Tell) -> None:
+def answer(question: Question, tell: Tell) -> None:
     """Passes the findings and each requested part to `tell`; for an unfinished one (part, why) as `INCOMPLETE`."""
-    registry = discover([pkgutil.resolve_name(place) for place in asked.extra], asked.settings.without)
-    settings = replace(asked.settings, statement_timeout=min(STATEMENT, asked.settings.statement_timeout))
+    registry = discover([pkgutil.resolve_name(place) for place in question.extra], question.settings.without)
+    settings = replace(question.settings, statement_timeout=min(STATEMENT, question.settings.statement_timeout))
     database = open_database(settings.database_url, pool_size=settings.pool_size, synchronous=settings.synchronous,
                              statement_timeout=settings.statement_timeout, ignored=ignored(settings.without))
     try:
         with database.connected():
             registry = replace(registry, gone=left_over(database, registry))
-            _Trial(asked, registry, database).tell(tell)
+            _Trial(question, registry, database).tell(tell)
     finally:
         database.close_all()
 
 
 class _Trial:
-    def __init__(self, asked: Question, registry: Registry, database: Database) -> None:
-        self._asked, self._registry, self._database = asked, registry, database
-        self._live = from_files(asked.live, registry.vocabulary, closing=True)
+    def __init__(self, question: Question, registry: Registry, database: Database) -> None:
+        self._question, self._registry, self._database = question, registry, database
+        self._live = from_files(question.live, registry.vocabulary, closing=True)
 
     def tell(self, tell: Tell) -> None:
         new: list[Policy] = []
         with _part(FINDINGS, tell):
-            found = self._loaded()
-            if isinstance(found, Policy):
-                new.append(found)
+            candidate = self._loaded()
+            if isinstance(candidate, Policy):
+                new.append(candidate)
                 held = User.held_roles(self._database)
-                tell(FINDINGS, [_finding(one) for one in warnings(found, held)] if self._asked.parts else [])
+                tell(FINDINGS, [_finding(each) for each in warnings(candidate, held)] if self._question.parts else [])
             else:
-                tell(FINDINGS, [_finding(one) for one in found.findings])
+                tell(FINDINGS, [_finding(each) for each in candidate.findings])
         for policy in new:
             for part, work in ((COMPARISON, self._compared), (ROWS, self._rows), (REPLAY, self._replayed)):
-                if part in self._asked.parts:
+                if part in self._question.parts:
                     with _part(part, tell):
                         tell(part, work(policy))
 
     def _loaded(self) -> Policy | PolicyError:
-        changing = Changing.of(self._asked.settings, self._registry, self._database, self._asked.guest_tenant)
-        files = {name: None if text is None else text.encode() for name, text in self._asked.files.items()}
+        changing = Changing.of(self._question.settings, self._registry, self._database, self._question.guest_tenant)
+        files = {name: None if text is None else text.encode() for name, text in self._question.files.items()}
         try:
             return changing.candidate(files).policy
         except PolicyError as error:
@@ -122,31 +121,31 @@ class _Trial:
     def _compared(self, new: Policy) -> dict[str, Any]:
         ids = [key.removeprefix("user:") for key in persons(self._live, new)]
         changes = diff(self._live, new, {f"user:{id}": role for id, role in User.roles(ids).items()})
-        return {"version": new.version, "changes": [one for change in changes for one in _each(change)],
+        return {"version": new.version, "changes": [item for change in changes for item in _each(change)],
                 "invariants": list(changes.invariants)}
 
     def _rows(self, new: Policy) -> dict[str, Any]:
-        scope = Scope(self._asked.guest_tenant, self._access, self._registry.collections["users"].guards)
+        scope = Scope(self._question.guest_tenant, self._access, self._registry.collections["users"].guards)
         return compare_rows(self._database, self._registry.collections.values(), self._live, new, scope,
-                            datetime.now(self._asked.settings.zone), seconds=JUDGING).as_json()
+                            datetime.now(self._question.settings.zone), seconds=JUDGING).as_json()
 
     def _replayed(self, new: Policy) -> dict[str, Any]:
         return replay(self._live, new, self._entries()).as_json()
 
     def _entries(self) -> Iterator[Entry]:
         """Yields the audit events that the viewer may see. Facts hidden from the viewer count as unknown."""
-        audits, access, asked = self._registry.collections["audit"], self._access, self._asked
+        audits, access, question = self._registry.collections["audit"], self._access, self._question
         columns = dict.fromkeys((*COLUMNS, *self._registry.vocabulary.resources[audits.resource].columns))
-        for row in told_since(asked.viewer.tenant_id, str(asked.since), tuple(columns)):
+        for row in told_since(question.viewer.tenant_id, str(question.since), tuple(columns)):
             if access.allows(audits.view, row):
-                told = {name: row[name] for name in COLUMNS}
+                visible = {name: row[name] for name in COLUMNS}
                 if not access.allows(audits.guards["facts"], row):
-                    told["facts"] = None
-                yield Entry(**told)
+                    visible["facts"] = None
+                yield Entry(**visible)
 
     @property
     def _access(self) -> Access:
-        return Access(self._live, self._asked.viewer, self._asked.environment)
+        return Access(self._live, self._question.viewer, self._question.environment)
 
 
 @contextmanager
@@ -186,6 +185,6 @@ def _each(change: Change) -> Iterator[dict[str, Any]]:
         }
 
 
-def _finding(found: Any) -> dict[str, Any]:
-    return {"file": found.file, "line": found.line, "message": found.message, "severity": found.severity,
-            "person": found.person}
+def _finding(finding: Any) -> dict[str, Any]:
+    return {"file": finding.file, "line": finding.line, "message": finding.message, "severity": finding.severity,
+            "person": finding.person}

@@ -15,7 +15,7 @@ from gatepost.http.protocol.problems import not_found
 from gatepost.http.reading.listing import Listing
 from gatepost.http.reading.readable import Readable
 from gatepost.http.request.access import Narrowing
-from gatepost.rules.redaction import mentions, untold_ids, withheld
+from gatepost.rules.redaction import hidden_ids, mentions, withheld
 from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 from policies.evaluation.sql import Where
@@ -89,9 +89,9 @@ def version_with_files(call: Call) -> dict[str, Any]:
 def _withhold(call: Call, item: dict[str, Any]) -> None:
     """Removes users hidden from the caller from the changes. Such an author becomes `user`."""
     if item.get("changes"):
-        hidden = untold_ids(call, (text for change in item["changes"] for text in _named(change)))
+        hidden = hidden_ids(call, (text for change in item["changes"] for text in _named(change)))
         item["changes"] = [shown for change in item["changes"] if (shown := _shown(change, hidden)) is not None]
-    if (by := str(item.get("by", ""))).startswith("user:") and untold_ids(call, (by,)):
+    if (by := str(item.get("by", ""))).startswith("user:") and hidden_ids(call, (by,)):
         item["by"] = "user"
 
 
@@ -102,11 +102,11 @@ def _named(change: Mapping[str, Any]) -> Iterable[str]:
 def _shown(change: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any] | None:
     if not any(mentions(text, hidden) for text in _named(change)):
         return change
-    who = [one for one in change.get("who", ()) if not mentions(one, hidden)]
+    who = [name for name in change.get("who", ()) if not mentions(name, hidden)]
     return {**change, "who": who} if who else None
 
 
 def _files(call: Call, files: Mapping[str, str]) -> dict[str, str]:
-    hidden = untold_ids(call, files.values())
+    hidden = hidden_ids(call, files.values())
     return {name: "".join(f"{LEFT_OUT}\n" if mentions(line, hidden) else line
                           for line in text.splitlines(keepends=True)) for name, text in files.items()}

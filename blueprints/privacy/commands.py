@@ -34,8 +34,8 @@ _FATES = {"delete": "are deleted", "anonymise": "are anonymised", "hand_over": "
 def export_person(email: str, file: Path) -> None:
     """Write everything about a user to a file.
 
-    The file is NDJSON, for the user to be given. Only the user who runs this can read it, and it must not be there yet.
-    Secrets are not in it: no password, not even a hash, and no token.
+    The file is NDJSON, and is meant for that user. Only the user who runs this command can read it, and it must not
+    exist yet. It has no secrets: no password, not even a hash, and no token.
 
     \b
     Example: gatepost user export ada@example.org ada.ndjson
@@ -52,7 +52,7 @@ def export_person(email: str, file: Path) -> None:
 
 @click.command("erase")
 @click.argument("email")
-@click.option("--to", "heir", metavar="EMAIL", help="Who gets the articles, pages, products and categories.")
+@click.option("--to", "heir", metavar="EMAIL", help="New owner of the articles, pages, products and categories.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase_person(email: str, heir: str | None, yes: bool) -> None:
     """Erase a user, for good.
@@ -68,20 +68,20 @@ def erase_person(email: str, heir: str | None, yes: bool) -> None:
     with open_instance() as instance, _sentences():
         person = _person(instance, email)
         if person.erased_at is None:
-            getter = None if heir is None else instance.user(heir)
-            if getter is not None:
-                erasing.require_heir(person, getter)
+            new_owner = None if heir is None else instance.user(heir)
+            if new_owner is not None:
+                erasing.require_heir(person, new_owner)
             erasing.require_another_administrator(person)
-            _show(erasing.find(person, collections, getter), person, getter)
+            _show(erasing.find(person, collections, new_owner), person, new_owner)
             _show_lines(person.id)
             if not yes:
                 click.confirm(f"Erase {email}? It cannot be undone.", abort=True)
-            erasing.begin(instance.database, person, getter)
-            erasing.erase_rows(instance.database, person, collections, getter)
-            echo(f"Erased. What stays is known by the id {person.id}.")
+            erasing.begin(instance.database, person, new_owner)
+            erasing.erase_rows(instance.database, person, collections, new_owner)
+            echo(f"Erased. Remaining rows have only the id {person.id}.")
         _clean_up(instance, collections, person.id)
-    echo("Backups of before still hold the person, for as long as they are kept. A restore with --replace erases them "
-         "again; into a new instance, one with --erasures and the list of `gatepost user erasures`.")
+    echo("Older backups still have the user's data until they are removed. A restore with --replace erases it again; a "
+         "restore into a new instance needs --erasures and the list from `gatepost user erasures`.")
 
 
 @click.command("erasures")
@@ -102,10 +102,10 @@ def list_erasures(file: Path) -> None:
     echo(f"{len(erasures)} erasures: {show_path(file)}")
 
 
-def _person(instance: Instance, named: str) -> User:
-    id = read_id(named)
+def _person(instance: Instance, text: str) -> User:
+    id = read_id(text)
     user = None if id is None else User.by_id(id)
-    return instance.user(named) if user is None else user
+    return instance.user(text) if user is None else user
 
 
 def _show(counts: list[Found], person: User, heir: User | None) -> None:
@@ -126,7 +126,7 @@ def _show_lines(id: str) -> None:
             continue
         places += [f"{file.name}:{number}" for number, line in enumerate(text.splitlines(), 1) if f"user:{id}" in line]
     if places:
-        echo(f"Lines of the policy name the user, and stay until you take them out: {', '.join(places)}")
+        echo(f"Rules of the policy name the user, and stay until you remove them: {', '.join(places)}")
 
 
 def _clean_up(instance: Instance, collections: erasing.Collections, id: str) -> None:
@@ -135,7 +135,7 @@ def _clean_up(instance: Instance, collections: erasing.Collections, id: str) -> 
     except (InUse, TimedOut) as error:
         raise click.ClickException(f"The rows are erased, but their bytes are not overwritten yet: {error}. "
                                    f"Complete it later: gatepost user erase {id}") from error
-    echo("What was left of them in the files of the database is overwritten.")
+    echo("Their remains in the files of the database are overwritten.")
 
 
 @contextmanager

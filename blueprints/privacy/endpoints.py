@@ -32,15 +32,15 @@ def _own_account(call: Call) -> User | None:
             operation="profile_export", produces=(file_formats.NDJSON,), carries=("Content-Disposition",))
 def export(call: Call) -> Response:
     """Export everything about the caller, as NDJSON."""
-    noted = audit.Export(call, {})
+    event = audit.Export(call, {})
     headers = {"Content-Disposition": 'attachment; filename="profile.ndjson"', "Cache-Control": "no-store"}
-    response = long_answers.answer(call, lambda: _content(call, noted), mimetype=file_formats.NDJSON, headers=headers)
+    response = long_answers.answer(call, lambda: _content(call, event), mimetype=file_formats.NDJSON, headers=headers)
     # If the client disconnects, the audit event has the rows sent until then.
-    response.call_on_close(noted.note)
+    response.call_on_close(event.note)
     return response
 
 
-def _content(call: Call, noted: audit.Export) -> Iterator[bytes]:
+def _content(call: Call, event: audit.Export) -> Iterator[bytes]:
     def hidden(collection: Readable, row: Mapping[str, Any]) -> Collection[str]:
         # A condition may query the database, and the request's own connection is released by now.
         with call.services.database.connected():
@@ -50,10 +50,10 @@ def _content(call: Call, noted: audit.Export) -> Iterator[bytes]:
     lines = exporting.lines(call.services.database, call.row, collections, _UNPROVED, hidden)
     # Read the first line now, so that an error is answered as a problem document.
     first = next(lines)
-    return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], lines), noted))
+    return file_formats.write(file_formats.NDJSON, (), _counted(chain([first], lines), event))
 
 
-def _counted(lines: Iterator[exporting.Line], noted: audit.Export) -> Iterator[exporting.Line]:
+def _counted(lines: Iterator[exporting.Line], event: audit.Export) -> Iterator[exporting.Line]:
     for line in lines:
-        noted.count(1)
+        event.count(1)
         yield line

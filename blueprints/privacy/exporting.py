@@ -29,7 +29,8 @@ Hidden = Callable[[Readable, Mapping[str, Any]], Collection[str]]
 
 AT_ONCE = 100  # rows read at once; they may be long, and are all in memory
 _BEFORE_ALL = "00000000-0000-0000-0000-000000000000"  # an id before all others
-_DONE = ("id", "time", "action", "resource", "resource_id", "address", "result", "request_id", "count", "facts")
+_AUDIT_COLUMNS = ("id", "time", "action", "resource", "resource_id", "address", "result", "request_id", "count",
+                  "facts")
 _BESIDES: tuple[tuple[str, type[Table], Callable[[User], pw.Expression], tuple[str, ...]], ...] = (
     ("shares with me", Share, traces.shares_with, ("resource", "object_id", "right", "created_at")),
     ("shares that I granted", Share, traces.shares_by, ("resource", "object_id", "grantee", "right", "created_at")),
@@ -57,25 +58,25 @@ def lines(database: Database, person: User, collections: Collections, without: I
 def _lines(database: Database, person: User, collections: Collections, without: frozenset[str],
            hidden: Hidden) -> Iterator[Line]:
     users = collections["users"]
-    yield from _shown(database, users, person, User.id == person.id, hidden)
+    yield from _collection_lines(database, users, person, User.id == person.id, hidden)
     for name, collection in collections.items():
         where = collection.of_person(person)
         if where is not None and name not in without:
-            yield from _shown(database, collection, person, where, hidden)
+            yield from _collection_lines(database, collection, person, where, hidden)
     for about, model, condition, names in _BESIDES:
         for place in database.with_files() if model is JobChunk else (database,):
             for row in _rows(place, model, condition(person)):
                 yield {"about": about, "row": {name: row[name] for name in names}}
     audit = collections.get("audit")
-    for row in _done(database, person):
+    for row in _audit_events(database, person):
         # Rules about the audit log decide who may see the facts. Without that feature they have no effect.
         left_out = hidden(audit, row) if audit is not None else ("facts",)
-        kept = [name for name in _DONE if name not in left_out]
-        yield {"about": "audit", "row": {name: row[name] for name in kept}}
+        visible = [name for name in _AUDIT_COLUMNS if name not in left_out]
+        yield {"about": "audit", "row": {name: row[name] for name in visible}}
 
 
-def _shown(database: Database, collection: Readable, person: User, where: pw.Expression,
-           hidden: Hidden) -> Iterator[Line]:
+def _collection_lines(database: Database, collection: Readable, person: User, where: pw.Expression,
+                      hidden: Hidden) -> Iterator[Line]:
     """Yields the lines of a collection's rows, encoded as in its answers."""
     names = collection.representation.names
     for row in _rows(database, collection.model, where, collection):
@@ -101,7 +102,7 @@ def _rows(database: Database, model: Any, where: pw.Expression,
         last = rows[-1]["id"]
 
 
-def _done(database: Database, person: User) -> Iterator[dict[str, Any]]:
+def _audit_events(database: Database, person: User) -> Iterator[dict[str, Any]]:
     last = 0
     while True:
         with database.connected():

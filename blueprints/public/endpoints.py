@@ -81,11 +81,11 @@ def asset(call: Call) -> Response:
             anonymous=True, operation="metrics")
 def metrics(call: Call) -> Response:
     """Get the metrics for Prometheus, with the token of the setting `metrics_token`."""
-    numbers, wanted = call.services.metrics, call.services.settings.metrics_token
+    numbers, expected = call.services.metrics, call.services.settings.metrics_token
     if numbers is None:
         raise Problem("not_found")
     scheme, _, token = call.request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), wanted.encode()):
+    if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), expected.encode()):
         raise Problem("invalid_token", "Send Authorization: Bearer <token>, as the setting metrics_token has it.")
     text, media_type = numbers.text()
     return Response(text, content_type=media_type)

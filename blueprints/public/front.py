@@ -33,16 +33,16 @@ def links(root: str, *, docs: bool) -> tuple[Link, ...]:
                  for link in ((DOCUMENTATION, DESCRIPTION, HEALTH) if docs else (HEALTH,)))
 
 
-def page(shown: tuple[Link, ...]) -> Response:
+def page(links_of_page: tuple[Link, ...]) -> Response:
     """Renders the links as a page without scripts, with its style sheet included."""
-    text, headers = _page(shown)
+    text, headers = _page(links_of_page)
     return Response(text, content_type="text/html; charset=utf-8", headers=headers)
 
 
 @cache
-def _page(shown: tuple[Link, ...]) -> tuple[str, dict[str, str]]:
+def _page(links_of_page: tuple[Link, ...]) -> tuple[str, dict[str, str]]:
     """Returns the page, and headers that allow only its own style sheet."""
-    text = render("root.html", links=shown)
+    text = render("root.html", links=links_of_page)
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return text, page_headers(style_src=f"'sha256-{digest}'", img_src="data:")

@@ -3,6 +3,6 @@
 from gatepost.features import Command, Feature
 
 feature = Feature(name="transfer", commands={
-    "import": Command("blueprints.transfer.commands:import_", "Make or change rows of COLLECTION from FILE."),
+    "import": Command("blueprints.transfer.commands:import_", "Create or change rows of COLLECTION from FILE."),
     "export": Command("blueprints.transfer.commands:export", "Write the rows of COLLECTION to FILE, as NDJSON or CSV."),
 })

@@ -17,7 +17,7 @@ from gatepost.commands.context import TENANT
 from gatepost.commands.instance import AppFactory, app_for, find_tenant, sentences
 from gatepost.commands.printing import echo, json_visible, lines_visible
 from gatepost.commands.private_file import overwrite_option, private_file
-from gatepost.http.auditing.trail import Trail
+from gatepost.http.auditing.writer import AuditWriter
 from gatepost.http.protocol.problems import Problem
 from gatepost.http.reading.exporting import content
 from gatepost.http.request import audit, events
@@ -39,37 +39,37 @@ FORMATS = {"ndjson": file_formats.NDJSON, "csv": file_formats.CSV}
 _SHOWN = 20  # printed faults
 
 format_option = click.option("--format", type=click.Choice(list(FORMATS)),
-                             help="Format of the file; by its name unless given.")
+                             help="Format of the file. By default it is that of the file name.")
 
 
 @click.command("import")
 @click.argument("collection")
 @click.argument("file", type=click.File("rb"))
 @format_option
-@click.option("--on-error", type=click.Choice(["skip"]), help="Leave out lines that fail, up to a thousand faults.")
+@click.option("--on-error", type=click.Choice(["skip"]), help="Skip lines that fail, up to a thousand errors.")
 @click.option("--key", metavar="FIELD", help="A line updates the row that has the same FIELD, such as slug.")
 @TENANT
 @click.option("--as", "email", metavar="EMAIL",
-              help="Act as this user, who owns new rows; as an administrator unless given.")
+              help="Act as this user, who owns new rows. By default the command acts as an administrator.")
 @click.pass_obj
 def import_(
     create_app: AppFactory, collection: str, file: BinaryIO, format: str | None, on_error: str | None,
     key: str | None, tenant: str | None, email: str | None,
 ) -> None:
-    """Make or change rows of COLLECTION from FILE.
+    """Create or change rows of COLLECTION from FILE.
 
-    FILE is NDJSON or CSV, - is standard input. All of its rows are stored, or none. The policy decides about every
-    line. Other writers need not wait; the rows become visible when all are stored.
+    FILE is NDJSON or CSV; - is standard input. All rows are stored, or none. The policy decides about every line. Other
+    writers do not wait; the new rows become visible when all are stored.
 
     \b
     Example: gatepost import articles articles.ndjson --key slug
     """
-    with _call(create_app, collection, "import", tenant, email) as (found, call):
-        if key is not None and key not in found.import_keys:
-            allowed = f" Choose from: {', '.join(found.import_keys)}." if found.import_keys else ""
+    with _call(create_app, collection, "import", tenant, email) as (target, call):
+        if key is not None and key not in target.import_keys:
+            allowed = f" Choose from: {', '.join(target.import_keys)}." if target.import_keys else ""
             raise click.ClickException(f"{collection} have no key {key}.{allowed}")
-        intake = Import(found, call, key=key, skip=on_error == "skip", keeps_ids=True)
-        lines, begun = _check(intake, _media_type(str(getattr(file, "name", "")), format), file), now()
+        intake = Import(target, call, key=key, skip=on_error == "skip", keeps_ids=True)
+        lines, start = _check(intake, _media_type(str(getattr(file, "name", "")), format), file), now()
         audit.note_decision(call)
         database = call.services.database
         ample_cache(database)
@@ -80,9 +80,9 @@ def import_(
         outcome = intake.outcome
         _report(outcome["errors"])
         echo(f"{outcome['imported']} imported, {outcome['updated']} updated, {outcome['failed']} failed.")
-        if found.model is User and (warning := unnamed(*User.names(begun))):
+        if target.model is User and (warning := unnamed(*User.names(start))):
             echo(warning, err=True)
-        optimize(database, found.model)
+        optimize(database, target.model)
 
 
 @click.command("export")
@@ -91,7 +91,8 @@ def import_(
 @format_option
 @overwrite_option
 @TENANT
-@click.option("--as", "email", metavar="EMAIL", help="Act as this user; as an administrator unless given.")
+@click.option("--as", "email", metavar="EMAIL",
+              help="Act as this user. By default the command acts as an administrator.")
 @click.pass_obj
 def export(
     create_app: AppFactory, collection: str, file: Path, format: str | None, overwrite: bool, tenant: str | None,
@@ -99,27 +100,27 @@ def export(
 ) -> None:
     """Write the rows of COLLECTION to FILE, as NDJSON or CSV.
 
-    Only the user who runs this can read FILE. Without FILE, to standard output.
+    Only the user who runs this can read FILE. Without FILE it writes to standard output.
 
     \b
     Example: gatepost export articles articles.csv
     """
-    with _call(create_app, collection, "export", tenant, email) as (found, call):
-        total, media_type = found.rows(call).select().count(), _media_type(file.name, format)
-        noted = audit.Export(call, {})
+    with _call(create_app, collection, "export", tenant, email) as (target, call):
+        total, media_type = target.rows(call).select().count(), _media_type(file.name, format)
+        event = audit.Export(call, {})
 
         def progress(rows: int) -> None:
-            noted.count(rows)
+            event.count(rows)
             bar.update(rows)
 
         output = _output(file, overwrite)
         try:
-            with output as written, click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
-                for chunk in content(found.listing, call, media_type, progress):
-                    written.write(_for_a_reader(chunk, media_type) if written.isatty() else chunk)
+            with output as stream, click.progressbar(length=total, label=collection, file=sys.stderr) as bar:
+                for chunk in content(target.listing, call, media_type, progress):
+                    stream.write(_for_a_reader(chunk, media_type) if stream.isatty() else chunk)
         finally:
-            noted.note()
-            _store(call.services.trail)
+            event.note()
+            _store(call.services.audit_writer)
 
 
 def _output(file: Path, overwrite: bool) -> AbstractContextManager[IO[bytes]]:
@@ -135,12 +136,12 @@ def _for_a_reader(chunk: bytes, media_type: str) -> bytes:
     return shown.encode()
 
 
-def _store(trail: Trail) -> None:
+def _store(writer: AuditWriter) -> None:
     try:
-        trail.flush(early=True)
+        writer.flush(early=True)
     except RowError as error:
         # Only a warning: the rows are written already, and the operator may need them because the database fails.
-        echo(f"The audit trail does not tell of this export: {type(error).__name__}: {error}", err=True)
+        echo(f"This export could not be added to the audit log: {type(error).__name__}: {error}", err=True)
 
 
 def _check(intake: Import, media_type: str, file: BinaryIO) -> int:
@@ -175,11 +176,11 @@ def _call(create_app: AppFactory, name: str, verb: str, tenant: str | None,
         collections = cast(Mapping[str, Collection], services.collections)  # typed there with fewer methods
         collection = collections.get(name)
         endpoints = collection.served if collection is not None else ()
-        endpoint = next((served for served in endpoints if served.name == verb), None)
+        endpoint = next((candidate for candidate in endpoints if candidate.name == verb), None)
         if collection is None or endpoint is None or endpoint.permission is None:
-            others = [other.name for other in collections.values()
-                      if any(served.name == verb for served in other.served)]
-            raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(others))}.")
+            names = [each.name for each in collections.values()
+                     if any(candidate.name == verb for candidate in each.served)]
+            raise click.ClickException(f"There is no {verb} of {name}. Choose from: {', '.join(sorted(names))}.")
         context = app.test_request_context(endpoint.path, method=endpoint.method)
         with sentences(services.database), services.database.connected(), context:
             call = Call(services, endpoint, context.request, {})

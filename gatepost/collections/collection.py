@@ -55,7 +55,7 @@ class Collection(Writable):
     null_at_create  columns filled after `<resource>.create` is evaluated; rules about `create` cannot read them
     import_keys   unique fields by which an import finds an existing row
     most_owned    the number of rows that a user without `<resource>.manage` may own; None: the setting `owner_rows`
-    on_erase      what an erasure does with the rows of a user: `delete`, `anonymise` or `hand_over`
+    on_erase      effect of an erasure on the rows of a user: `delete`, `anonymise` or `hand_over`
     anonymised    column → its value in an anonymised row
     imports       True if rows can be imported
     shares        True if rows can be shared
@@ -69,7 +69,7 @@ class Collection(Writable):
         super().__init__()
         self.listing = Listing(self)
         self._item_query = ItemQuery(self)
-        # A PUT keeps a column that has no default and takes no null: the collection gave it its first value.
+        # A PUT keeps columns without a default that allow no null: the collection has set their first value.
         self._replaceable = {
             name: column for name in self.body_schema.load_fields
             if (column := self.model._meta.fields.get(name)) is not None
@@ -78,8 +78,8 @@ class Collection(Writable):
         self._defaults = tuple((name, column.default) for name in self.body_schema.load_fields
                                if (column := self.model._meta.fields.get(name)) is not None
                                and isinstance(column.default, str | int))
-        # A PUT of an answer lacks the fields that were hidden in it: they keep their values.
-        self._kept = tuple(name for name in self.guards if name in self.body_schema.load_fields)
+        # If a client sends an answer back by PUT, fields that were hidden in it are absent, and keep their values.
+        self._keeps_absent = tuple(name for name in self.guards if name in self.body_schema.load_fields)
 
     @cached_property
     def served(self) -> tuple[Endpoint, ...]:
@@ -88,38 +88,38 @@ class Collection(Writable):
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Yields the endpoints of the collection."""
-        one, many, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
-        item, shown = self._item_query.schema, self.answer
+        item_path, list_path, body = f"/api/{self.name}/<id>", f"/api/{self.name}", self.body_schema
+        item, shape = self._item_query.schema, self.answer
         writing: dict[str, Any] = {"writes": True, "restrict": self.restrict}
         if self.prepares:
             writing["fetch"] = self._fetch
-        tagged: dict[str, Any] = {"version_guard": self.guards.get("version")}
-        changing: dict[str, Any] = {**writing, **tagged, "load": self.load_record, "conditional": True}
+        with_etag: dict[str, Any] = {"version_guard": self.guards.get("version")}
+        changing: dict[str, Any] = {**writing, **with_etag, "load": self.load_record, "conditional": True}
         confirming: dict[str, Any] = {"prepare": self._confirm} if self.confirms else {}
-        yield Endpoint(name="list", method="GET", path=many, permission=self.view, handler=self.listing.answer,
+        yield Endpoint(name="list", method="GET", path=list_path, permission=self.view, handler=self.listing.answer,
                        narrows=True, query=self.listing.query.schema, answer=self.listing.envelope(),
                        summary=f"List {self.name}.")
-        yield Endpoint(name="get", method="GET", path=one, permission=self.view, handler=self.show,
-                       load=self.load_values, query=item, answer=shown, summary=f"Get {self.a_row}.", **tagged)
-        yield Endpoint(name="create", method="POST", path=many, permission=self.permission("create"), body=body,
+        yield Endpoint(name="get", method="GET", path=item_path, permission=self.view, handler=self.show,
+                       load=self.load_values, query=item, answer=shape, summary=f"Get {self.a_row}.", **with_etag)
+        yield Endpoint(name="create", method="POST", path=list_path, permission=self.permission("create"), body=body,
                        defaults=self._defaults,
-                       handler=self._create, load=self.draft, status=201, answer=shown,
+                       handler=self._create, load=self.draft, status=201, answer=shape,
                        summary=f"Create {self.a_row}.", **writing)
-        yield Endpoint(name="replace", method="PUT", path=one, permission=self.permission("update"), body=body,
-                       fixed=self.create_only, kept=self._kept, defaults=self._defaults, handler=self._replace,
-                       judge_after=True, answer=shown,
+        yield Endpoint(name="replace", method="PUT", path=item_path, permission=self.permission("update"), body=body,
+                       fixed=self.create_only, kept=self._keeps_absent, defaults=self._defaults, handler=self._replace,
+                       judge_after=True, answer=shape,
                        summary=f"Replace {self.a_row}: what is left out gets its default.",
                        **changing, **confirming)
-        yield Endpoint(name="update", method="PATCH", path=one, permission=self.permission("update"), body=body,
+        yield Endpoint(name="update", method="PATCH", path=item_path, permission=self.permission("update"), body=body,
                        partial=True, fixed=self.create_only, accepts=MERGE_PATCH, handler=self._modify,
-                       judge_after=True, answer=shown, summary=f"Change some fields of {self.a_row}.", **changing,
+                       judge_after=True, answer=shape, summary=f"Change some fields of {self.a_row}.", **changing,
                        **confirming)
-        yield Endpoint(name="delete", method="DELETE", path=one, permission=self.permission("delete"),
+        yield Endpoint(name="delete", method="DELETE", path=item_path, permission=self.permission("delete"),
                        handler=self._delete, status=204, summary=f"Delete {self.a_row}.", **changing)
         for action in self.actions:
-            yield Endpoint(name=action.name, method="POST", path=f"{one}/{action.name}", body=action.body,
+            yield Endpoint(name=action.name, method="POST", path=f"{item_path}/{action.name}", body=action.body,
                            body_required=action.body_required, permission=self.permission(action.name),
-                           handler=self._performing(action), answer=shown,
+                           handler=self._performing(action), answer=shape,
                            summary=_action(action, self.a_row), **changing)
         yield exports.endpoint(self.listing)
         if self.imports:
@@ -134,20 +134,20 @@ class Collection(Writable):
         requested, expand = self._item_query.read(call.query)
         names = requested if names is None or "fields" in call.query else names
         answer = self.represent(call, [call.row], names, expand)[0]
-        loose = [answer.get(self.expansions[name].within or name) for name in expand]
+        parts = [answer.get(self.expansions[name].within or name) for name in expand]
         if names is not self.representation.names:
-            loose += [answer[name] for name in self.computed if name in answer]
+            parts += [answer[name] for name in self.computed if name in answer]
         if call.endpoint.by_slug and call.path["id"] != call.row["id"]:
-            loose.append(call.row["id"])  # a slug can move to another row
-        self._tag(call, answer, loose)
+            parts.append(call.row["id"])  # a slug can move to another row
+        self._tag(call, answer, parts)
         return answer
 
     def _create(self, call: Call) -> dict[str, Any]:
-        call.services.ownership.take(self, call.row, call.access.allows)
+        call.services.row_quota.take(self, call.row, call.access.allows)
         self.create(call, call.row)
         events.note(call, self.name, events.CREATED, call.row.id)
         call.headers["Location"] = path_of(call.request, f"/api/{self.name}/{call.row.id}")
-        return self._written(call)
+        return self._answer(call)
 
     def _fetch(self, call: Call) -> None:
         """Calls `prepare`; for an existing row, the permission is checked first.
@@ -169,7 +169,7 @@ class Collection(Writable):
         self.confirm(call, call.path["id"], call.body)
 
     def _replace(self, call: Call) -> dict[str, Any]:
-        missing = [name for name in self._kept if name not in call.body]
+        missing = [name for name in self._keeps_absent if name not in call.body]
         hidden = self.hidden(call, call.facts, missing)
         if faults := [Fault("missing_field", MISSING, pointer=f"/{name}") for name in missing
                       if name not in hidden and self.body_schema.fields[name].required]:
@@ -186,12 +186,12 @@ class Collection(Writable):
         if changes:
             self.update(call, call.row, changes)
             events.note(call, self.name, events.UPDATED, call.row.id)
-        return self._written(call)
+        return self._answer(call)
 
     def _delete(self, call: Call) -> None:
         self.delete(call, call.row)
         events.note(call, self.name, events.DELETED, call.row.id)
-        call.services.ownership.forget(self, call.row.__data__.get("owner_id"))
+        call.services.row_quota.forget(self, call.row.__data__.get("owner_id"))
 
     def _performing(self, action: Action) -> Callable[[Call], dict[str, Any]]:
         references = references_of(action.body)
@@ -209,23 +209,23 @@ class Collection(Writable):
             if row.version != version:
                 events.note(call, self.name, events.UPDATED, row.id)
             events.note(call, self.name, action.name, row.id)
-            return self._written(call)
+            return self._answer(call)
 
         return perform
 
-    def _written(self, call: Call) -> dict[str, Any]:
+    def _answer(self, call: Call) -> dict[str, Any]:
         answer = self.represent(call, [dict(call.row.__data__)], self.representation.names)[0]
         self._tag(call, answer)
         return answer
 
-    def _tag(self, call: Call, answer: Values, loose: Sequence[Any] = ()) -> None:
+    def _tag(self, call: Call, answer: Values, parts: Sequence[Any] = ()) -> None:
         """Sets the ETag of a row's answer. An answer with a part of the fields has an ETag of its own.
 
-        loose  values that the answer depends on, besides the row's version and the names of the fields
+        parts  values that the answer depends on, besides the row's version and the names of the fields
         """
         view = None
-        if loose:
-            view = body_hash(repr((*answer, loose)).encode())
+        if parts:
+            view = body_hash(repr((*answer, parts)).encode())
         elif len(answer) != len(self.representation.names):
             view = view_hash(tuple(answer))
         call.headers["ETag"] = entity_tag(written_version(call, self.guards.get("version")), view)

@@ -38,12 +38,12 @@ STAYS = "stays"  # the fate of rows to hand over if there is no heir
 
 
 class CannotErase(Exception):
-    """The user cannot be erased; the text is a sentence."""
+    """Error of a user who cannot be erased. The message is a sentence."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The number of rows of one kind, and what the erasure does to them."""
+    """Number of rows of one kind, and the effect of the erasure on them."""
 
     kind: str
     number: int
@@ -54,17 +54,17 @@ def find(person: User, collections: Collections, heir: User | None) -> list[Foun
     """Counts the rows of a user by kind. The database must be connected."""
     counts = [Found(name, rows.count(), HAND_OVER if fate == HAND_OVER and heir is not None else
                     STAYS if fate == HAND_OVER else fate)
-              for name, fate, rows in _owned(person, collections)]
-    for kind, model, where in _besides(person):
+              for name, fate, rows in _rows_in_collections(person, collections)]
+    for kind, model, where in _rows_outside_collections(person):
         counts.append(Found(kind, traces.count(model, where), DELETE))
-    counts.append(Found("audit rows", len(traces.told(person)), ANONYMISE))
+    counts.append(Found("audit rows", len(traces.events_naming(person)), ANONYMISE))
     return [count for count in counts if count.number]
 
 
 def require_another_administrator(person: User) -> None:
     """Raises CannotErase for the last active administrator."""
     if person.administers and User.administrators() == [person.id]:
-        raise _last(person)
+        raise _last_administrator(person)
 
 
 def require_heir(person: User, heir: User) -> None:
@@ -88,7 +88,7 @@ def begin(database: Database, person: User, heir: User | None) -> None:
         if row is None or row.erased_at is not None:
             return
         if administrators == [row.id]:
-            raise _last(row)
+            raise _last_administrator(row)
         if row.active:
             _record(row, "disable", "command line: an erasure begins")
         row.active = False
@@ -108,26 +108,26 @@ def erase_rows(database: Database, person: User, collections: Collections, heir:
     """
     # Search before the transaction, so that other writers wait less. The transaction searches only newer audit events.
     with database.connected():
-        upto = traces.newest_number()
-        told = traces.told(person)
+        last_event = traces.newest_number()
+        audit_events = traces.events_naming(person)
     files = traces.files_naming(database, person)
 
     def work() -> None:
         row = Rows(User, person.tenant_id).find(person.id, lock=True)
         if row is None or row.erased_at is not None:
             return
-        at = now()
-        strangers = _told_of_strangers(row, collections)
-        for name, fate, _ in list(_owned(row, collections)):
-            _settle(row, collections[name], fate, heir, at)
-        for _, model, where in _besides(row):
+        moment = now()
+        other_events = _events_about_rows(row, collections)
+        for name, fate, _ in list(_rows_in_collections(row, collections)):
+            _erase_collection(row, collections[name], fate, heir, moment)
+        for _, model, where in _rows_outside_collections(row):
             traces.delete_all(model, where)
         traces.forget_in_answers(row)
-        traces.drop_files(files, at)
-        traces.erase_told([*told, *strangers, *traces.told(row, after=upto)])
-        row.bury(UNUSABLE, at)
+        traces.drop_files(files, moment)
+        traces.erase_events([*audit_events, *other_events, *traces.events_naming(row, after=last_event)])
+        row.bury(UNUSABLE, moment)
         Rows(User, row.tenant_id).save(row)
-        erasure.end(row.id, at)
+        erasure.end(row.id, moment)
         _record(row, "erase", reason)
 
     database.transact(work)
@@ -139,16 +139,16 @@ def clean_up(database: Database, collections: Collections, patience: float = rem
     Raises the errors of `remains.overwrite`.
     """
     sweep(database, _AT_ONCE)
-    remains.overwrite(database, _touched(collections), patience)
+    remains.overwrite(database, _erased_tables(collections), patience)
 
 
-def _touched(collections: Collections) -> list[type[Table]]:
+def _erased_tables(collections: Collections) -> list[type[Table]]:
     """Lists the tables with rows that an erasure deletes or anonymises."""
-    owned = [one.model for one in collections.values() if one.on_erase != HAND_OVER]
-    return list(dict.fromkeys([User, Audit, Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, *owned]))
+    models = [collection.model for collection in collections.values() if collection.on_erase != HAND_OVER]
+    return list(dict.fromkeys([User, Audit, Share, IdempotencyKey, DeprecatedUse, Job, JobChunk, *models]))
 
 
-def _owned(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
+def _rows_in_collections(person: User, collections: Collections) -> Iterator[tuple[str, str, Any]]:
     """Yields (collection, its `on_erase`, query for the user's rows) of each collection with rows of users."""
     for name, collection in collections.items():
         where = collection.of_person(person)
@@ -157,19 +157,19 @@ def _owned(person: User, collections: Collections) -> Iterator[tuple[str, str, A
             yield name, collection.on_erase, collection.model.select().where(where)
 
 
-def _told_of_strangers(person: User, collections: Collections) -> list[int]:
+def _events_about_rows(person: User, collections: Collections) -> list[int]:
     """Lists the numbers of audit events about rows of the user in tables without an owner column."""
     numbers: list[int] = []
-    for _, _, rows in _owned(person, collections):
+    for _, _, rows in _rows_in_collections(person, collections):
         if "owner_id" not in rows.model._meta.fields:
             ids: dict[str, list[str]] = {}
             for row in rows:
                 ids.setdefault(row.tenant_id, []).append(row.id)
-            numbers += [seq for tenant_id, some in ids.items() for seq in traces.told_of(tenant_id, some)]
+            numbers += [seq for tenant_id, row_ids in ids.items() for seq in traces.events_about(tenant_id, row_ids)]
     return numbers
 
 
-def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
+def _rows_outside_collections(person: User) -> list[tuple[str, type[Table], Any]]:
     """Lists (kind, table, condition) of the rows to delete that are in no collection."""
     return [("shares with the person", Share, traces.shares_with(person)),
             ("shares that the person granted", Share, traces.shares_by(person)),
@@ -178,7 +178,7 @@ def _besides(person: User) -> list[tuple[str, type[Table], Any]]:
             ("chunks of files", JobChunk, traces.chunks_of(person))]
 
 
-def _settle(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
+def _erase_collection(person: User, collection: Collection, fate: str, heir: User | None, at: str) -> None:
     """Deletes, anonymises or hands over the user's rows in one collection."""
     model: Any = collection.model
     where: Any = collection.of_person(person)
@@ -195,13 +195,13 @@ def _settle(person: User, collection: Collection, fate: str, heir: User | None, 
     stamps = {model.version: model.version + 1, model.updated_at: at}
     ids = [row.id for row in model.select(model.id).where(where)]
     for start in range(0, len(ids), _AT_ONCE):
-        some = ids[start:start + _AT_ONCE]
+        batch = ids[start:start + _AT_ONCE]
         model.update({**{getattr(model, name): value for name, value in changes.items()}, **stamps}).where(
-            model.id.in_(some)).execute()
-        index_changed(current, model, changes, some)
+            model.id.in_(batch)).execute()
+        index_changed(current, model, changes, batch)
 
 
-def _last(person: User) -> CannotErase:
+def _last_administrator(person: User) -> CannotErase:
     return CannotErase(f"{person.email} is the last active administrator. Make another user one first: "
                        "gatepost user add EMAIL --role admin")
 
@@ -221,12 +221,12 @@ def _await_writers(database: Database) -> None:
         current.execute_sql(f"SET LOCAL lock_timeout = {_LOCK_WAIT}")
         current.execute_sql("LOCK TABLE audit IN SHARE MODE")
 
-    until = monotonic() + WRITERS
+    deadline = monotonic() + WRITERS
     while database.dialect == "postgres":
         try:
             database.transact(without_writers)
             return
         except TimedOut:
-            if monotonic() > until:
+            if monotonic() > deadline:
                 raise CannotErase("Writes under way do not end. Run the command again later: it goes on.") from None
         sleep(_LOCK_WAIT / 1000)

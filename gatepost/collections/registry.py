@@ -95,7 +95,7 @@ class Registry:
         if "jobs" in self.collections:
             return groups
         # Without the collection `jobs`, no client could get the result of an asynchronous request.
-        return tuple((name, about, [replace(one, deferred=None) for one in endpoints])
+        return tuple((name, about, [replace(endpoint, deferred=None) for endpoint in endpoints])
                      for name, about, endpoints in groups)
 
     @cached_property
@@ -153,7 +153,8 @@ class Registry:
         """The words of a policy: every permission of an endpoint, and the columns of every collection."""
         permissions: dict[str, set[str]] = {}
         collections = [*self.collections.values(), *self.left_out.values()]
-        groups = [*(endpoints for _, _, endpoints in self.endpoints()), *(one.served for one in self.left_out.values())]
+        groups = [*(endpoints for _, _, endpoints in self.endpoints()),
+                  *(absent.served for absent in self.left_out.values())]
         for endpoint in chain.from_iterable(groups):
             if endpoint.permission is not None:
                 permissions.setdefault(endpoint.permission.partition(".")[0], set()).add(endpoint.permission)
@@ -167,22 +168,22 @@ class Registry:
             permissions.setdefault(collection.resource, set()).update(collection.guarding)
         resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names)
                      for name, verbs in permissions.items()}
-        left_out = {one.resource: resources.pop(one.resource) for one in self.left_out.values()}
-        gone = {permission: why_left_out(one.collection, ())
-                for one in left_out.values() for permission in one.permissions}
+        left_out = {absent.resource: resources.pop(absent.resource) for absent in self.left_out.values()}
+        gone = {permission: why_left_out(absent.collection, ())
+                for absent in left_out.values() for permission in absent.permissions}
         for feature in self.absent.values():
             for name, table in feature.rows.items():
                 columns = {column.name: column_of(column) for column in resolve_name(table)._meta.sorted_fields}
                 if name in resources:  # a plugin's endpoint needs a permission on its rows
                     resources[name] = replace(resources[name], columns=columns)
                 left_out[name] = Resource(name, frozenset(), columns, collection=name)
-            declared = feature.permissions if feature.name != SHARING else [
+            permissions_of_feature = feature.permissions if feature.name != SHARING else [
                 collection.permission("share") for collection in collections if type(collection).shares]
-            for permission in set(declared).difference(*permissions.values()):
+            for permission in set(permissions_of_feature).difference(*permissions.values()):
                 gone[permission] = why_left_out(feature.name, self.absent)
                 resource = permission.partition(".")[0]
-                known = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
-                left_out[resource] = replace(known, permissions=known.permissions | {permission})
+                existing = left_out.get(resource, Resource(resource, frozenset(), collection=resource))
+                left_out[resource] = replace(existing, permissions=existing.permissions | {permission})
         return Vocabulary(resources, self.functions, gone={**self.gone, **gone}, left_out=left_out,
                           conditions=self.conditions, shares=SHARING not in self.absent)
 
@@ -264,12 +265,12 @@ def _described(field: pw.Field, collection: Collection, resources: Mapping[str, 
     """Returns a column with its possible values: states of actions, choices and bounds of the schema, id targets."""
     column, declared = column_of(field), collection.body_schema.fields.get(field.name)
     if column.format == "uuid":
-        known = {"id": collection.resource, "tenant_id": "tenant", "owner_id": "user"}
-        row_of = resources.get(declared.collection) if isinstance(declared, Reference) else known.get(field.name)
+        targets = {"id": collection.resource, "tenant_id": "tenant", "owner_id": "user"}
+        row_of = resources.get(declared.collection) if isinstance(declared, Reference) else targets.get(field.name)
         column = replace(column, row_of=row_of)
     elif column.type is int:
-        within = next((check for check in (declared.validators if declared else ()) if isinstance(check, Range)), None)
-        return column if within is None else replace(column, least=within.min, most=within.max)
+        bounds = next((check for check in (declared.validators if declared else ()) if isinstance(check, Range)), None)
+        return column if bounds is None else replace(column, least=bounds.min, most=bounds.max)
     if field.name == "owner_id" and issubclass(collection.model, Owned) and collection.model.owns_itself:
         return replace(column, same_as="id")
     if column.type is not str:

@@ -22,13 +22,13 @@ from .erasing import Collections, clean_up, erase_rows
 
 
 class BadList(Exception):
-    """The file is not a list of erasures; the text is a sentence."""
+    """Error of a file that is not a list of erasures. The message is a sentence."""
 
 
-def written(known: Iterable[Erasure]) -> Iterator[bytes]:
+def written(erasures: Iterable[Erasure]) -> Iterator[bytes]:
     """Yields the lines of a list of erasures."""
-    for one in known:
-        yield json.dumps({"user_id": one.user_id, "begun_at": one.begun_at, "heir_id": one.heir_id}).encode() + b"\n"
+    for row in erasures:
+        yield json.dumps({"user_id": row.user_id, "begun_at": row.begun_at, "heir_id": row.heir_id}).encode() + b"\n"
 
 
 def read(place: Path) -> list[Erasure]:
@@ -48,23 +48,24 @@ def read(place: Path) -> list[Erasure]:
     return erasures
 
 
-def repeat(database: Database, collections: Collections, known: Iterable[Erasure]) -> int:
+def repeat(database: Database, collections: Collections, erasures: Iterable[Erasure]) -> int:
     """Erases the users of these erasures in a restored database that nobody uses yet.
 
     Returns the number of users whom it erased. Records every erasure, also of users whom the database does not have.
     Raises the errors of `erase_rows` and `clean_up`.
     """
-    wanted = sorted({one.user_id: one for one in known}.values(), key=lambda one: (one.begun_at, one.user_id))
-    if not wanted:
+    ordered = sorted({entry.user_id: entry for entry in erasures}.values(),
+                     key=lambda entry: (entry.begun_at, entry.user_id))
+    if not ordered:
         return 0
-    database.transact(lambda: erasure.note(wanted))
+    database.transact(lambda: erasure.note(ordered))
     erased = 0
-    for one in wanted:
+    for entry in ordered:
         with database.connected():
-            person = User.by_id(one.user_id)
-            heir = None if one.heir_id is None else User.by_id(one.heir_id)
+            person = User.by_id(entry.user_id)
+            heir = None if entry.heir_id is None else User.by_id(entry.heir_id)
         if person is None or person.erased_at is not None:
-            database.transact(partial(erasure.end, one.user_id, now()))
+            database.transact(partial(erasure.end, entry.user_id, now()))
             continue
         if heir is not None and (heir.tenant_id != person.tenant_id or heir.erased_at is not None):
             heir = None

@@ -111,31 +111,31 @@ def _declare_view(declaration: dict[str, Any]) -> Callable[[View], View]:
 
 def blueprint(name: str, endpoints: Sequence[Endpoint]) -> Blueprint:
     """Creates a Flask blueprint whose views run these endpoints through the pipeline."""
-    made, names = Blueprint(name, __name__), set[str]()
+    result, names = Blueprint(name, __name__), set[str]()
     for endpoint in endpoints:
         view = _view(endpoint)
-        view.taken = _taken(endpoint.path, endpoints)  # type: ignore[attr-defined]
+        view.taken = _reserved_words(endpoint.path, endpoints)  # type: ignore[attr-defined]
         # Several endpoints of a group may have the same name, such as the pages of each collection.
         unique = endpoint.name if endpoint.name not in names else f"{endpoint.name}_{len(names)}"
         names.add(unique)
-        made.add_url_rule(endpoint.path, unique, view, methods=[endpoint.method])
-    return made
+        result.add_url_rule(endpoint.path, unique, view, methods=[endpoint.method])
+    return result
 
 
 def described(name: str, about: str, endpoints: Iterable[Endpoint]) -> flask_smorest.Blueprint:
     """Creates a flask-smorest blueprint of these endpoints, for the OpenAPI document only; it serves none."""
     import flask_smorest  # imported only to make the document
 
-    made = flask_smorest.Blueprint(name, __name__, description=about)
+    result = flask_smorest.Blueprint(name, __name__, description=about)
     for endpoint in endpoints:
         view = _view(endpoint)
         view._apidoc = describe(name, endpoint)  # type: ignore[attr-defined]
-        made.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method],
-                          parameters=path_parameters(name, endpoint))
-    return made
+        result.add_url_rule(endpoint.path, endpoint.name, view, methods=[endpoint.method],
+                            parameters=path_parameters(name, endpoint))
+    return result
 
 
-def _taken(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
+def _reserved_words(path: str, endpoints: Iterable[Endpoint]) -> dict[str, list[str]]:
     """Returns {first variable of the path: words that other paths have there}: `export` is not an id of an article."""
     prefix, _, rest = path.partition("<")
     words = {endpoint.path.removeprefix(prefix) for endpoint in endpoints if endpoint.path.startswith(prefix)}
@@ -147,14 +147,14 @@ def _view(endpoint: Endpoint) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         current = services()
         current.ensure_running()
-        return run(current, _meant(endpoint), path)
+        return run(current, _variant_of(endpoint), path)
 
     view.__name__ = endpoint.name
     view.endpoint = endpoint  # type: ignore[attr-defined]
     return view
 
 
-def _meant(endpoint: Endpoint) -> Endpoint:
+def _variant_of(endpoint: Endpoint) -> Endpoint:
     if endpoint.variant is not None:
         parameter, value, variant = endpoint.variant
         return variant if request.args.get(parameter) == value else endpoint

@@ -15,7 +15,7 @@ from models.engine.database import Database
 from models.records.search import has_lost_words, index_anew, merge
 from models.tables.sizes import measure
 
-WORTH = 0.05  # the free part of the file from which it is rewritten
+WORTH = 0.05  # share of free space from which the file is rewritten
 
 
 @click.command()

@@ -19,13 +19,13 @@ from settings import Plugins, SettingError, Settings
 if TYPE_CHECKING:
     from gatepost.collections.registry import Registry
 
-TENANT = click.option("--tenant", metavar="NAME", help="The default tenant unless given.")
+TENANT = click.option("--tenant", metavar="NAME", help="Name of the tenant. By default the default tenant.")
 
 
 def password_file(option: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Returns an option that names a file with a password."""
     return click.option(option, type=click.File(encoding="utf-8"), metavar="F",
-                        help="Read the password from F (- is standard input) instead of making one up.")
+                        help="Read the password from F (- is standard input) instead of generating one.")
 
 
 def address(text: str) -> str:

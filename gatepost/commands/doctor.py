@@ -93,8 +93,8 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if not current:
         # The fingerprints of the keys are in the database, which cannot be read yet.
         yield "keys", lambda: own.key_file(settings)
-    missing = lacking(database) if current else None
-    yield "plugins", lambda: _plugins(missing)
+    table_fault = lacking(database) if current else None
+    yield "plugins", lambda: _plugins(table_fault)
     # Plugins bring migrations, so a broken plugin fails here, too. The line `plugins` reported it already.
     with suppress(click.ClickException):
         directories = migrations()
@@ -103,7 +103,7 @@ def _of_the_database(create_app: AppFactory, settings: Settings, database: Datab
     if current:
         yield "keys", lambda: checks.keys(database, Keys.load(settings.secret_file), settings.secret_file)
         yield "writes", lambda: checks.writes(own.probe_result(WriteProbe(database)))
-        if missing is None:  # else the app cannot start, for the reason that `plugins` reported
+        if table_fault is None:  # else the app cannot start, for the reason that `plugins` reported
             yield "policy", lambda: _policy(create_app)
         yield "tokens", lambda: own.tokens(database)
         yield "admins", lambda: own.administrators(database)
@@ -166,10 +166,10 @@ def _policy(create_app: AppFactory) -> Found:
         if (drift := services.policy.drift) is not None:
             return Found(State.DEGRADED, drift)
         with services.database.connected():
-            held = User.held_roles(services.database)
-            if gone := lost(policy, held):
-                return Found(State.DEGRADED, own.without_role(gone))
-        number = len(warnings(policy, held))
+            roles = User.held_roles(services.database)
+            if lost_roles := lost(policy, roles):
+                return Found(State.DEGRADED, own.without_role(lost_roles))
+        number = len(warnings(policy, roles))
         return Found(State.OK, f"version {policy.version}, {len(policy.rules)} rules, {number} warnings")
 
 

@@ -49,12 +49,12 @@ def instance(settings: Settings) -> Found:
 def owners(settings: Settings) -> Found:
     """Checks that all files in the instance folder belong to the folder's owner, who runs the service."""
     owner = settings.instance.stat().st_uid
-    others = [file for file in _files(settings.instance) if file.lstat().st_uid != owner]
-    if not others:
+    foreign = [file for file in _files(settings.instance) if file.lstat().st_uid != owner]
+    if not foreign:
         return Found(State.OK, f"everything belongs to {_name(owner)}")
-    named = ", ".join(str(file.relative_to(settings.instance)) for file in others[:MOST_FILES])
-    more = f" and {len(others) - MOST_FILES} others" if len(others) > MOST_FILES else ""
-    return Found(State.DEGRADED, f"{named}{more} do not belong to {_name(owner)}, who serves; "
+    names = ", ".join(str(file.relative_to(settings.instance)) for file in foreign[:MOST_FILES])
+    rest = f" and {len(foreign) - MOST_FILES} others" if len(foreign) > MOST_FILES else ""
+    return Found(State.DEGRADED, f"{names}{rest} do not belong to {_name(owner)}, who serves; "
                                  f"chown -R {_name(owner)} {settings.instance}")
 
 
@@ -105,9 +105,10 @@ def tokens(database: Database) -> Found:
     """Counts the valid service tokens, and those that a restore suspended."""
     with database.connected():
         valid, endless = ServiceToken.valid()
-        held = ServiceToken.held()
+        suspended = ServiceToken.held()
     text = f"{valid} service tokens are valid, {endless} of them without end"
-    return Found(State.OK, f"{text}; {held} are held since a restore: gatepost token release" if held else text)
+    return Found(State.OK, text if not suspended else
+                 f"{text}; {suspended} are held since a restore: gatepost token release")
 
 
 def administrators(database: Database) -> Found:
@@ -140,27 +141,27 @@ def mailboxes(database: Database) -> Found:
                 impossible.append(f"{id} {email}")
             else:
                 mailboxes.setdefault(mailbox, []).append(f"{id} {email}")
-        named = dict(list(mailboxes.items())[:MOST_USERS])
-        for mailbox, id in User.by_mailboxes(list(named)).items():
-            named[mailbox].insert(0, f"{id} {mailbox}")
+        shown = dict(list(mailboxes.items())[:MOST_USERS])
+        for mailbox, id in User.by_mailboxes(list(shown)).items():
+            shown[mailbox].insert(0, f"{id} {mailbox}")
     if not wrong:
         return Found(State.OK, "each is in the one spelling of its mailbox")
     parts = []
     if mailboxes:
-        listed = "\n".join(f"  {mailbox}: {', '.join(users)}" for mailbox, users in named.items())
+        lines = "\n".join(f"  {mailbox}: {', '.join(users)}" for mailbox, users in shown.items())
         parts.append(f"{_number(len(mailboxes), 'mailbox has', 'mailboxes have')} accounts under other spellings, "
                      "which log in as they are stored. Give all but one of each another address (PATCH "
                      "/api/users/<id>) or erase them (gatepost user erase <id>); then PATCH the last one with its own "
-                     f"address:\n{listed}{_others(len(mailboxes))}")
+                     f"address:\n{lines}{_others(len(mailboxes))}")
     if impossible:
-        listed = "\n".join(f"  {user}" for user in impossible[:MOST_USERS])
+        lines = "\n".join(f"  {user}" for user in impossible[:MOST_USERS])
         parts.append(f"{_number(len(impossible), 'address', 'addresses')} that no mail reaches. Give the users other "
-                     f"ones (PATCH /api/users/<id>):\n{listed}{_others(len(impossible))}")
+                     f"ones (PATCH /api/users/<id>):\n{lines}{_others(len(impossible))}")
     return Found(State.DEGRADED, "\n".join(parts))
 
 
-def _number(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def _number(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _others(number: int) -> str:
@@ -170,16 +171,16 @@ def _others(number: int) -> str:
 def erasures(database: Database) -> Found:
     """Checks that no erasure of a user was interrupted."""
     with database.connected():
-        begun = unfinished()
-    if not begun:
+        ids = unfinished()
+    if not ids:
         return Found(State.OK, "none was broken off")
-    named = "\n".join(f"gatepost user erase {id}" for id in begun[:MOST_USERS])
-    return Found(State.DEGRADED, f"{len(begun)} were broken off; complete them:\n{named}")
+    commands = "\n".join(f"gatepost user erase {id}" for id in ids[:MOST_USERS])
+    return Found(State.DEGRADED, f"{len(ids)} were broken off; complete them:\n{commands}")
 
 
 def words(settings: Settings, collections: Iterable[Collection]) -> Found:
     """Checks that the indexes of words have all rows. Raises `RowError`."""
-    lost, unknown = [], []
+    incomplete, unknown = [], []
     hurried = type(settings)(**{**vars(settings), "statement_timeout": WORDS})
     with database_of(hurried) as database, database.connected():
         if database.read_only:
@@ -188,22 +189,23 @@ def words(settings: Settings, collections: Iterable[Collection]) -> Found:
             if collection.search:
                 try:
                     if has_lost_words(database, collection.model, WORDS):
-                        lost.append(collection.name)
+                        incomplete.append(collection.name)
                 except TimedOut:
                     unknown.append(collection.name)
-    if lost:
-        return Found(State.DEGRADED, f"searches do not find all {', '.join(lost)}; gatepost compact indexes them again")
+    if incomplete:
+        return Found(State.DEGRADED,
+                     f"searches do not find all {', '.join(incomplete)}; gatepost compact indexes them again")
     text = "searches find what is stored"
     return Found(State.OK, f"{text}; too many to look through: {', '.join(unknown)}" if unknown else text)
 
 
-def without_role(gone: list[str]) -> str:
+def without_role(roles: list[str]) -> str:
     """Returns a sentence about users whose role no longer exists: they have no permissions."""
-    number, some = User.number_with_roles(gone), User.with_roles(gone, MOST_USERS)
-    others = f" and {number - len(some)} others" if number > len(some) else ""
-    declare = [f"g, {role}, guest" for role in gone if role != GUEST]
+    number, shown = User.number_with_roles(roles), User.with_roles(roles, MOST_USERS)
+    others = f" and {number - len(shown)} others" if number > len(shown) else ""
+    declare = [f"g, {role}, guest" for role in roles if role != GUEST]
     way_out = f", or declare theirs in roles.csv: {declare[0]}" if declare else ""
-    return (f"users may do nothing, because no user can have their role ({', '.join(gone)}): {', '.join(some)}"
+    return (f"users may do nothing, because no user can have their role ({', '.join(roles)}): {', '.join(shown)}"
             f"{others}. Give them another one (PATCH /api/users/<id>){way_out}")
 
 
@@ -214,10 +216,11 @@ def shares(database: Database, collections: Iterable[Collection]) -> Found:
         number, some = share.named(GUESTS, names, MOST_SHARES)
     if number == 0:
         return Found(State.OK, "none is with guests")
-    listed = "\n".join(f"DELETE /api/{names[one.resource]}/{one.object_id}/shares?grantee={GUESTS}" for one in some)
+    requests = "\n".join(f"DELETE /api/{names[stored.resource]}/{stored.object_id}/shares?grantee={GUESTS}"
+                         for stored in some)
     others = f"\nand {number - len(some)} others" if number > len(some) else ""
     return Found(State.DEGRADED, f"{number} with {GUESTS} give nothing; share with role:user instead, and withdraw "
-                                 f"them:\n{listed}{others}")
+                                 f"them:\n{requests}{others}")
 
 
 def sizes(settings: Settings, database: Database) -> Found:
@@ -229,8 +232,8 @@ def sizes(settings: Settings, database: Database) -> Found:
         parts.append(f"its log {_mebibytes(size.log)}")
     if size.files is not None:
         parts.append(f"files of exports {_mebibytes(size.files)}")
-    kept = checks.kept_backups(settings.backups)
-    parts.append(f"{len(kept)} backups {_mebibytes(sum(kept))}")
+    backup_sizes = checks.kept_backups(settings.backups)
+    parts.append(f"{len(backup_sizes)} backups {_mebibytes(sum(backup_sizes))}")
     parts += [f"{table.name} about {table.rows} rows" + ("" if table.bytes is None else f" {_mebibytes(table.bytes)}")
               for table in size.tables[:LARGEST] if table.rows or table.bytes]
     if size.since is not None:

@@ -63,11 +63,11 @@ def declared(group: str) -> Mapping[str, click.Command]:
 def _left_out() -> frozenset[str]:
     """Returns the names in the setting `without`; none if the settings cannot be read, which the command reports."""
     context = click.get_current_context(silent=True)
-    kept = {} if context is None else context.meta  # shared by all contexts of a command line
-    if _LEFT_OUT not in kept:
+    notes = {} if context is None else context.meta  # shared by all contexts of a command line
+    if _LEFT_OUT not in notes:
         try:
-            kept[_LEFT_OUT] = frozenset(load_settings().without)
+            notes[_LEFT_OUT] = frozenset(load_settings().without)
         except click.ClickException:
-            kept[_LEFT_OUT] = frozenset[str]()
-    names: frozenset[str] = kept[_LEFT_OUT]
+            notes[_LEFT_OUT] = frozenset[str]()
+    names: frozenset[str] = notes[_LEFT_OUT]
     return names

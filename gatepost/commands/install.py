@@ -58,7 +58,7 @@ def install(
     Raises OSError, `RowError`, `CannotHash`, `KeyFileError`.
     """
     outcome = Outcome()
-    with _alone(settings.instance):
+    with _locked(settings.instance):
         in_use = _in_use(database, settings.default_tenant)
         if in_use and not new_key and not settings.secret_file.exists():
             raise LostKeys(settings.secret_file)
@@ -67,19 +67,19 @@ def install(
         if in_use and new_key:
             _adopt(database, Keys.load(settings.secret_file))
             outcome.done.append("keys for the database")
-        theirs = _stored_policy(settings, database) if in_use else None
-        copied = _copy_policies(settings.policies, () if theirs else (".conf", ".csv"))
+        stored = _stored_policy(settings, database) if in_use else None
+        copied = _copy_policies(settings.policies, () if stored else (".conf", ".csv"))
         if copied:
             outcome.done.append("policies")
-        if theirs is not None:
-            Export(settings.policies, {}).write(theirs.version, texts_of(theirs), packaged_of(theirs), new=True)
+        if stored is not None:
+            Export(settings.policies, {}).write(stored.version, texts_of(stored), packaged_of(stored), new=True)
         # Its operator migrates an instance in use, with `gatepost migrate`.
         if not in_use:
             upgrade(database, installed.migrations)
-            chosen = password or secrets.token_urlsafe(15)
-            if _populate(database, settings, installed.features, email, chosen, demo):
+            new_password = password or secrets.token_urlsafe(15)
+            if _populate(database, settings, installed.features, email, new_password, demo):
                 outcome.done.append("database")
-                outcome.email, outcome.password = email, None if password else chosen
+                outcome.email, outcome.password = email, None if password else new_password
         _begin_history(settings, database, installed, copied)
     return outcome
 
@@ -112,7 +112,7 @@ def _in_use(database: Database, tenant_name: str) -> bool:
 
 
 @contextmanager
-def _alone(instance: Path) -> Iterator[None]:
+def _locked(instance: Path) -> Iterator[None]:
     """Locks the instance folder during the block. The lock ends with the process."""
     with suppress(FileExistsError):
         instance.mkdir(mode=0o700, parents=True)

@@ -200,13 +200,13 @@ def sentences(database: Database) -> Iterator[None]:
         raise click.ClickException(str(damage)) from error
 
 
-def read_password(file: TextIO, *known: str | None) -> str:
+def read_password(file: TextIO, *context: str | None) -> str:
     """Reads a password from a file or standard input, without the final newline. Raises ClickException if it is weak.
 
     `known` are the account's name and e-mail address, which an attacker may know.
     """
     password = file.read().removesuffix("\n").removesuffix("\r")
-    if problem := passwords.objection(password, *known):
+    if problem := passwords.objection(password, *context):
         raise click.ClickException(problem)
     return password
 

@@ -43,21 +43,22 @@ def list_keys() -> None:
 
 @keys.command("rotate")
 @click.option("--prepare", is_flag=True,
-              help="Make the key that the next rotation signs with; until then it only verifies.")
+              help="Create the key that the next rotation will sign with. Until then it only verifies.")
 @click.option("--forget", is_flag=True,
-              help="Drop all other keys, a prepared one as well: what they signed is refused at once.")
+              help="Drop all other keys, also a prepared one. Their signatures are refused at once.")
 def rotate_keys(prepare: bool, forget: bool) -> None:
-    """Sign with a new key from now on, or with the one that is prepared.
+    """Sign with a new key from now on, or with the prepared one.
 
-    What older keys signed stays valid. Running servers follow.
+    Signatures of older keys stay valid. Running servers read the new key.
 
-    Where several nodes serve one database: run this with --prepare on one of them, copy its secret.key to the others,
+    If several nodes serve one database: run this with --prepare on one of them, copy its secret.key to the others,
     then run this on each, within an hour.
 
-    A backup made since then is needed where secret.key is lost. So one is made, in the folder of backups.
+    If secret.key is lost, you need a backup that was made after the rotation. So the command makes one, in the folder
+    of backups.
 
-    With --forget, for a key that leaked, every client must refresh, cursors end, and audit seals made so far cannot
-    be proved any more: run `gatepost audit verify` first.
+    --forget is for a key that leaked: every client must refresh, cursors end, and existing audit seals can no longer
+    be verified. Run `gatepost audit verify` first.
 
     \b
     Example: gatepost keys rotate
@@ -83,16 +84,16 @@ def rotate_keys(prepare: bool, forget: bool) -> None:
 
 
 def _back_up(instance: Instance) -> None:
-    """Makes a backup with the new key, and prints its path, or why there is none."""
-    made: list[Saved] = []
+    """Makes a backup with the new key. Prints its path, or the reason why there is none."""
+    backups: list[Saved] = []
     try:
         for saved in registry().features.save(Installation(instance.settings, instance.database), "after-rotation"):
-            made.append(saved)
+            backups.append(saved)
             echo(f"Backup: {show_path(saved.place)}")
-        for file in (file for saved in made for file in saved.tidy()):
+        for file in (file for saved in backups for file in saved.tidy()):
             echo(f"Removed an older backup: {show_path(file)}")
     except (CannotSave, RowError, OSError) as error:
-        echo(f"Older backups stay: {error}." if made else
+        echo(f"Older backups stay: {error}." if backups else
              f"No backup holds the new key, since none can be made: {error}. Keep a copy of "
              f"{instance.settings.secret_file}, or run: gatepost backup", err=True)
 
@@ -101,10 +102,10 @@ def _refuse_before_others(instance: Instance, prepared: str | None) -> None:
     """Raises ClickException if other nodes lack the next key, because they would refuse its signatures."""
     if prepared is not None and the_instance().key_fingerprint == prepared:
         return
-    if lacking := without_key(instance.database, instance.settings.instance, prepared):
+    if nodes := without_key(instance.database, instance.settings.instance, prepared):
         first = ("Run gatepost keys rotate --prepare, copy secret.key to each of them" if prepared is None
                  else "Copy secret.key to each of them, wait until gatepost doctor --nodes says that it is there")
-        raise click.ClickException(f"Other nodes would refuse what the new key signs: {', '.join(lacking)}. {first}, "
+        raise click.ClickException(f"Other nodes would refuse what the new key signs: {', '.join(nodes)}. {first}, "
                                    "then run gatepost keys rotate on each. After a leak: gatepost keys rotate --forget")
 
 
@@ -115,20 +116,20 @@ def without_key(database: Database, instance: Path, fingerprint: str | None) -> 
     """
     with database.connected():
         rows = alive(database)
-    here = (socket.gethostname(), str(instance))
-    lacking = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
-                      or fingerprint is None])
-    return sorted(f"{host}:{folder}" for host, folder in lacking if (host, folder) != here)
+    own_place = (socket.gethostname(), str(instance))
+    nodes = places([row for row in rows if fingerprint not in (row.key_fingerprint, row.prepared_fingerprint)
+                    or fingerprint is None])
+    return sorted(f"{host}:{folder}" for host, folder in nodes if (host, folder) != own_place)
 
 
 def _show(ring: Keys) -> None:
-    for place, each in enumerate(ring.generations()):
+    for place, generation in enumerate(ring.generations()):
         if place == 0:
             state = "signs"
-        elif each.master.prepared:
+        elif generation.master.prepared:
             state = "verifies, signs after gatepost keys rotate"
-        elif each.until is None or now() < each.until:
-            state = f"verifies until {each.until}" if each.until else "verifies"
+        elif generation.until is None or now() < generation.until:
+            state = f"verifies until {generation.until}" if generation.until else "verifies"
         else:
             state = "proves audit seals only"
-        echo(f"{each.kid}  {each.master.made or 'made before times were noted':28}  {state}")
+        echo(f"{generation.kid}  {generation.master.made or 'made before times were noted':28}  {state}")

@@ -14,7 +14,7 @@ from gatepost.commands.context import load_settings, migrations, registry, show_
 from gatepost.commands.instance import database_of, lacking, require_instance, settle_restore
 from gatepost.commands.printing import echo, echo_lines, progress
 from gatepost.features import CannotSave, Features, Installation, Saved
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security.keys import KeyFileError, Keys
 from models.engine.errors import RowError
 from models.migrate import pending, rolling, upgrade
@@ -25,10 +25,10 @@ _STRICT = "stop every node of an older version first"
 
 @click.command()
 @click.option("--check", is_flag=True,
-              help="Change nothing; exit with 1 when there is something to do, a rule is no longer accepted, or a "
-                   "table lacks a column.")
+              help="Change nothing. Exit with 1 if a migration is missing, a rule is no longer accepted, or a table "
+                   "lacks a column.")
 @click.option("--leave-unproved", is_flag=True,
-              help="Go on though batches of the audit trail are not what was sealed, or their key was forgotten.")
+              help="Continue even if batches of the audit log differ from their seals, or their key was forgotten.")
 def migrate(check: bool, leave_unproved: bool) -> None:
     """Bring the database up to date, after a backup.
 
@@ -57,15 +57,15 @@ def migrate(check: bool, leave_unproved: bool) -> None:
             with progress("Indexing words") as report:
                 applied = upgrade(database, migrations(), before=lambda: _save(features, installation, saved),
                                   sealer=sealer(keys, lenient=leave_unproved), report=report)
-            removed = [file for one in saved for file in one.tidy()]
+            removed = [file for backup in saved for file in backup.tidy()]
             refused = [*policy_files.outdated(installation), *features.outdated(installation)]
             missing = lacking(database)
         except RowError as error:
-            raise click.ClickException(f"{type(error).__name__}: {error}{_kept(saved)}") from error
+            raise click.ClickException(f"{type(error).__name__}: {error}{_backup_lines(saved)}") from error
         except (MigrationError, KeyFileError, CannotSave) as error:
-            raise click.ClickException(f"{error}{_kept(saved)}") from error
-    for one in saved:
-        echo(f"Backup: {show_path(one.place)}")
+            raise click.ClickException(f"{error}{_backup_lines(saved)}") from error
+    for backup in saved:
+        echo(f"Backup: {show_path(backup.place)}")
     for file in removed:
         echo(f"Removed an older backup: {show_path(file)}")
     echo_lines("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
@@ -77,9 +77,9 @@ def migrate(check: bool, leave_unproved: bool) -> None:
         raise click.ClickException(missing)
 
 
-def _kept(saved: Iterable[Saved]) -> str:
+def _backup_lines(saved: Iterable[Saved]) -> str:
     """Returns lines that name the backups made before the failed migration."""
-    return "".join(f"\nA backup of before: {show_path(one.place)}" for one in saved)
+    return "".join(f"\nA backup of before: {show_path(backup.place)}" for backup in saved)
 
 
 def _save(features: Features, installation: Installation, saved: list[Saved]) -> None:
@@ -87,5 +87,5 @@ def _save(features: Features, installation: Installation, saved: list[Saved]) ->
     if installation.database.dialect == "postgres" and shutil.which("pg_dump") is None:
         echo("No backup is made, because pg_dump is not installed here.", err=True)
         return
-    for one in features.save(installation, "before-migration"):
-        saved.append(one)
+    for backup in features.save(installation, "before-migration"):
+        saved.append(backup)

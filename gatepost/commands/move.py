@@ -21,7 +21,7 @@ from gatepost.commands.instance import (
 )
 from gatepost.commands.printing import echo, progress
 from gatepost.commands.settings import without_password
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security import known_keys
 from gatepost.http.security.keys import KeyFileError, Keys
 from gatepost.instance import journal
@@ -64,7 +64,7 @@ def move(url: str | None, leave_unknown: bool, undo: bool, yes: bool) -> None:
     settings = load_settings()
     settle_restore(settings)
     require_instance(settings)
-    with _said(), journal.alone(settings.instance, _LOCK_WAIT), database_of(settings) as source, sentences(source):
+    with _sentences(), journal.alone(settings.instance, _LOCK_WAIT), database_of(settings) as source, sentences(source):
         if source.dialect != "sqlite":
             raise CannotMove("This instance is on Postgres already: database_url says so.")
         if url is None:
@@ -89,9 +89,9 @@ def _move(settings: Settings, source: Database, url: str, *, leave_unknown: bool
                           "Go on?", abort=True)
         began = monotonic()
         with progress("Moving") as tell:
-            done = moving.move(source, target, sealer(keys), leave_unknown=leave_unknown, progress=tell,
-                               finish=lambda: record(tenant, "instance", "move", None))
-        _show(done, monotonic() - began, url)
+            result = moving.move(source, target, sealer(keys), leave_unknown=leave_unknown, progress=tell,
+                                 finish=lambda: record(tenant, "instance", "move", None))
+        _show(result, monotonic() - began, url)
 
 
 def _undo(settings: Settings, source: Database, *, yes: bool) -> None:
@@ -108,26 +108,26 @@ def _undo(settings: Settings, source: Database, *, yes: bool) -> None:
     echo("The SQLite database takes writes again.")
 
 
-def _show(done: moving.Done, seconds: float, url: str) -> None:
-    echo(f"Moved: {sum(done.rows.values())} rows in {len(done.rows)} tables to {done.place} ({seconds:.1f} s)")
-    for table, number in sorted(done.rows.items(), key=lambda each: (-each[1], each[0])):
+def _show(result: moving.Done, seconds: float, url: str) -> None:
+    echo(f"Moved: {sum(result.rows.values())} rows in {len(result.rows)} tables to {result.place} ({seconds:.1f} s)")
+    for table, number in sorted(result.rows.items(), key=lambda each: (-each[1], each[0])):
         if number:
             echo(f"  {number:10} {table}")
-    echo(f"Compared: the rows of each table are as many, and the audit log has the same {done.seals} seals.")
-    echo(f"{done.sessions} sessions have ended: users log in again, since a refresh token would be good once in each "
+    echo(f"Compared: the rows of each table are as many, and the audit log has the same {result.seals} seals.")
+    echo(f"{result.sessions} sessions have ended: users log in again, since a refresh token would be good once in each "
          "database.")
-    if done.jobs:
-        echo(f"{done.jobs} unfinished jobs have failed, since a worker may have begun them here. "
+    if result.jobs:
+        echo(f"{result.jobs} unfinished jobs have failed, since a worker may have begun them here. "
              "To try one again: gatepost jobs retry ID")
     for table, why in moving.STAYS.items():
         echo(f"Not moved: {table} ({why})")
-    for table in done.left:
+    for table in result.left:
         echo(f"Not moved: {table} (its plugin is not installed)", err=True)
     echo("This database takes no writes any more. Put this into settings.toml, or where else database_url is set, and "
          "start Gatepost again:")
-    shown = without_password(url)
-    echo(f'database_url = "{shown}"')
-    if REDACTED in shown:
+    redacted = without_password(url)
+    echo(f'database_url = "{redacted}"')
+    if REDACTED in redacted:
         echo("with the password, which is not printed.")
 
 
@@ -147,7 +147,7 @@ def _target(settings: Settings, url: str) -> Iterator[PostgresDatabase]:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _sentences() -> Iterator[None]:
     """Raises ClickException for the errors of a move."""
     try:
         yield

@@ -34,13 +34,13 @@ class Commands(Extensible):
     def clash_of(self, name: str) -> str | None:
         """Describes the conflict or invalid name of this plugin's command; None if there is none."""
         points = self._of_plugins[name]
-        shown = ", ".join(map(_shown, points))
+        names = ", ".join(map(_described, points))
         if name in self.commands or name in declared(""):
-            return f"{shown}: gatepost {name} is a command of Gatepost itself; choose another name"
+            return f"{names}: gatepost {name} is a command of Gatepost itself; choose another name"
         if len(points) > 1:
-            return f"{shown}: the command gatepost {name} is brought by each of them"
+            return f"{names}: the command gatepost {name} is brought by each of them"
         if not _NAME.fullmatch(name):
-            return f"{shown}: the name of a command has small letters, digits and single hyphens"
+            return f"{names}: the name of a command has small letters, digits and single hyphens"
         return None
 
     @cached_property
@@ -52,8 +52,8 @@ class Commands(Extensible):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         own = super().list_commands(ctx)
-        brought = (name for name in self._of_plugins if name not in own and _NAME.fullmatch(name))
-        return [*own, *sorted(brought)]
+        of_plugins = (name for name in self._of_plugins if name not in own and _NAME.fullmatch(name))
+        return [*own, *sorted(of_plugins)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (own := super().get_command(ctx, cmd_name)) is not None:
@@ -73,9 +73,9 @@ class _OfPlugin(Deferred):
     def load(self) -> click.Command:
         point, *others = self._points
         if others:
-            shown = ", ".join(map(_shown, self._points))
-            raise click.ClickException(f"{shown}: the command gatepost {self.name} is brought by each of them")
-        return _loaded(point)
+            names = ", ".join(map(_described, self._points))
+            raise click.ClickException(f"{names}: the command gatepost {self.name} is brought by each of them")
+        return _import_command(point)
 
 
 def wrong_with_command(point: EntryPoint) -> str | None:
@@ -84,7 +84,7 @@ def wrong_with_command(point: EntryPoint) -> str | None:
     if isinstance(root, Commands) and (reason := root.clash_of(point.name)) is not None:
         return reason
     try:
-        _loaded(point)
+        _import_command(point)
     except click.ClickException as error:
         return error.message
     return None
@@ -97,15 +97,15 @@ def refuse_clashes() -> None:
         raise click.ClickException(root.clash)
 
 
-def _loaded(point: EntryPoint) -> click.Command:
+def _import_command(point: EntryPoint) -> click.Command:
     try:
         command = point.load()
     except Exception as error:
-        raise click.ClickException(f"{_shown(point)} cannot be imported: {error}") from error
+        raise click.ClickException(f"{_described(point)} cannot be imported: {error}") from error
     if not isinstance(command, click.Command):
-        raise click.ClickException(f"{_shown(point)} is no command, and no group, of click")
+        raise click.ClickException(f"{_described(point)} is no command, and no group, of click")
     return command
 
 
-def _shown(point: EntryPoint) -> str:
+def _described(point: EntryPoint) -> str:
     return f"plugin command {point.name} ({point.value})"

@@ -80,7 +80,7 @@ def around(file: Path) -> tuple[Path, Path]:
         return file.parent, file.parent
     base = folder()
     copy = click.get_current_context().with_resource(scratch())
-    for place in (*(other for other in base.iterdir() if other.name != file.name), file):
+    for place in (*(file_in_base for file_in_base in base.iterdir() if file_in_base.name != file.name), file):
         (copy / place.name).symlink_to(place.resolve())
     return copy, base
 
@@ -144,11 +144,11 @@ def gone(place: Path, policy: Policy) -> list[Finding]:
     if last is None or place.resolve() != settings.policies.resolve():
         return []
     try:
-        before = from_files(last.files, installed.vocabulary, closing=True)
+        old = from_files(last.files, installed.vocabulary, closing=True)
     except PolicyError:
-        before = None
+        old = None
     return snapshot.gone(last, policy, packaged(place, installed.plugin_policies),
-                         lambda: before is not None and decide_alike(before, policy))
+                         lambda: old is not None and decide_alike(old, policy))
 
 
 def without_effect(directory: Path | None) -> list[Finding]:
@@ -244,8 +244,8 @@ def served(directory: Path | None = None, *, whole: bool = False) -> Policy:
     place = folder(directory)
     try:
         return policy_in(place, whole=whole)
-    except Unusable as refused:
-        if directory is not None or not (PolicyError(refused.findings).outdated or _is_last_good(place)):
+    except Unusable as error:
+        if directory is not None or not (PolicyError(error.findings).outdated or _is_last_good(place)):
             raise
     policy = policy_in(place, whole=whole, closing=True)
     echo(_CLOSED, err=True)
@@ -275,11 +275,11 @@ def policy_in(place: Path, *, whole: bool = False, closing: bool = False) -> Pol
 
 def refuse_unknown(permission: str, policy: Policy) -> None:
     """Raises ClickException for a permission that a policy does not know."""
-    known = policy.vocabulary.by_permission
-    if permission not in known:
-        why = policy.patterns.gone(permission)
-        near = f": {why}." if why else did_you_mean(permission, known) or "."
-        raise click.ClickException(f"There is no permission {permission!r}{near} See: gatepost policy matrix")
+    permissions = policy.vocabulary.by_permission
+    if permission not in permissions:
+        reason = policy.patterns.gone(permission)
+        hint = f": {reason}." if reason else did_you_mean(permission, permissions) or "."
+        raise click.ClickException(f"There is no permission {permission!r}{hint} See: gatepost policy matrix")
 
 
 def suite(path: Path, policy: Policy) -> Suite:

@@ -35,7 +35,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, is_eager=True, callbac
 
 
 class Unusable(click.ClickException):
-    """A folder has policy files that cannot be used; `findings` has every error."""
+    """Error of a folder whose policy files cannot be used. `findings` has every error."""
 
     def __init__(self, place: Path, broken: PolicyError) -> None:
         super().__init__(f"{show_path(place)} cannot be used:\n{broken}")
@@ -43,7 +43,7 @@ class Unusable(click.ClickException):
 
 
 def show_error(ctx: click.Context, error: click.ClickException) -> None:
-    """Prints why a command cannot run: as a sentence, or with `--json` as JSON in the form of `finish`."""
+    """Prints the reason why a command cannot run: as a sentence, or with `--json` as JSON in the form of `finish`."""
     if not ctx.meta.get(_JSON):
         error.show()
         return
@@ -62,9 +62,9 @@ def finish(
     failing: tuple[str, ...] = ("error",),
 ) -> None:
     """Prints the findings, and exits with 1 if the severity of one is in `failing`, else with 0."""
-    listed = list(findings)
-    failed = any(finding.severity in failing for finding in listed)
-    show(listed, facts, as_json, summary, failed)
+    all_findings = list(findings)
+    failed = any(finding.severity in failing for finding in all_findings)
+    show(all_findings, facts, as_json, summary, failed)
     sys.exit(int(failed))
 
 
@@ -74,8 +74,8 @@ def show(
 ) -> None:
     """Prints the findings; `details` are further fields of some of them in JSON."""
     if as_json:
-        listed = [{**_as_json(finding), **details.get(finding, {})} for finding in findings]
-        print_json({**facts, "fine": not failed, "findings": listed})
+        entries = [{**_as_json(finding), **details.get(finding, {})} for finding in findings]
+        print_json({**facts, "fine": not failed, "findings": entries})
         return
     for finding in findings:
         echo(finding)

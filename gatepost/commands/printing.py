@@ -59,11 +59,11 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
     Prints only on a terminal, after `PATIENCE` seconds, and clears the line at the end.
     """
-    stream, begun, width = sys.stderr, monotonic(), 0
+    stream, start, width = sys.stderr, monotonic(), 0
 
     def tell(done: int, whole: int) -> None:
         nonlocal width
-        if stream.isatty() and monotonic() - begun >= PATIENCE:
+        if stream.isatty() and monotonic() - start >= PATIENCE:
             text = f"{label}: {done} of {whole}"
             width = max(width, len(text))
             stream.write(f"\r{text}")
@@ -100,10 +100,10 @@ class _Lines(logging.Formatter):
         return lines_visible(super().format(record))
 
 
-def _escaped(text: str, kept: str, escape: Callable[[str], str]) -> str:
+def _escaped(text: str, allowed: str, escape: Callable[[str], str]) -> str:
     if text.isprintable() and UNSEEN.search(text) is None:
         return text
-    return "".join(char if char in kept or (char.isprintable() and UNSEEN.match(char) is None) else escape(char)
+    return "".join(char if char in allowed or (char.isprintable() and UNSEEN.match(char) is None) else escape(char)
                    for char in text)
 
 

@@ -14,7 +14,7 @@ from gatepost.commands.context import load_settings
 from gatepost.instance.leftovers import noted
 from system.files import fresh_file
 
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 
 
 @contextmanager

@@ -40,16 +40,16 @@ _OPENAPI = {"3.1": "3.1.0", "3.0": "3.0.3"}
 
 
 @click.command()
-@click.option("--demo/--no-demo", default=True, help="Whether to add people, articles and a shop to look at.")
+@click.option("--demo/--no-demo", default=True, help="Add example users, articles and a shop.")
 @click.option("--admin-email", default="admin@example.org", show_default=True, metavar="E",
               help="The administrator's address.")
 @password_file("--admin-password-file")
-@click.option("--new-key", is_flag=True, help=f"Go on with other keys than the database knows: {LOST}.")
+@click.option("--new-key", is_flag=True, help=f"Continue with other keys than those of the database: {LOST}.")
 def init(demo: bool, admin_email: str, admin_password_file: TextIO | None, new_key: bool) -> None:
-    """Make an instance, unless there is one.
+    """Create an instance, unless there is one.
 
     It has secrets, policies, a database and an administrator, whose password is shown once. A second run completes
-    what an interrupted one left out.
+    an interrupted one.
 
     \b
     Example: gatepost init --no-demo --admin-email me@example.org --admin-password-file -
@@ -114,9 +114,10 @@ Once it is served, paste in another terminal:
 def serve(create_app: AppFactory, /, **options: str | None) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
-    It finishes the requests under way then. Policy files are followed as they change. SIGHUP reads them at once, and
-    settings.toml: `gatepost settings` says which settings are taken over then.
-    Sockets that systemd holds are served instead of --host and --port.
+    It then finishes current requests. Changed policy files are loaded while it runs. SIGHUP loads them at once, and
+    also settings.toml: `gatepost settings` marks the settings that take effect without a restart.
+
+    If systemd passes sockets, they replace --host and --port.
 
     \b
     Example: gatepost serve --host 0.0.0.0 --port 8080 --workers 4

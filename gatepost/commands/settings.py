@@ -20,9 +20,9 @@ _PASSWORD = re.compile(r"([^=]*passw(?:or)?d)=.*", re.DOTALL | re.IGNORECASE)  #
 def settings() -> None:
     """Show every setting, its value and its meaning.
 
-    They come from GATEPOST_* in the environment and from settings.toml in the instance; notes.limit is of the plugin
-    notes, GATEPOST_NOTES_LIMIT, or limit in the table [notes]. Secrets are not shown. A
-    running service takes those marked [live] over from settings.toml when it gets SIGHUP; the others need a restart.
+    Values come from GATEPOST_* in the environment and from settings.toml in the instance. The setting limit of the
+    plugin notes is notes.limit here, GATEPOST_NOTES_LIMIT in the environment, and limit in the table [notes] of the
+    file. Secrets are not shown. On SIGHUP a running service applies the settings marked [live]; others need a restart.
 
     \b
     Example: GATEPOST_PORT=9000 gatepost settings
@@ -55,11 +55,11 @@ def describe(settings: Settings) -> Iterator[tuple[str, str, str]]:
         value = getattr(settings, name)
         if declared.metadata["secret"] and value:
             value = without_password(value)
-        yield name, _shown(value), _help(declared.metadata["help"], live=declared.metadata["live"])
+        yield name, _as_text(value), _help(declared.metadata["help"], live=declared.metadata["live"])
     for name, setting in settings.of_plugins.declared.items():
         value = settings.of_plugins.values[setting]
         # A secret URL is redacted as a whole, because the path of a webhook is often its secret.
-        yield name, REDACTED if setting.secret and value else _shown(value), _help(setting.help, live=setting.live)
+        yield name, REDACTED if setting.secret and value else _as_text(value), _help(setting.help, live=setting.live)
 
 
 def _help(help: str, *, live: bool) -> str:
@@ -76,11 +76,11 @@ def without_password(value: str) -> str:
     authority, slash, path = rest.partition("/")
     user, at, hosts = authority.rpartition("@")
     name, colon, _ = user.partition(":")
-    shown = "&".join(_PASSWORD.sub(rf"\1={REDACTED}", each) for each in query.split("&"))
-    return f"{scheme}://{name}{colon}{REDACTED if colon else ''}{at}{hosts}{slash}{path}{mark}{shown}"
+    parameters = "&".join(_PASSWORD.sub(rf"\1={REDACTED}", parameter) for parameter in query.split("&"))
+    return f"{scheme}://{name}{colon}{REDACTED if colon else ''}{at}{hosts}{slash}{path}{mark}{parameters}"
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):

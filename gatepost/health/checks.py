@@ -65,24 +65,24 @@ def migrations(database: Database, directories: Mapping[str, Path]) -> Found:
 def keys(database: Database, ring: Keys, file: Path) -> Found:
     """Checks that the key ring in use, and the one in the key file, belong to the database. Raises `RowError`."""
     with database.connected():
-        known = the_instance().key_fingerprint
-    if known is not None and known not in fingerprints(ring):
+        fingerprint = the_instance().key_fingerprint
+    if fingerprint is not None and fingerprint not in fingerprints(ring):
         return Found(State.DOWN, str(WrongKeys()))
     try:
         stored = Keys.load(file)
     except KeyFileError as error:
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {error}")
-    if known is not None and known not in fingerprints(stored):
+    if fingerprint is not None and fingerprint not in fingerprints(stored):
         return Found(State.DEGRADED, f"the keys in use stay, but a restart would fail: {WrongKeys()}")
     text = f"{len(stored.ring('access token'))} in {file.name}"
-    if known is not None and known == prepared_fingerprint(stored):
+    if fingerprint is not None and fingerprint == prepared_fingerprint(stored):
         text += "; other nodes sign with the one that is prepared here: gatepost keys rotate"
     return Found(State.OK, text)
 
 
-def addresses(found: UnreadableAddresses) -> Found:
+def addresses(unreadable: UnreadableAddresses) -> Found:
     """Checks that the addresses of clients can be read."""
-    if (recent := found.recent) is None:
+    if (recent := unreadable.recent) is None:
         return Found(State.OK, "all can be read")
     number, age = recent
     return Found(State.DEGRADED, f"{number} requests since the start came from an address that cannot be read, the "
@@ -124,27 +124,27 @@ def kept_backups(folder: Path) -> list[int]:
 def folders(settings: Settings) -> list[Path]:
     """Lists the existing folders that the instance writes to."""
     path = settings.database_url.removeprefix("sqlite:///")
-    written = {settings.instance} if path == settings.database_url else {settings.instance, Path(path).parent}
-    return [folder for folder in written if folder.is_dir()]
+    candidates = {settings.instance} if path == settings.database_url else {settings.instance, Path(path).parent}
+    return [folder for folder in candidates if folder.is_dir()]
 
 
 def clock(database: Database) -> Found:
     """Checks that the clock is not behind the newest audit event, nor before this version. Raises `RowError`."""
-    here = datetime.now(UTC)
-    if here < BUILT:
-        return Found(State.DEGRADED, f"the clock says {here:%Y-%m-%d}, before this program was written; set it")
+    moment = datetime.now(UTC)
+    if moment < BUILT:
+        return Found(State.DEGRADED, f"the clock says {moment:%Y-%m-%d}, before this program was written; set it")
     with database.connected():
         newest = newest_time()
     if newest is not None and (behind := elapsed(now(), newest)) > BEHIND:
-        return Found(State.DEGRADED, f"the clock is {behind / 60:.0f} minutes behind the newest row of the audit "
-                                     "trail: it is wrong now, or was wrong then; sessions and limits go by it")
-    return Found(State.OK, f"{here:%Y-%m-%d %H:%M} UTC")
+        return Found(State.DEGRADED, f"the clock is {behind / 60:.0f} minutes behind the newest audit event: it is "
+                                     "wrong now, or was wrong then; sessions and limits depend on it")
+    return Found(State.OK, f"{moment:%Y-%m-%d %H:%M} UTC")
 
 
-def jobs(found: Backlog) -> Found:
+def jobs(backlog: Backlog) -> Found:
     """Checks that some process runs the waiting jobs."""
-    text = f"{found.waiting} waiting, {found.running} running, {found.failed} failed"
-    if found.seconds > LONGEST_WAIT:
-        return Found(State.DEGRADED, f"{found.waiting} wait, one of them for {found.seconds / 3600:.0f} hours: no "
+    text = f"{backlog.waiting} waiting, {backlog.running} running, {backlog.failed} failed"
+    if backlog.seconds > LONGEST_WAIT:
+        return Found(State.DEGRADED, f"{backlog.waiting} wait, one of them for {backlog.seconds / 3600:.0f} hours: no "
                                      "process runs jobs; serve with the setting run_jobs, or run gatepost worker")
-    return Found(State.OK, f"{text}; gatepost jobs list --state failed" if found.failed else text)
+    return Found(State.OK, f"{text}; gatepost jobs list --state failed" if backlog.failed else text)

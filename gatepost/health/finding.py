@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class State(StrEnum):
-    """The state of a thing: good, worth attention, or blocking the service."""
+    """The state of a check: good, worth attention, or blocking the service."""
 
     OK = "ok"
     DEGRADED = "degraded"

@@ -46,9 +46,9 @@ class Gauges:
         for metric in self._own():
             names.add(metric.name)
             yield metric
-        for one in self._features.numbers(self._installation):
-            if one.name not in names:
-                yield Gauge(one.name, one.about, value=one.value)
+        for number in self._features.numbers(self._installation):
+            if number.name not in names:
+                yield Gauge(number.name, number.about, value=number.value)
 
     def _own(self) -> Iterator[Metric]:
         from prometheus_client.metrics_core import GaugeMetricFamily as Gauge

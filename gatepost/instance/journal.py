@@ -30,7 +30,7 @@ PATIENCE = 30.0  # seconds that a start waits for a running restore
 
 
 class UnderWay(Exception):
-    """A restore of the instance is running; the text is a sentence."""
+    """Error if a restore of the instance is running. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ def settle(settings: Settings, patience: float = PATIENCE) -> str | None:
 
     Waits for a running restore. Raises UnderWay after `patience` seconds; `RowError`, OSError.
     """
-    # Without a restore, this check is all.
+    # Without a restore, nothing else runs.
     if not (settings.instance / JOURNAL).exists():
         return None
     with alone(settings.instance, patience):
-        journal = _written(settings.instance)
+        journal = _read_journal(settings.instance)
         if journal is None:
             return None
         if end(settings, journal):
@@ -93,14 +93,14 @@ def remove_unbegun(instance: Path) -> None:
 def alone(instance: Path, patience: float) -> Iterator[None]:
     """Locks the instance against other restores during the block. Raises UnderWay, OSError."""
     descriptor = os.open(instance / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    until = monotonic() + patience
+    deadline = monotonic() + patience
     try:
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if monotonic() >= until:
+                if monotonic() >= deadline:
                     raise UnderWay("A restore of this instance is under way.") from None
                 sleep(0.1)
         yield
@@ -113,16 +113,16 @@ def end(settings: Settings, journal: Journal) -> bool:
 
     Raises `RowError` if the database cannot be read; then the journal stays for the next start.
     """
-    exchanged = (settings.instance / JOURNAL).exists() and _has_begun(settings, journal.epoch)
-    (_complete if exchanged else _undo)(settings.instance, journal)
-    return exchanged
+    replaced = (settings.instance / JOURNAL).exists() and _has_begun(settings, journal.epoch)
+    (_complete if replaced else _undo)(settings.instance, journal)
+    return replaced
 
 
 def _complete(instance: Path, journal: Journal) -> None:
     """Replaces keys, policies and settings with the restored ones. Skips steps that are done already."""
     staged, aside = instance / journal.staged, instance / journal.aside
     if (staged / "policies").is_dir():
-        if _alike(staged / "policies", instance / "policies"):
+        if _have_same_files(staged / "policies", instance / "policies"):
             shutil.rmtree(instance / "policies")
         elif (instance / "policies").exists():
             aside.mkdir(mode=0o700, exist_ok=True)
@@ -165,16 +165,16 @@ def _exchange(fresh: Path, place: Path, aside: Path | None) -> None:
     os.replace(fresh, place)
 
 
-def _alike(one: Path, other: Path) -> bool:
+def _have_same_files(first: Path, second: Path) -> bool:
     """True if two folders hold the same files."""
-    if not other.is_dir():
+    if not second.is_dir():
         return False
-    names = {file.name for file in one.iterdir()}
-    same, _, _ = filecmp.cmpfiles(one, other, names, shallow=False)
-    return names == set(same) == {file.name for file in other.iterdir()}
+    names = {file.name for file in first.iterdir()}
+    same, _, _ = filecmp.cmpfiles(first, second, names, shallow=False)
+    return names == set(same) == {file.name for file in second.iterdir()}
 
 
-def _written(instance: Path) -> Journal | None:
+def _read_journal(instance: Path) -> Journal | None:
     try:
         return Journal(**json.loads((instance / JOURNAL).read_text(encoding="utf-8")))
     except FileNotFoundError:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from gatepost.rules.ledger import WAITING
+from gatepost.rules.history import WAITING
 from models.scratch import SCRATCH
 from settings import Settings
 from system.files import FRESH, locked_file
@@ -75,9 +75,9 @@ def _remove_unlocked(place: Path, instance: Path) -> None:
         # If it is another file now, the process that had locked it has removed or renamed it.
         if os.path.samestat(os.fstat(descriptor), place.lstat()) and _is_ours(place, instance):
             if place.name.startswith(NOTE):
-                named = Path(os.fsdecode(os.read(descriptor, _LONGEST_PATH)))
-                if named.is_absolute() and named.name.startswith(NOTED) and _is_ours(named, instance):
-                    _delete(named)
+                target = Path(os.fsdecode(os.read(descriptor, _LONGEST_PATH)))
+                if target.is_absolute() and target.name.startswith(NOTED) and _is_ours(target, instance):
+                    _delete(target)
             _delete(place)
     finally:
         os.close(descriptor)

@@ -24,17 +24,17 @@ class Presence:
 
     def __init__(self, database: Database, instance: Path, policy: Watcher, keys: Keys) -> None:
         self._database, self._folder, self._policy, self._keys = database, str(instance), policy, keys
-        self._process, self._id, self._since = 0, "", ""
+        self._process, self._id, self._started_at = 0, "", ""
 
     def report(self) -> None:
         """Writes the row. Raises `RowError`."""
         if self._process != os.getpid():
-            self._process, self._id, self._since = os.getpid(), new_id(), now()
+            self._process, self._id, self._started_at = os.getpid(), new_id(), now()
         policy, error = self._policy.current, self._policy.trouble
         row = Node(id=self._id, host=socket.gethostname(), folder=self._folder, pid=self._process, version=_VERSION,
                    policy_version=policy.version, policy_error=error and error[:_LONGEST_ERROR],
                    key_fingerprint=fingerprints(self._keys)[0],
-                   prepared_fingerprint=prepared_fingerprint(self._keys), started_at=self._since)
+                   prepared_fingerprint=prepared_fingerprint(self._keys), started_at=self._started_at)
         self._database.transact(lambda: node.report(row))
 
     def leave(self) -> None:

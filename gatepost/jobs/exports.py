@@ -29,23 +29,23 @@ from .task import Task
 
 def endpoint(listing: Listing) -> Endpoint:
     """Returns the export endpoint of a collection. A client may request it as a job."""
-    made = exporting.endpoint(listing)
+    result = exporting.endpoint(listing)
 
     def check(call: Call) -> None:
-        exporting.wanted(call.request)
+        exporting.media_type_of(call.request)
         with call.services.database.connected():
             listing.check(call, listing.collection.permission("export"))
 
-    return requests.deferrable(made, listing.collection.name, check, admit=files.require_room)
+    return requests.deferrable(result, listing.collection.name, check, admit=files.require_room)
 
 
 def run(task: Task, call: Call, listing: Listing) -> None:
     """Writes the file of a requested export. Reports its rows as progress."""
-    media_type, output, rows = exporting.wanted(call.request), files.Output(task), 0
+    media_type, output, rows = exporting.media_type_of(call.request), files.Output(task), 0
 
-    def count(some: int) -> None:
+    def count(number: int) -> None:
         nonlocal rows
-        rows += some
+        rows += number
         task.progress(rows)
 
     with call.services.database.connected():
@@ -83,20 +83,20 @@ def _file(call: Call) -> Response:
         raise Problem("forbidden", "Only the user who started this export can download it.")
     if job["state"] != DONE or job["expires_at"] is None:
         raise not_found()
-    found = call.services.collections.get(job["kind"].partition(".")[0])
-    if job_chunk.is_over(job["expires_at"]) or found is None:
+    collection = call.services.collections.get(job["kind"].partition(".")[0])
+    if job_chunk.is_over(job["expires_at"]) or collection is None:
         raise files.gone()
-    listing: Listing = found.listing  # type: ignore[attr-defined]
+    listing: Listing = collection.listing  # type: ignore[attr-defined]
     permission = listing.collection.permission("export")
     if not call.access.may_ever(permission):
         raise call.access.refusal(permission)
     if rights(call, listing) != job["payload"].get("rights"):
         raise Problem("forbidden", "Your rights have changed since this export. Start a new one.")
-    made = job["result"]
-    headers = {"Content-Disposition": exporting.disposition(found.name, made["media_type"])}
+    file = job["result"]
+    headers = {"Content-Disposition": exporting.disposition(collection.name, file["media_type"])}
     return long_answers.answer(
-        call, lambda: files.chunks(call.services, call.tenant_id, job["id"], made["bytes"]),
-        mimetype=made["media_type"], headers=headers)
+        call, lambda: files.chunks(call.services, call.tenant_id, job["id"], file["bytes"]),
+        mimetype=file["media_type"], headers=headers)
 
 
 def rights(call: Call, listing: Listing) -> str:
@@ -106,8 +106,8 @@ def rights(call: Call, listing: Listing) -> str:
     """
     access, principal, collection = call.access, call.principal, listing.collection
     peers = call.services.collections
-    shown = [collection, *(peers[expansion.collection] for expansion in collection.expansions.values())]
-    permissions = {permission for peer in shown for permission in (peer.view, *peer.guards.values())}
+    collections = [collection, *(peers[expansion.collection] for expansion in collection.expansions.values())]
+    permissions = {permission for peer in collections for permission in (peer.view, *peer.guards.values())}
     permissions.add(collection.permission("export"))
     facts = [[principal.id, principal.kind, principal.role, principal.department, sorted(principal.groups)],
              sorted(access.grantees), [_plain(access.plan(permission)) for permission in sorted(permissions)]]

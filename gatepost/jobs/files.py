@@ -22,23 +22,23 @@ from .task import Task
 _AT_ONCE = 20  # chunks that one transaction deletes
 
 
-def store(call: Call, asked: Asked) -> None:
+def store(call: Call, pending: Asked) -> None:
     """Stores the body of a request in short transactions. Raises `Problem` if it exceeds the user's quota."""
     database, number = call.services.database, 0
-    asked.body.seek(0)
-    while data := asked.body.read(SIZE):
-        add = partial(_add, call.services, call.tenant_id, asked.id, call.principal.id, number, data)
+    pending.body.seek(0)
+    while data := pending.body.read(SIZE):
+        add = partial(_add, call.services, call.tenant_id, pending.id, call.principal.id, number, data)
         # The outer transaction waits for exports: they count for the quota, too, but have their own database on SQLite.
         database.with_files()[-1].transact(partial(database.transact, add))
         number += 1
 
 
-def drop_unclaimed(call: Call, asked: Asked) -> None:
+def drop_unclaimed(call: Call, pending: Asked) -> None:
     """Deletes the body that was stored for a job if the job itself was not stored."""
     def some() -> int:
         # After a COMMIT without an answer, the job may exist.
-        unclaimed = job_chunk.is_unclaimed(call.tenant_id, asked.id)
-        return job_chunk.drop(call.tenant_id, asked.id, _AT_ONCE) if unclaimed else 0
+        unclaimed = job_chunk.is_unclaimed(call.tenant_id, pending.id)
+        return job_chunk.drop(call.tenant_id, pending.id, _AT_ONCE) if unclaimed else 0
 
     # A background task deletes what cannot be deleted now.
     with suppress(RowError):
@@ -155,11 +155,11 @@ def _chunks(place: Database, tenant_id: str, job_id: str, size: int) -> Iterator
         yield data
 
 
-def received(body: IO[bytes], asked: Asked) -> None:
+def received(body: IO[bytes], pending: Asked) -> None:
     """Copies a body to the temporary file of `asked`."""
     while data := body.read(2**16):
-        asked.body.write(data)
-        asked.size += len(data)
+        pending.body.write(data)
+        pending.size += len(data)
 
 
 def require_room(call: Call, kind: str, payload: Mapping[str, Any]) -> None:

@@ -57,7 +57,7 @@ class Hook:
 
     def run(self, task: Task) -> Any:
         """Runs one of its jobs. Returns the value of the function."""
-        task.trail = partial(self._record, task)  # set before, because the function itself may call `finish`
+        task.record_end = partial(self._record, task)  # set before, because the function itself may call `finish`
         # The function may also read rows outside of transactions.
         with task.services.database.connected():
             return self.handle(task)
@@ -112,18 +112,18 @@ class Clock:
     def __init__(self, database: Database, hooks: Iterable[Hook]) -> None:
         self._database = database
         self._periodic = [hook for hook in hooks if hook.every]
-        self._seen: dict[str, str] = {}
+        self._last_ticks: dict[str, str] = {}
 
     def strike(self) -> None:
         """Creates the jobs of the current ticks unless they exist."""
         for hook in self._periodic:
             tick = tick_of(hook.every, datetime.now(UTC))
-            if self._seen.get(hook.name) != tick:
+            if self._last_ticks.get(hook.name) != tick:
                 with self._database.connected():
                     tenants = [tenant.id for tenant in Tenant.all() if not Job.has_tick(tenant.id, hook.name, tick)]
                 for tenant in tenants:
                     self._write(tenant, hook, tick)
-                self._seen[hook.name] = tick
+                self._last_ticks[hook.name] = tick
 
     def _write(self, tenant_id: str, hook: Hook, tick: str) -> None:
         def work() -> None:

@@ -20,10 +20,10 @@ from .task import Task
 
 def endpoint(collection: Writable) -> Endpoint:
     """Returns the import endpoint of a collection. A client may request it as a job unless lines may have secrets."""
-    made = importing.endpoint(collection)
+    result = importing.endpoint(collection)
     if any(field.load_only for field in collection.body_schema.fields.values()):
-        return made  # a password must not be stored
-    return requests.deferrable(made, collection.name, _receive, _with_body)
+        return result  # a password must not be stored
+    return requests.deferrable(result, collection.name, _receive, _with_body)
 
 
 def _receive(call: Call) -> None:

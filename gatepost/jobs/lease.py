@@ -28,13 +28,13 @@ class Lease:
 
     def __init__(self, database: Database, job: Job, seconds: float, stopping: Callable[[], bool]) -> None:
         self._database, self._job, self._seconds, self._stopping = database, job, seconds, stopping
-        self._until = monotonic() + seconds
-        self._taken = False
+        self._deadline = monotonic() + seconds
+        self._lost = False
         self._worker = Worker("lease of a job", self._renew, seconds / 3)
 
     @property
     def lost(self) -> bool:
-        return self._taken or monotonic() >= self._until
+        return self._lost or monotonic() >= self._deadline
 
     @property
     def shutdown(self) -> bool:
@@ -51,8 +51,8 @@ class Lease:
         began = monotonic()
         try:
             with uncounted():
-                self._taken = not self._database.transact(lambda: job_queue.renew(self._job, self._seconds))
+                self._lost = not self._database.transact(lambda: job_queue.renew(self._job, self._seconds))
         except RowError as error:
             log.warning("the lease of job %s was not renewed: %s: %s", self._job.id, type(error).__name__, error)
         else:
-            self._until = began + self._seconds
+            self._deadline = began + self._seconds

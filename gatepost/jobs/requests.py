@@ -90,32 +90,32 @@ def deferrable(endpoint: Endpoint, collection: str, prepare: Callable[[Call], No
 
 
 def _write_down(call: Call, kind: str, admit: Admit | None) -> dict[str, Any]:
-    asked: Asked = call.prepared
+    pending: Asked = call.prepared
     if unfinished(call.tenant_id, call.principal.id or "") >= MOST_UNFINISHED:
         raise Problem("conflict", Message("{number} of your jobs wait or run already. Try again when one has ended.",
                                           number=MOST_UNFINISHED))
-    principal, sent = call.principal, call.request
-    payload = {"method": sent.method, "path": sent.path, "query": sent.query_string.decode("latin-1"),
-               "address": call.address, "size": asked.size,
-               "headers": {name: sent.headers[name] for name in _HEADERS if name in sent.headers}}
+    principal, request = call.principal, call.request
+    payload = {"method": request.method, "path": request.path, "query": request.query_string.decode("latin-1"),
+               "address": call.address, "size": pending.size,
+               "headers": {name: request.headers[name] for name in _HEADERS if name in request.headers}}
     if admit is not None:
         admit(call, kind, payload)
-    job = enqueue(call.tenant_id, kind, payload, id=asked.id, owner_id=principal.id,
+    job = enqueue(call.tenant_id, kind, payload, id=pending.id, owner_id=principal.id,
                   scopes=None if principal.scopes is None else sorted(principal.scopes),
                   token_id=call.credential_id if principal.kind == "service" else None)
     call.write.enqueued = True
     call.write.note = f"asked for job {job.id}"
     call.headers.update({"Location": path_of(call.request, f"/api/{_SHOWN_BY}/{job.id}"),
                          "Preference-Applied": "respond-async"})
-    shown = call.services.collections[_SHOWN_BY]
-    return shown.represent(call, [whole(job)], shown.representation.names)[0]
+    collection = call.services.collections[_SHOWN_BY]
+    return collection.represent(call, [whole(job)], collection.representation.names)[0]
 
 
 @contextmanager
 def resumed(app: Flask, task: Task, endpoint: Endpoint) -> Iterator[Call]:
     """Yields the call of the job's request, as if it came now. Raises `Problem` if it would be refused."""
-    services, sent = task.services, task.payload
-    environ = _environ(sent)
+    services, stored = task.services, task.payload
+    environ = _environ(stored)
     with app.request_context(environ):
         call = Call(services, endpoint, request._get_current_object(), {})  # type: ignore[attr-defined]
         with services.database.connected():
@@ -127,9 +127,9 @@ def resumed(app: Flask, task: Task, endpoint: Endpoint) -> Iterator[Call]:
         yield call
 
 
-def _environ(sent: Mapping[str, Any]) -> dict[str, Any]:
-    builder = EnvironBuilder(path=sent["path"], method=sent["method"], query_string=sent["query"],
-                             headers=sent["headers"], environ_base={"REMOTE_ADDR": sent["address"]})
+def _environ(stored: Mapping[str, Any]) -> dict[str, Any]:
+    builder = EnvironBuilder(path=stored["path"], method=stored["method"], query_string=stored["query"],
+                             headers=stored["headers"], environ_base={"REMOTE_ADDR": stored["address"]})
     try:
         return builder.get_environ()
     finally:

@@ -42,7 +42,7 @@ class Runner:
     """Runs the jobs of one process. A job that fails does not stop it.
 
     kinds    functions that run the jobs, by kind
-    clock    writes down the jobs of the ticks that have come
+    clock    creates the jobs of periodic hooks
     seconds  duration of a lease; it is renewed each third
     """
 
@@ -51,41 +51,42 @@ class Runner:
         self.kinds = kinds
         self._services, self._clock, self._seconds = services, clock, seconds
         self._lock_file = services.settings.instance / "jobs.lock"
-        self._worker = Worker("jobs", self._look, POLL)
-        self._taking = BackgroundTask("taking jobs from the queue", POLL, self.run_due)
+        self._worker = Worker("jobs", self._run_or_wait, POLL)
+        self._run_task = BackgroundTask("taking jobs from the queue", POLL, self.run_due)
         self._polls, self._pause = False, ExitStack()
 
     def start(self) -> None:
-        """Run jobs in a thread of this process. A second call does nothing."""
+        """Starts the thread that runs jobs in this process. A second call does nothing."""
         self._worker.start()
 
     def stop(self) -> None:
-        """End the thread. A second call does nothing.
+        """Stops the thread. A second call does nothing.
 
-        The current job is given back at its next `check`, or another process takes it over once its lease has run out.
+        The current job returns to the queue at its next `check`. Otherwise another process takes it over after its
+        lease has expired.
         """
         self._worker.stop(self._services.settings.drain_timeout)
         self._pause.close()
 
     def wake(self) -> None:
-        """Look into the queue at once: a job was committed."""
+        """Reads the queue at once, because a job was committed."""
         self._worker.wake()
 
     def run_due(self) -> int:
-        """Run every job that is due, also those of the clock. Returns their number."""
+        """Runs every job that is due, including those of periodic hooks. Returns their number."""
         if self._clock is not None:
             self._clock.strike()
-        done = 0
+        number = 0
         while not self._worker.stopping and (job := self._claim()) is not None:
             self._attempt(job)
-            done += 1
-        return done
+            number += 1
+        return number
 
-    def _look(self) -> None:
-        """Run jobs after a commit of this process, or if this process holds the lock; then try to hold it."""
+    def _run_or_wait(self) -> None:
+        """Runs jobs after a commit of this process, or if this process holds the lock. Then tries to take the lock."""
         self._pause.close()
         if self._worker.woken or self._polls:
-            self._taking.attempt()
+            self._run_task.attempt()
         if not self._worker.stopping:
             self._polls = self._pause.enter_context(_only_one(self._lock_file))
 
@@ -113,7 +114,7 @@ class Runner:
                       job.id, job.kind, type(error).__name__, error)
 
     def _refusal(self, job: Job) -> tuple[Any, str] | None:
-        """The reason why a job is not begun, for its owner and for operators; None if it is begun."""
+        """Returns the reason why a job cannot start, for its owner and for operators; None if it can."""
         if job.kind not in self.kinds:
             return document(Problem("gone", "Nothing runs jobs of this kind any more.")), "no such kind"
         if job.attempts > job.max_attempts:
@@ -128,14 +129,14 @@ class Runner:
             if not task.finished:
                 task.finish(lambda: result)
         except Stopped as stopped:
-            self._stopped(task, stopped.cause)
+            self._handle_stop(task, stopped.cause)
         except (Exception, SystemExit) as error:  # sys.exit() in a plugin would silently end the thread
             if task.finished:
-                log.exception("job %s (%s) was done, and then went wrong", job.id, job.kind, exc_info=error)
+                log.exception("job %s (%s) failed after it was finished", job.id, job.kind, exc_info=error)
             else:
-                self._went_wrong(task, error)
+                self._handle_error(task, error)
 
-    def _stopped(self, task: Task, cause: Cause) -> None:
+    def _handle_stop(self, task: Task, cause: Cause) -> None:
         job = task.job
         if cause is Cause.CANCELLED:
             self._commit(lambda: job_queue.cancel(job, task.rows_done))
@@ -144,7 +145,7 @@ class Runner:
         else:
             log.warning("another process has taken over job %s (%s)", job.id, job.kind)
 
-    def _went_wrong(self, task: Task, error: Exception | SystemExit) -> None:
+    def _handle_error(self, task: Task, error: Exception | SystemExit) -> None:
         job, problem = task.job, problem_of(error)
         text = storable(f"{problem.code}: {problem.detail}" if isinstance(error, Problem) else
                         f"{type(error).__name__}: {error}")[:MOST_ERROR]
@@ -156,7 +157,7 @@ class Runner:
         else:
             wait = back_off(job.attempts)
             self._commit(lambda: job_queue.put_off(job, later(wait), text))
-            log.warning("job %s (%s) is tried again in %.0f seconds: %s", job.id, job.kind, wait, text)
+            log.warning("job %s (%s) will be retried in %.0f seconds: %s", job.id, job.kind, wait, text)
 
     def _fail(self, job: Job, progress: int, result: Any, error: str) -> None:
         self._commit(lambda: job_queue.fail(job, progress, result, error))
@@ -172,7 +173,7 @@ def back_off(attempt: int) -> float:
 
 
 def problem_of(error: Exception | SystemExit) -> Problem:
-    """The part of an error that the job's owner may know: nothing of an unforeseen error."""
+    """Returns the part of an error that the job's owner may see: nothing of an unexpected error."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, Unavailable | TimedOut | Contended):

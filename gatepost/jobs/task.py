@@ -32,7 +32,7 @@ class Cause(Enum):
 
 
 class Stopped(Exception):
-    """The job must end here. Do not catch it; open transactions are rolled back."""
+    """Signal that the job must end here. Do not catch it; open transactions are rolled back."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause.value)
@@ -48,7 +48,7 @@ class Task:
     job       its row when it was claimed
     rows_done the last value of `progress`
     finished  true once `finish` is committed
-    trail     writes the audit event of the job, in the transaction that ends it
+    record_end  writes the audit event of the job, in the transaction that ends it
     """
 
     def __init__(self, services: Services, job: Job, lease: Lease) -> None:
@@ -57,7 +57,7 @@ class Task:
         self.payload: Mapping[str, Any] = job.payload
         self.rows_done = 0
         self.finished = False
-        self.trail: Callable[[], None] | None = None
+        self.record_end: Callable[[], None] | None = None
         self._lease = lease
         self._steps = list(job.steps)
         self._looked = self._noted = monotonic()
@@ -146,8 +146,8 @@ class Task:
         """
         def effect() -> T:
             result = work()
-            if self.trail is not None:
-                self.trail()
+            if self.record_end is not None:
+                self.record_end()
             self._hold(job_queue.finish(self.job, self.rows_done, result))
             return result
 
@@ -155,8 +155,8 @@ class Task:
         self.finished = True
         return result
 
-    def _hold(self, held: bool) -> None:
-        if not held:
+    def _hold(self, has_lease: bool) -> None:
+        if not has_lease:
             raise Stopped(Cause.LOST)
 
 

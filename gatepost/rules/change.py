@@ -37,7 +37,7 @@ from settings.declared import DATABASE
 from system.files import FreshFile, fresh_file
 
 from .exported import Export, is_policy_file, texts_of
-from .ledger import Ledger, Origin
+from .history import Origin, PolicyHistory
 
 STRAY = ('the rules of this instance are in the database: set policy_source = "database" here, too. To go back to '
          "files, stop every node, set policy_source of each, and run: gatepost policy accept")
@@ -48,7 +48,7 @@ Files = Mapping[str, bytes | None]
 
 
 class Overtaken(Exception):
-    """The policy or its files have changed since the change was prepared."""
+    """Error if the policy or its files have changed since the change was prepared."""
 
 
 @dataclass(frozen=True)
@@ -88,20 +88,20 @@ class Installed(Protocol):
 class Changing(ABC):
     """Applies policies for one instance. Its folder `instance` has the last good policy."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path) -> None:
-        self._folder, self._ledger, self._last_good = folder, ledger, instance / LAST_GOOD
+    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path) -> None:
+        self._folder, self._history, self._last_good = folder, history, instance / LAST_GOOD
 
     @staticmethod
     def of(settings: Settings, installed: Installed, database: Database, tenant_id: str) -> Changing:
         """Returns the implementation for an instance. `tenant_id` is the tenant whose audit log gets the changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
                         required=installed.required_policies, cases=partial(failures, zone=settings.zone))
-        ledger = Ledger(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
+        history = PolicyHistory(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
                         settings.policies)
         if settings.policy_source == DATABASE:
-            return InDatabase(folder, ledger, settings.instance, database,
+            return InDatabase(folder, history, settings.instance, database,
                               Export(settings.policies, installed.plugin_policies))
-        return InFiles(folder, ledger, settings.instance, database)
+        return InFiles(folder, history, settings.instance, database)
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -146,8 +146,9 @@ class Changing(ABC):
 class InDatabase(Changing):
     """Changes of rules in the database. Each is also exported to the policy folder."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database, export: Export) -> None:
-        super().__init__(folder, ledger, instance)
+    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path, database: Database,
+                 export: Export) -> None:
+        super().__init__(folder, history, instance)
         self._database, self._export = database, export
 
     def files(self) -> dict[str, bytes]:
@@ -180,7 +181,7 @@ class InDatabase(Changing):
             if policy_is_in_database():
                 return
         # Policies that were applied while the database could not be written are versions, too.
-        self._ledger.store()
+        self._history.store()
         self._database.transact(policy_version.take_over)
 
     def _begin_before(self, candidate: Candidate) -> None:
@@ -192,7 +193,7 @@ class InDatabase(Changing):
 
     def _row(self, candidate: Candidate, cause: str, author: str, note: str | None, origin: Origin = None
              ) -> PolicyVersion:
-        row = self._ledger.row(candidate.policy, cause, author, note, origin)
+        row = self._history.row(candidate.policy, cause, author, note, origin)
         row.packaged = json.dumps(sorted(candidate.packaged))
         cases = candidate.after.get(CASES_FILE)
         row.cases = None if cases is None else cases.decode()
@@ -206,8 +207,8 @@ class InDatabase(Changing):
 class InFiles(Changing):
     """Changes of the files of an instance."""
 
-    def __init__(self, folder: Folder, ledger: Ledger, instance: Path, database: Database) -> None:
-        super().__init__(folder, ledger, instance)
+    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path, database: Database) -> None:
+        super().__init__(folder, history, instance)
         self._database = database
 
     @property
@@ -234,20 +235,20 @@ class InFiles(Changing):
         `shipped` files are not checked. Raises `RowError`.
         """
         with self._database.connected():
-            begun = policy_version.newest_version() is not None
-        if not begun:
+            has_history = policy_version.newest_version() is not None
+        if not has_history:
             with suppress(PolicyError):
-                self._ledger.note(self._folder.unjudged() if shipped else self._folder.read(closing=True), START)
+                self._history.note(self._folder.unjudged() if shipped else self._folder.read(closing=True), START)
 
     def put_in_force(self, candidate: Candidate, cause: str, author: str, note: str | None = None,
                      origin: Origin = None) -> None:
-        with self._alone():
+        with self._locked():
             if self.files() != candidate.before:
                 raise Overtaken("The policy files were changed meanwhile. Look at them, and try again.")
-            with self._written(candidate.files) as fresh:
+            with self._fresh_files(candidate.files) as fresh:
                 with suppress(RowError):  # a change must not wait for the start of the history
                     self.begin_history()
-                self._ledger.note(candidate.policy, cause, author, note, origin)
+                self._history.note(candidate.policy, cause, author, note, origin)
                 absent = self._folder.required - candidate.policy.files.keys()
                 snapshot.keep(self._last_good, LastGood(candidate.policy.files, candidate.packaged, absent))
                 for file in fresh:
@@ -256,9 +257,8 @@ class InFiles(Changing):
                     (self._folder.directory / name).unlink(missing_ok=True)
 
     @contextmanager
-    def _written(self, files: Files) -> Iterator[list[FreshFile]]:
-        """The new files, on the disk and not in their places: a folder that cannot be written shows before anything is
-        said to be in force."""
+    def _fresh_files(self, files: Files) -> Iterator[list[FreshFile]]:
+        """Writes the new files beside the old ones. So an unwritable folder raises before the policy is applied."""
         directory = self._folder.directory
         with ExitStack() as stack:
             fresh = []
@@ -273,7 +273,7 @@ class InFiles(Changing):
             yield fresh
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """Locks the folder during the block, so that of two changes at once the second sees the first."""
         descriptor = os.open(self._folder.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -68,13 +68,13 @@ class Export:
         # Decided by the file's first line, because another process may just have exported a newer policy.
         changed = sorted({*edited(self._directory), *(self._texts.keys() - present)})
         if changed:
-            yield (f"{self._directory} was changed, without effect: {_named(changed)}. The rules are those of the "
+            yield (f"{self._directory} was changed, without effect: {_joined(changed)}. The rules are those of the "
                    "database. To put a folder of files in force: gatepost policy apply DIR")
-        strange = sorted(name for name, place in self._plugins.items()
-                         if name not in self._texts and self._packaged.get(name) != _content(place))
-        if strange:
-            yield (f"the plugins of this node ship other rules than those in force ({_named(strange)}). To put theirs "
-                   f"in force: gatepost policy apply {self._directory}")
+        different = sorted(name for name, place in self._plugins.items()
+                           if name not in self._texts and self._packaged.get(name) != _content(place))
+        if different:
+            yield (f"the plugins of this node ship other rules than those in force ({_joined(different)}). To put "
+                   f"theirs in force: gatepost policy apply {self._directory}")
 
     def _makes_room(self, place: Path, new: bool) -> bool:
         """True if a file may be replaced: it is as exported, or, with `new`, is renamed to keep the edit."""
@@ -127,6 +127,6 @@ def _content(place: Path) -> bytes | None:
     return None
 
 
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+def _joined(names: list[str]) -> str:
+    rest = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + rest

@@ -36,10 +36,12 @@ def left_over(database: Database, installed: Known) -> Mapping[str, str]:
     Raises `RowError`.
     """
     patterns = Patterns(installed.vocabulary)
-    gone = sorted({act for text in _texts() for act in _permissions(text)
-                   if act.partition(".")[0] not in installed.vocabulary.resources
-                   and "*" not in act.partition(".")[0] and not patterns.covered(act) and not patterns.left_out(act)})
-    return dict.fromkeys(gone, _why(sorted(histories(database) - installed.migrations.keys()))) if gone else {}
+    permissions = sorted({
+        act for text in _texts() for act in _permissions(text)
+        if act.partition(".")[0] not in installed.vocabulary.resources
+        and "*" not in act.partition(".")[0] and not patterns.covered(act) and not patterns.left_out(act)})
+    plugins = sorted(histories(database) - installed.migrations.keys())
+    return dict.fromkeys(permissions, _why(plugins)) if permissions else {}
 
 
 def _texts() -> Iterator[str]:
@@ -48,11 +50,11 @@ def _texts() -> Iterator[str]:
     if newest is None:
         return
     yield from newest.files.values()
-    seen = {*newest.files}
+    names = {*newest.files}
     for seq, packaged in policy_version.packaged(_MOST):
-        if not seen.issuperset(packaged) and (row := policy_version.by_number(seq)) is not None:
-            yield from (row.files[name] for name in packaged if name in row.files and name not in seen)
-            seen.update(packaged)
+        if not names.issuperset(packaged) and (row := policy_version.by_number(seq)) is not None:
+            yield from (row.files[name] for name in packaged if name in row.files and name not in names)
+            names.update(packaged)
 
 
 def _permissions(text: str) -> Iterator[str]:
@@ -64,6 +66,6 @@ def _permissions(text: str) -> Iterator[str]:
 
 def _why(plugins: list[str]) -> str:
     """Returns the reason; `plugins` are names of migration histories without an installed plugin."""
-    had = {0: "that had it", 1: f"that had it, {''.join(plugins)},"}.get(
+    subject = {0: "that had it", 1: f"that had it, {''.join(plugins)},"}.get(
         len(plugins), f"that had it, one of {', '.join(plugins)},")
-    return f"the plugin {had} is not installed"
+    return f"the plugin {subject} is not installed"

@@ -34,13 +34,13 @@ class LineUses:
     def __init__(self, database: Database, policy: Policy) -> None:
         self._database = database
         self._lock = Lock()
-        self._stored: dict[Policy, dict[tuple[Rule, str], int]] = {policy: {}}
-        self._process, self._id, self._since, self._said = 0, "", "", 0.0
+        self._stored_counts: dict[Policy, dict[tuple[Rule, str], int]] = {policy: {}}
+        self._process, self._id, self._started_at, self._last_write = 0, "", "", 0.0
 
     def follow(self, policy: Policy) -> None:
         """Starts to count for this policy."""
         with self._lock:
-            self._stored.setdefault(policy, {})
+            self._stored_counts.setdefault(policy, {})
 
     def store(self, *, ended: bool = False) -> None:
         """Adds the new counts to the tables. If that fails, they are added the next time.
@@ -49,30 +49,30 @@ class LineUses:
         """
         self._begin()
         with self._lock:
-            followed = dict(self._stored)
-        counted = {policy: policy.uses.counts() for policy in followed}
+            stored = dict(self._stored_counts)
+        counts_by_policy = {policy: policy.uses.counts() for policy in stored}
         uses: Counter[tuple[str, str]] = Counter()
-        for policy, counts in counted.items():
+        for policy, counts in counts_by_policy.items():
             for (rule, permission), count in counts.items():
                 # Two threads that count at once may lose a use, so that the count is below the stored one.
-                if new := max(0, count - followed[policy].get((rule, permission), 0)):
+                if new := max(0, count - stored[policy].get((rule, permission), 0)):
                     uses[digest(rule), permission] += new
-        if not uses and (self._said == _NEVER if ended else monotonic() - self._said < IDLE):
+        if not uses and (self._last_write == _NEVER if ended else monotonic() - self._last_write < IDLE):
             return
-        done = False
+        committed = False
 
         def work() -> None:
-            nonlocal done
-            done = False
-            note_uses(self._id, self._since, uses, ended=ended)
-            done = True
+            nonlocal committed
+            committed = False
+            note_uses(self._id, self._started_at, uses, ended=ended)
+            committed = True
 
         try:
             self._database.transact(work)
         finally:
-            if done:
-                self._said = monotonic()
-                self._remember(counted)
+            if committed:
+                self._last_write = monotonic()
+                self._remember(counts_by_policy)
 
     def end(self) -> None:
         """Stores the rest, and that this process has ended normally."""
@@ -81,10 +81,10 @@ class LineUses:
     def _begin(self) -> None:
         """Starts a new row after a fork."""
         if self._process != os.getpid():
-            self._process, self._id, self._since, self._said = os.getpid(), new_id(), now(), _NEVER
+            self._process, self._id, self._started_at, self._last_write = os.getpid(), new_id(), now(), _NEVER
 
-    def _remember(self, counted: dict[Policy, dict[tuple[Rule, str], int]]) -> None:
+    def _remember(self, counts_by_policy: dict[Policy, dict[tuple[Rule, str], int]]) -> None:
         with self._lock:
-            self._stored.update(counted)
-            for policy in list(self._stored)[:-_FOLLOWED]:
-                del self._stored[policy]
+            self._stored_counts.update(counts_by_policy)
+            for policy in list(self._stored_counts)[:-_FOLLOWED]:
+                del self._stored_counts[policy]

@@ -26,7 +26,7 @@ _WITHHELD = "…"  # replaces an id
 T = TypeVar("T")
 
 
-def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict[str, Any] | None,
+def hidden_fields_read(call: Call, access: Access, permissions: Iterable[str], person: dict[str, Any] | None,
             collection: Peer | None, rows: Sequence[Mapping[str, Any]], *, creates: bool = False) -> set[str]:
     """Returns the names of fields that a decision about these permissions reads, but that the caller may not see.
 
@@ -52,14 +52,14 @@ def told_by(call: Call, access: Access, permissions: Iterable[str], person: dict
     return secret
 
 
-def refuse_to_tell_fields(secret: Collection[str]) -> None:
+def refuse_hidden_fields(secret: Collection[str]) -> None:
     """Raises `Problem` (403) if there are hidden fields that the reasons would reveal."""
     if secret:
         raise Problem("forbidden", Message("The reasons would tell {fields}, which you may not see.",
                                            fields=", ".join(sorted(secret))))
 
 
-def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
+def visible_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
     """Returns those of the users `names` (`user:<id>`) whom the caller may see, and "", which names no user."""
     by_id = {name.partition(":")[2]: name for name in names}
     ids = [id for id in by_id if is_id(id)] if call.principal.kind != "guest" else []
@@ -70,18 +70,18 @@ def told_persons(call: Call, names: Iterable[str]) -> frozenset[str]:
     return frozenset(visible)
 
 
-def untold_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
+def hidden_ids(call: Call, texts: Iterable[str]) -> frozenset[str]:
     """Returns the ids in these texts that the caller may not see.
 
     They are the ids of users of other tenants, and those in `user:<id>` of users that do not exist.
     """
-    written: dict[str, bool] = {}
+    ids_in_texts: dict[str, bool] = {}
     for text in texts:
         for key, id in _ID.findall(text) if len(text) >= _LENGTH else ():
-            written[id.lower()] = bool(key) or written.get(id.lower(), False)
-    home, tenants = None if call.principal.kind == "guest" else call.tenant_id, User.tenants(list(written))
-    return frozenset(id for id, as_user in written.items()
-                     if (as_user or id in tenants) and tenants.get(id, "") != home)
+            ids_in_texts[id.lower()] = bool(key) or ids_in_texts.get(id.lower(), False)
+    own_tenant, tenants = None if call.principal.kind == "guest" else call.tenant_id, User.tenants(list(ids_in_texts))
+    return frozenset(id for id, as_user in ids_in_texts.items()
+                     if (as_user or id in tenants) and tenants.get(id, "") != own_tenant)
 
 
 def mentions(text: str, ids: Collection[str]) -> bool:
@@ -90,8 +90,8 @@ def mentions(text: str, ids: Collection[str]) -> bool:
 
 
 def withheld(call: Call, answer: T) -> T:
-    """Returns an answer about the rules with `…` for each id that the caller may not see (`untold_ids`)."""
-    ids = untold_ids(call, _texts(answer))
+    """Returns an answer about the rules with `…` for each id that the caller may not see (`hidden_ids`)."""
+    ids = hidden_ids(call, _texts(answer))
     return cast(T, _without(answer, ids)) if ids else answer
 
 
@@ -100,7 +100,7 @@ def trouble(call: Call) -> str | None:
     status = call.services.policy.status
     if status.error is None:
         return call.services.policy.trouble
-    visible = told_persons(call, (finding.person for finding in status.findings))
+    visible = visible_persons(call, (finding.person for finding in status.findings))
     lines = [str(finding) for finding in status.findings if finding.person in visible]
     if hidden := len(status.findings) - len(lines):
         lines.append(f"{hidden} findings about persons of other tenants are left out")

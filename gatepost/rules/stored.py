@@ -91,8 +91,8 @@ def checked(row: PolicyVersion, vocabulary: Vocabulary, cases: Cases, *, closing
 
     Raises PolicyError, also for a file that this version does not read, because the rest would be another policy.
     """
-    if strange := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
-        raise PolicyError(strange)
+    if unknown := [unknown_file(name) for name in sorted(row.files) if not is_policy_file(name) or name == CASES_FILE]:
+        raise PolicyError(unknown)
     with scratch() as place:
         for name, text in row.files.items():
             (place / name).write_bytes(text.encode())

@@ -25,14 +25,14 @@ def held_sockets(descriptors: Sequence[int], workers: int) -> list[socket.socket
     """
     sockets: list[socket.socket] = []
     try:
-        sockets.extend(_listening(each) for each in descriptors)
+        sockets.extend(_listening(item) for item in descriptors)
         _check(sockets, workers or 1)
     except HeldSocketError:
-        for each in sockets:
-            each.detach()  # the descriptor stays open
+        for item in sockets:
+            item.detach()  # the descriptor stays open
         raise
-    for each in sockets:
-        each.set_inheritable(False)
+    for item in sockets:
+        item.set_inheritable(False)
     return sockets
 
 
@@ -47,15 +47,15 @@ def _check(sockets: Sequence[socket.socket], needed: int) -> None:
 
 def _listening(descriptor: int) -> socket.socket:
     try:
-        found = socket.socket(fileno=descriptor)
+        candidate = socket.socket(fileno=descriptor)
     except OSError as error:
         raise HeldSocketError(f"Descriptor {descriptor} of the supervisor is no socket: {error.strerror}.") from error
-    listens = found.type == socket.SOCK_STREAM and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    if found.family not in (socket.AF_INET, socket.AF_INET6) or not listens:
-        found.detach()
+    listens = candidate.type == socket.SOCK_STREAM and candidate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    if candidate.family not in (socket.AF_INET, socket.AF_INET6) or not listens:
+        candidate.detach()
         raise HeldSocketError(f"Descriptor {descriptor} of the supervisor is no TCP socket that listens: the socket "
                               "unit needs ListenStream=ADDRESS:PORT, and Accept=no.")
-    return found
+    return candidate
 
 
 def _counted(count: int, noun: str, nouns: str = "") -> str:

@@ -95,28 +95,28 @@ def refused(answer: TestResponse, status: int, code: str) -> None:
     assert answer.get_json()["request_id"] == answer.headers["X-Request-ID"]
 
 
-def alike(found: Mapping[str, Any], wanted: Mapping[str, Any], what: str, *ignored: str) -> None:
+def alike(actual: Mapping[str, Any], expected: Mapping[str, Any], what: str, *ignored: str) -> None:
     """Asserts that both have the same fields and values, except for ignored ones. The message has each difference."""
-    names = [name for name in dict.fromkeys((*wanted, *found)) if name not in ignored]
-    wrong = [f"{name} is {found.get(name, '(absent)')!r}, not {wanted.get(name, '(absent)')!r}" for name in names
-             if found.get(name, ABSENT) != wanted.get(name, ABSENT)]
-    assert not wrong, f"{what}: {'; '.join(wrong)}"
+    names = [name for name in dict.fromkeys((*expected, *actual)) if name not in ignored]
+    differences = [f"{name} is {actual.get(name, '(absent)')!r}, not {expected.get(name, '(absent)')!r}"
+                   for name in names if actual.get(name, ABSENT) != expected.get(name, ABSENT)]
+    assert not differences, f"{what}: {'; '.join(differences)}"
 
 
 def what_is_created_is_read_listed_and_deleted(world: World) -> None:
     created = world.admin.post(world.path, world.body())
     assert created.status_code == 201, created.text
-    row, one = created.get_json(), created.headers["Location"]
-    assert one == f"{world.path}/{row['id']}"
+    row, path = created.get_json(), created.headers["Location"]
+    assert path == f"{world.path}/{row['id']}"
     assert created.headers["ETag"] == '"1"'
-    read = world.admin.get(one)
+    read = world.admin.get(path)
     assert (read.status_code, read.headers["ETag"]) == (200, '"1"'), read.text
     alike(read.get_json(), row, "what is read after it was created")
-    assert world.admin.call("HEAD", one).headers["ETag"] == '"1"'
-    assert row["id"] in [found["id"] for found in world.admin.get(f"{world.path}?sort=-created_at").get_json()["items"]]
-    assert world.admin.delete(one).status_code == 204
-    refused(world.admin.get(one), 404, "not_found")
-    refused(world.admin.delete(one), 404, "not_found")
+    assert world.admin.call("HEAD", path).headers["ETag"] == '"1"'
+    assert row["id"] in [item["id"] for item in world.admin.get(f"{world.path}?sort=-created_at").get_json()["items"]]
+    assert world.admin.delete(path).status_code == 204
+    refused(world.admin.get(path), 404, "not_found")
+    refused(world.admin.delete(path), 404, "not_found")
 
 
 def what_is_read_can_be_put_back(world: World) -> None:
@@ -190,15 +190,15 @@ def a_guest_may_only_what_the_policy_says(world: World) -> None:
 def every_order_walks_through_all_rows_once(world: World) -> None:
     ids = {world.made()["id"] for _ in range(5)}
     for order in world.collection.listing.query.orders:
-        found, path = [], f"{world.path}?sort={order}&limit=2&fields=id"
+        ids_of_pages, path = [], f"{world.path}?sort={order}&limit=2&fields=id"
         following: str | None = path
         while following:
             page = world.admin.get(following).get_json()
-            found += [row["id"] for row in page["items"]]
+            ids_of_pages += [row["id"] for row in page["items"]]
             following = f"{path}&cursor={page['next_cursor']}" if page["has_next"] else None
-        assert len(found) == len(set(found)), order
-        assert ids <= set(found), order
-        assert world.admin.get(f"{world.path}?page=1&page_size=1").get_json()["total"] == len(found)
+        assert len(ids_of_pages) == len(set(ids_of_pages)), order
+        assert ids <= set(ids_of_pages), order
+        assert world.admin.get(f"{world.path}?page=1&page_size=1").get_json()["total"] == len(ids_of_pages)
 
 
 def every_filter_finds_the_row_that_it_fits(world: World) -> None:
@@ -209,10 +209,10 @@ def every_filter_finds_the_row_that_it_fits(world: World) -> None:
             continue
         sent = str(value).lower() if isinstance(value, bool) else value
         query = {name: sent, "sort": "-created_at"}
-        found = world.admin.call("GET", world.path, query_string=query).get_json()
-        assert row["id"] in [one["id"] for one in found["items"]], query
-        others = [one[name] for one in found["items"] if one[name] != value]
-        assert not others, f"the filter {query} finds rows whose {name} is {others}"
+        answer = world.admin.call("GET", world.path, query_string=query).get_json()
+        assert row["id"] in [item["id"] for item in answer["items"]], query
+        wrong_values = [item[name] for item in answer["items"] if item[name] != value]
+        assert not wrong_values, f"the filter {query} finds rows whose {name} is {wrong_values}"
 
 
 def fields_and_expansions_are_answered_as_asked(world: World) -> None:
@@ -255,25 +255,25 @@ def what_a_body_may_leave_out_can_be_left_out(world: World) -> None:
 
 
 def a_new_row_is_judged_with_the_columns_that_rules_may_read(world: World) -> None:
-    resource, judged = world.collection.resource, list[Mapping[str, Any]]()
+    resource, rows = world.collection.resource, list[Mapping[str, Any]]()
     columns = world.services.policy.current.vocabulary.resources[resource].columns
     require, looks_at = Access.require, Policy.looks_at
 
     def noted(access: Access, permission: str, row: Mapping[str, Any] | None = None,
               unknown: Set[str] = frozenset()) -> None:
         if permission == f"{resource}.create" and row is not None:
-            judged.append(dict(row))
+            rows.append(dict(row))
         require(access, permission, row, unknown)
 
-    def whole(policy: Policy, asked: tuple[str, ...]) -> Reads:
-        found = looks_at(policy, asked)
-        return replace(found, obj=tuple(columns)) if asked[0].startswith(f"{resource}.") else found
+    def whole(policy: Policy, permissions: tuple[str, ...]) -> Reads:
+        reads = looks_at(policy, permissions)
+        return replace(reads, obj=tuple(columns)) if permissions[0].startswith(f"{resource}.") else reads
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Access, "require", noted)
         patch.setattr(Policy, "looks_at", whole)  # a collection may leave out what no rule reads
         world.made()
-    row, = judged
+    row, = rows
     lacking = [name for name, column in columns.items()
                if row[name] is None and not column.nullable and not column.null_at_create]
     assert not lacking, (f"a new row has no {', '.join(lacking)} when {resource}.create is judged: set it in `derive`, "

@@ -77,24 +77,24 @@ def disagreements(database: Database, function: Function, model: type[Record], l
         with database.migrating():
             _fill(database, model, rows)
     for values in callers:
-        principal, environment = _asking(values)
-        held = {number for number, row in enumerate(rows)
-                if test(principal, {name: value for (_, name), value in row.items()}, environment, no_shares)}
+        principal, environment = _caller_of(values)
+        by_object = {number for number, row in enumerate(rows)
+                     if test(principal, {name: value for (_, name), value in row.items()}, environment, no_shares)}
         # A function that reads no column has no SQL half.
-        picked = _picked(database, model, call, values) if stored else held
-        sentences += [f"{_written(call, {**rows[number], **values})}: `holds` says {number in held}, `where` "
-                      f"{number in picked}" for number in sorted(held ^ picked)]
+        by_table = _rows_in_table(database, model, call, values) if stored else by_object
+        sentences += [f"{_as_text(call, {**rows[number], **values})}: `holds` says {number in by_object}, `where` "
+                      f"{number in by_table}" for number in sorted(by_object ^ by_table)]
     return sentences
 
 
-def _written(call: PluginCall, values: Values) -> str:
+def _as_text(call: PluginCall, values: Values) -> str:
     """Returns a call with its values as text: `begins with 'For all', r.obj.text is 'for all'`."""
-    given = f" with {', '.join(map(repr, call.literals))}" if call.literals else ""
-    return ", ".join((f"{call.function.name}{given}", *(f"r.{root}.{name} is {value!r}"
-                                                        for (root, name), value in values.items())))
+    literals = f" with {', '.join(map(repr, call.literals))}" if call.literals else ""
+    return ", ".join((f"{call.function.name}{literals}", *(f"r.{root}.{name} is {value!r}"
+                                                           for (root, name), value in values.items())))
 
 
-def _asking(values: Values) -> tuple[Principal, FixedEnvironment]:
+def _caller_of(values: Values) -> tuple[Principal, FixedEnvironment]:
     sub = {name: value for (root, name), value in values.items() if root == "sub"}
     env = {name: value for (root, name), value in values.items() if root == "env"}
     ordinary: dict[str, Any] = {"id": IDS[0], "key": f"user:{IDS[0]}", "role": "user", "tenant_id": IDS[0]}
@@ -114,11 +114,11 @@ def _fill(database: Database, model: type[Record], rows: Sequence[Values]) -> No
         database.execute_sql(f'INSERT INTO "{model._meta.table_name}" VALUES ({marks})', (number, *values))
 
 
-def _picked(database: Database, model: type[Record], call: PluginCall, values: Values) -> set[int]:
+def _rows_in_table(database: Database, model: type[Record], call: PluginCall, values: Values) -> set[int]:
     """Returns the numbers of the rows that the SQL half selects."""
-    def parameter(one: Attribute | GroupOfCaller) -> pw.Node:
-        assert isinstance(one, Attribute)
-        return pw.Value(values[one.root, one.name], converter=False)
+    def parameter(attribute: Attribute | GroupOfCaller) -> pw.Node:
+        assert isinstance(attribute, Attribute)
+        return pw.Value(values[attribute.root, attribute.name], converter=False)
 
     def unshared() -> pw.Node:
         raise TypeError("no share is asked for")
@@ -158,6 +158,6 @@ def _values(kind: Column, literals: Iterable[str | int], samples: Sequence[Any])
 def _combined(values: Mapping[Read, Sequence[Any]]) -> list[Values]:
     """Returns every combination; `MOST` random ones if there are more."""
     if prod(map(len, values.values())) <= MOST:
-        return [dict(zip(values, one, strict=True)) for one in itertools.product(*values.values())]
+        return [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
     chance = random.Random(0)
-    return [{read: chance.choice(some) for read, some in values.items()} for _ in range(MOST)]
+    return [{read: chance.choice(choices) for read, choices in values.items()} for _ in range(MOST)]

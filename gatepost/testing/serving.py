@@ -134,19 +134,19 @@ def _tick(hook: Hook) -> None:
 
 
 def by_known_names(chosen: Mapping[str, Any], plugins: Iterable[Plugin],
-                    known: Mapping[str, Mapping[str, Setting[Any]]]) -> dict[str, Any]:
+                    settings_by_plugin: Mapping[str, Mapping[str, Setting[Any]]]) -> dict[str, Any]:
     """Returns the settings with each plugin's table under its served name: an entry point's name if it is installed.
 
     Raises AssertionError for a table of settings that belongs to no plugin.
     """
-    served = {name: declared for plugin in plugins for name, declared in known.items()
+    served = {name: declared for plugin in plugins for name, declared in settings_by_plugin.items()
               if not frozenset(declared.values()).isdisjoint(settings_of(modules_of(plugin)))}
     renamed = {}
-    for given, value in chosen.items():
-        fits = [given]
-        if isinstance(value, Mapping) and given not in known:
+    for name_of_table, value in chosen.items():
+        fits = [name_of_table]
+        if isinstance(value, Mapping) and name_of_table not in settings_by_plugin:
             fits = [name for name, declared in served.items() if value.keys() <= declared.keys()]
-            assert len(fits) == 1, (f"{given}={dict(value)!r}: no plugin here has the settings; known are "
+            assert len(fits) == 1, (f"{name_of_table}={dict(value)!r}: no plugin here has the settings; known are "
                                     f"{', '.join(f'{name}.{one}' for name in served for one in served[name])}")
         renamed[fits[0]] = value
     return renamed
@@ -170,15 +170,15 @@ def served(create_app: Callable[..., Flask], *plugins: Plugin, **settings: Any) 
                   "synchronous": "normal", "run_jobs": "off", **settings}
         installed = discover()
         extra = [plugin for plugin in plugins if not serves(installed, plugin)]
-        known = discover(extra)
-        chosen = by_known_names(chosen, plugins, known.settings)
-        loaded = Settings.load(overrides=chosen, plugins=known.settings)
+        registry = discover(extra)
+        chosen = by_known_names(chosen, plugins, registry.settings)
+        loaded = Settings.load(overrides=chosen, plugins=registry.settings)
         database = open_database(loaded.database_url, pool_size=1, synchronous="normal", statement_timeout=10)
-        install(loaded, database, known, email="admin@example.org",
+        install(loaded, database, registry, email="admin@example.org",
                 password="only for these tests", demo=False)
         database.close_all()
         model = loaded.policies / MODEL_FILE
-        branches = branches_of(known.functions.values(), known.conditions.values()).values()
+        branches = branches_of(registry.functions.values(), registry.conditions.values()).values()
         model.write_text(with_branches(model.read_text(encoding="utf-8"), branches), encoding="utf-8")
         made = create_app(chosen, extra)
         yield made

@@ -10,24 +10,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 import peewee as pw
 
-from models.engine.entered import Entering, entered_database
-from models.engine.errors import Contended, Damaged, RowError
+from models.engine.errors import Contended, Damaged, RowError, Unavailable
 from models.engine.observer import Observer
 from models.engine.sealer import Sealer
 
 T = TypeVar("T")
+D = TypeVar("D", bound="Database")
 Parameters = Sequence[Any]
 REMEMBERED = 60.0  # seconds for which a database that was found damaged counts as such; also between two looks at it
 
 _NOT_ENTERED = "enter a database with Database.connected()"
 logger = logging.getLogger(__name__)
+entered_database: ContextVar[Any] = ContextVar("gatepost_database", default=None)
 
 
 class _Current(pw.DatabaseProxy):
@@ -341,3 +344,44 @@ def driver_error(error: BaseException) -> BaseException:
     if isinstance(error, pw.PeeweeException):
         return getattr(error, "orig", None) or error
     return error
+
+
+class Entering(Generic[D]):
+    """Context manager of `with database.connected():`. It is a class because every request enters it.
+
+    connects  True to hold a connection, too, unless this thread holds one already
+    """
+
+    __slots__ = ("connects", "database", "opened", "previous")
+
+    def __init__(self, database: D, *, connects: bool = True) -> None:
+        self.database = database
+        self.connects = connects
+
+    def __enter__(self) -> D:
+        database = self.database
+        self.opened = self.connects and database.is_closed()
+        if self.opened:
+            try:
+                database.connect()
+            except RowError:
+                raise
+            except Exception as error:
+                raise (database.translate(error) or Unavailable(str(error))) from error
+        self.previous = entered_database.get()
+        entered_database.set(database)
+        return database
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        # A streamed answer may be closed in another context than the one that opened it, so this is no Token.
+        entered_database.set(self.previous)
+        if self.opened:
+            self.database.close()
+        if error is not None:
+            # Rows are read lazily, and peewee does not execute COMMIT: both may fail after `_execute_cursor`.
+            problem = self.database.translate(error)
+            if isinstance(raised := problem or error, Damaged):
+                self.database.note(raised)
+            if problem is not None:
+                raise problem from error

@@ -16,8 +16,8 @@ class Unavailable(RowError):
 class Damaged(Unavailable):
     """Damage in stored data: pages that contradict each other, text that is not UTF-8."""
 
-    def __init__(self, found: str) -> None:
-        super().__init__(f"the database is damaged: {found}; restore a backup")
+    def __init__(self, damage: str) -> None:
+        super().__init__(f"the database is damaged: {damage}; restore a backup")
 
 
 class ForeignLog(Unavailable):

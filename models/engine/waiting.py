@@ -24,11 +24,11 @@ _uncounted: ContextVar[bool] = ContextVar("gatepost_uncounted", default=False)
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Exempts a background thread, which answers no request, from the limit of waiters."""
-    before = _uncounted.set(True)
+    token = _uncounted.set(True)
     try:
         yield
     finally:
-        _uncounted.reset(before)
+        _uncounted.reset(token)
 
 
 class Places:

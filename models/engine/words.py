@@ -172,8 +172,8 @@ def vector(texts: Iterable[str | None], mark: str) -> str:
         parts.append("".join(chain.from_iterable(zip(repeat(mark), words, endings))))
         place += len(words) + 1
         longest = max(longest, *map(len, words), 0)
-    written = "".join(parts)
-    return written if len(written) <= _SHORT and longest <= _SHORT_WORD else _shortened(lists, mark)
+    text_of_words = "".join(parts)
+    return text_of_words if len(text_of_words) <= _SHORT and longest <= _SHORT_WORD else _shortened(lists, mark)
 
 
 def _places(most: int) -> list[str]:
@@ -185,9 +185,9 @@ def _places(most: int) -> list[str]:
 
 def _shortened(lists: Iterable[list[str]], mark: str) -> str:
     places: dict[str, list[str]] = {}
-    size = before = 0
+    size = last_place = 0
     for words in lists:
-        for place, word in enumerate(words, before + 1):
+        for place, word in enumerate(words, last_place + 1):
             numbers = places.get(word)
             if numbers is None:
                 length = len(mark) + len(word.encode())
@@ -198,11 +198,11 @@ def _shortened(lists: Iterable[list[str]], mark: str) -> str:
             if len(numbers) < _MOST_PLACES:
                 size += _PER_PLACE
                 if size > _LARGEST:
-                    return _written(places, mark)
+                    return _as_vector(places, mark)
                 numbers.append(str(min(place, _LAST_PLACE)))
-        before += len(words) + 1
-    return _written(places, mark)
+        last_place += len(words) + 1
+    return _as_vector(places, mark)
 
 
-def _written(places: Mapping[str, list[str]], mark: str) -> str:
+def _as_vector(places: Mapping[str, list[str]], mark: str) -> str:
     return " ".join(f"{mark}{word}:{','.join(numbers)}" for word, numbers in places.items() if numbers)

@@ -15,24 +15,24 @@ _LENGTH = 36  # characters
 def new_id() -> str:
     """Returns a UUIDv7 (RFC 9562 §5.7) as lower-case text; rand_a is the fraction of the millisecond (§6.2)."""
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
-    return _written(milliseconds, (rest << 12) // 1_000_000, int.from_bytes(urandom(8), "big"))
+    return _format(milliseconds, (rest << 12) // 1_000_000, int.from_bytes(urandom(8), "big"))
 
 
 def last_id(at: str) -> str:
     """Returns the greatest id of a row created by the time `at` (canonical text)."""
     moment = datetime.fromisoformat(at)
-    return _written(int(moment.timestamp()) * 1000 + moment.microsecond // 1000, 0xFFF, 2**64 - 1)
+    return _format(int(moment.timestamp()) * 1000 + moment.microsecond // 1000, 0xFFF, 2**64 - 1)
 
 
 def id_within(seconds: int, *of: str) -> str:
     """Returns a UUIDv7 that depends only on `of` and the current span of that many seconds. Every process gets the
     same."""
     hashed = blake2b("\0".join(of).encode(), digest_size=10).digest()
-    return _written(int(time.time()) // seconds * seconds * 1000, int.from_bytes(hashed[8:], "big") & 0xFFF,
-                    int.from_bytes(hashed[:8], "big"))
+    return _format(int(time.time()) // seconds * seconds * 1000, int.from_bytes(hashed[8:], "big") & 0xFFF,
+                   int.from_bytes(hashed[:8], "big"))
 
 
-def _written(milliseconds: int, fraction: int, rest: int) -> str:
+def _format(milliseconds: int, fraction: int, rest: int) -> str:
     chance = rest & 0x3FFF_FFFF_FFFF_FFFF
     digits = f"{milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | chance:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

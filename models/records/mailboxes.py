@@ -62,9 +62,9 @@ def in_punycode(address: str) -> str:
 
 def spellings(address: str) -> tuple[str, ...]:
     """Returns the stored spellings that `address` can mean, the likeliest first: the given one."""
-    sent, parts = address.strip(), _read(address.strip())
+    text, parts = address.strip(), _read(address.strip())
     normal = () if parts is None else (f"{parts.local}@{parts.domain}", f"{parts.local}@{parts.in_ascii}")
-    return tuple(dict.fromkeys((sent, former_spelling(sent), *normal)))
+    return tuple(dict.fromkeys((text, former_spelling(text), *normal)))
 
 
 def _read(address: str) -> _Mailbox | None:

@@ -40,8 +40,8 @@ def words(text: str, tenant_id: str, dialect: str) -> str:
     # An unclosed last quote opens no phrase.
     outside, inside = (parts[::2], parts[1::2]) if len(parts) % 2 else ([*parts[::2], parts[-1]], parts[1:-1:2])
     lists = [*([word] for part in outside for word in split(part)), *map(split, inside)]
-    before = mark(tenant_id)
-    phrases = [[before + word for word in phrase] for phrase in lists if phrase]
+    prefix = mark(tenant_id)
+    phrases = [[prefix + word for word in phrase] for phrase in lists if phrase]
     if dialect == "postgres":
         return " & ".join(" <-> ".join(phrase) for phrase in phrases)
     # Inside quotes, `or` and `not` are ordinary words.
@@ -86,11 +86,11 @@ def is_current(database: Database, model: type[Table]) -> bool:
     On SQLite its columns must be the searched ones. On Postgres the index does not name its columns.
     """
     if database.dialect == "sqlite":
-        made = database.query("SELECT sql, (SELECT group_concat(name) FROM pragma_table_info(made.name)) "
-                              "FROM sqlite_schema AS made WHERE name = ?", [index_of(model)])
+        index = database.query("SELECT sql, (SELECT group_concat(name) FROM pragma_table_info(made.name)) "
+                               "FROM sqlite_schema AS made WHERE name = ?", [index_of(model)])
         content = f"content='{model._meta.table_name}_words'"
         return any(content in sql and 'tokenize="ascii"' in sql and set(columns.split(",")) == set(model.searched)
-                   for sql, columns in made)
+                   for sql, columns in index)
     return bool(database.query(
         "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'search' "
         "AND atttypid = 'tsvector'::regtype AND attgenerated = ''", [f'"{model._meta.table_name}"']))
@@ -210,8 +210,8 @@ def index_new(database: Database, model: type[Table], row: Mapping[str, Any]) ->
     its pending words. That took a sixth of the time of writers that share a transaction, and a twentieth of a single
     writer's.
     """
-    before = mark(row["tenant_id"])
-    database.write(_index_statement(model), [marked(row[name], before) for name in model.searched])
+    prefix = mark(row["tenant_id"])
+    database.write(_index_statement(model), [marked(row[name], prefix) for name in model.searched])
 
 
 def index_together(database: Database, model: type[Table], insert: Callable[[], object]) -> None:
@@ -251,9 +251,9 @@ def _begin_merge(database: Database, index: str) -> None:
 
 def _merge_some(database: Database, index: str, pages: int) -> bool:
     """Merges up to that many pages. Returns True if it used them all, so that there may be more to merge."""
-    before = database.query("SELECT total_changes()")[0][0]
+    start = database.query("SELECT total_changes()")[0][0]
     database.write(f'INSERT INTO "{index}" ("{index}", rank) VALUES (\'merge\', ?)', [pages])
-    return bool(database.query("SELECT total_changes()")[0][0] - before >= abs(pages))
+    return bool(database.query("SELECT total_changes()")[0][0] - start >= abs(pages))
 
 
 def _indexes(database: Database, model: type[Table]) -> bool:

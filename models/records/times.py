@@ -25,7 +25,7 @@ def now() -> str:
 def later(seconds: float, start: str | None = None) -> str:
     """Returns the time `seconds` after `start` (canonical text, default now); negative means before."""
     moment = datetime.fromisoformat(start) if start else datetime.now(UTC)
-    return _written(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
+    return _format(datetime.fromtimestamp(moment.timestamp() + seconds, UTC))
 
 
 def elapsed(start: str, end: str) -> float:
@@ -47,12 +47,12 @@ def parse_time(text: str, *, up: bool = False) -> str:
         moment = datetime.fromisoformat(f"{day}T{clock}.{fraction or '0':0<6}{offset.upper()}").astimezone(UTC)
         if up and finer and finer.strip("0") and moment != _LAST:
             moment += _MICROSECOND
-        return _written(moment)
+        return _format(moment)
     except OverflowError:
         raise ValueError("a time outside the years 0001 to 9999") from None
 
 
-def _written(moment: datetime) -> str:
+def _format(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 

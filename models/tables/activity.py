@@ -42,8 +42,8 @@ def note_requests(counts: Mapping[Key, int]) -> None:
     # deadlock.
     rows = [{"minute": minute, "outcome": outcome, "within": within, "count": count}
             for (minute, outcome, within), count in sorted(counts.items())]
-    for some in pw.chunked(rows, _AT_ONCE):
-        ActivityCount.insert_many(some).on_conflict(
+    for batch in pw.chunked(rows, _AT_ONCE):
+        ActivityCount.insert_many(batch).on_conflict(
             conflict_target=(ActivityCount.minute, ActivityCount.outcome, ActivityCount.within),
             update={ActivityCount.count: ActivityCount.count + pw.EXCLUDED.count}).execute()
 

@@ -104,10 +104,11 @@ class Audience:
             return pw.SQL("1 = 0")
         share = self._share
         group = pw.fn.substr(share.grantee, len(_GROUP) + 1)
-        named = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.users.key)
-        named |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.users.in_group(group)
+        grantees = share.grantee.in_([f"role:{role}" for role in sorted(roles)]) | (share.grantee == self.users.key)
+        grantees |= (pw.fn.substr(share.grantee, 1, len(_GROUP)) == _GROUP) & self.users.in_group(group)
         return self.row.id.in_(share.select(share.object_id).where(
-            share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)), named))
+            share.tenant_id == self.row.tenant_id, share.resource == resource, share.right.in_(sorted(rights)),
+            grantees))
 
     def shared_at_all(self, resource: str) -> pw.Node:
         """Returns the condition that the row has any share."""

@@ -131,10 +131,10 @@ def unsealed() -> tuple[int, str | None]:
 
 def append(rows: Iterable[Audit]) -> int:
     """Adds audit rows, each with its own `tenant_id`, and fills in missing ids and times. Returns their number."""
-    made = [whole(_stamped(row)) for row in _bare(list(rows))]
-    if made:
-        bulk.load(current, Audit, tuple(made[0]), [tuple(row.values()) for row in made])
-    return len(made)
+    values = [whole(_stamped(row)) for row in _bare(list(rows))]
+    if values:
+        bulk.load(current, Audit, tuple(values[0]), [tuple(row.values()) for row in values])
+    return len(values)
 
 
 def append_missing(rows: Iterable[Audit]) -> None:
@@ -142,8 +142,8 @@ def append_missing(rows: Iterable[Audit]) -> None:
 
     If another transaction is adding one of them, this waits until that transaction ends.
     """
-    for some in pw.chunked([whole(row) for row in _bare(list(rows))], _AT_ONCE):
-        Audit.insert_many(some).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
+    for batch in pw.chunked([whole(row) for row in _bare(list(rows))], _AT_ONCE):
+        Audit.insert_many(batch).on_conflict(action="nothing", conflict_target=(Audit.id,)).execute()
 
 
 def of_tenant(tenant_id: str, *columns: pw.Node) -> pw.ModelSelect[Audit]:

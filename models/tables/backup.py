@@ -142,10 +142,11 @@ def remember_file(place: str, digest: str, size: int, made_at: str) -> None:
 def ages() -> BackupAges:
     """Returns a summary of the known backups."""
     # Across tenants, as above.
-    made = Backup.digest.is_null(False)
-    times: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(made)
+    is_backup = Backup.digest.is_null(False)
+    times: Any = Backup.select(pw.fn.MAX(Backup.made_at), pw.fn.MAX(Backup.proved_at)).where(is_backup)
     made_at, proved_at = times.tuples().first()
-    kept: Any = Backup.select(pw.fn.MAX(Backup.made_at)).where(Backup.scheduled, made, Backup.error.is_null())
+    successful: Any = Backup.select(pw.fn.MAX(Backup.made_at)).where(
+        Backup.scheduled, is_backup, Backup.error.is_null())
     newest = _newest_scheduled()
     under_way = newest is not None and newest.is_under_way
     if under_way:
@@ -153,7 +154,7 @@ def ages() -> BackupAges:
     error = None
     if newest is not None and not newest.is_whole:
         error = newest.error or "it was broken off"
-    return BackupAges(made_at, proved_at, error, kept.scalar(), under_way)
+    return BackupAges(made_at, proved_at, error, successful.scalar(), under_way)
 
 
 def begin_requested() -> Backup | None:

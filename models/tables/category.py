@@ -38,11 +38,11 @@ def hold_tree(tenant_id: str) -> None:
 def would_be_cycle(tenant_id: str, id: str, parent_id: str | None) -> bool:
     """True if `parent_id` is the category `id` itself or a descendant of it."""
     # Chains are short, and one lookup by primary key for each link works alike on both databases.
-    rows, seen = Rows(Category, tenant_id), {id}
+    rows, ancestors = Rows(Category, tenant_id), {id}
     while parent_id is not None:
-        if parent_id in seen:
+        if parent_id in ancestors:
             return True
-        seen.add(parent_id)
+        ancestors.add(parent_id)
         parent = rows.find(parent_id)
         parent_id = parent.parent_id if parent else None
     return False

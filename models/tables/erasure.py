@@ -43,10 +43,10 @@ def end(user_id: str, at: str) -> None:
     Erasure.update({Erasure.erased_at: at}).where(Erasure.user_id == user_id, Erasure.erased_at.is_null()).execute()
 
 
-def note(known: Iterable[Erasure]) -> None:
+def note(erasures: Iterable[Erasure]) -> None:
     """Records erasures of another database. Needs a transaction. Known erasures stay unchanged."""
-    for one in known:
-        Erasure.insert(user_id=one.user_id, begun_at=one.begun_at, heir_id=one.heir_id).on_conflict(
+    for entry in erasures:
+        Erasure.insert(user_id=entry.user_id, begun_at=entry.begun_at, heir_id=entry.heir_id).on_conflict(
             action="nothing", conflict_target=(Erasure.user_id,)).execute()
 
 
@@ -62,8 +62,8 @@ def _begun(database: Database) -> Prepared:
 
 def begun_among(ids: Collection[str]) -> set[str]:
     """Returns the users among `ids` who are erased, or are being erased."""
-    return {row.user_id for some in pw.chunked(sorted(ids), _BATCH)
-            for row in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(some))}
+    return {row.user_id for batch in pw.chunked(sorted(ids), _BATCH)
+            for row in Erasure.select(Erasure.user_id).where(Erasure.user_id.in_(batch))}
 
 
 def erasures(database: Database) -> list[Erasure]:

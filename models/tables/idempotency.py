@@ -46,23 +46,23 @@ class IdempotencyKey(Record):
         return expire(cls.expires_at, before, most)
 
 
-def stored(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
-    """Returns the claim that the caller of `wanted` made before with its key; None if it has expired."""
-    claimed = _find(tenant_id, wanted)
+def stored(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey | None:
+    """Returns the stored claim with the caller and key of `request`; None if there is none, or if it has expired."""
+    claimed = _find(tenant_id, request)
     return claimed if claimed is not None and claimed.expires_at > now() else None
 
 
-def claim(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey:
+def claim(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey:
     """Stores the claim `wanted` as the first statement of a transaction. Deletes an expired one in its place.
 
     Raises `AlreadyExists` if the key is taken (undo the transaction, then read it with `stored`), `TimedOut` or
     `Unavailable` if the duplicate does not end in time.
     """
-    rows, former = Rows(IdempotencyKey, tenant_id), _find(tenant_id, wanted)
+    rows, former = Rows(IdempotencyKey, tenant_id), _find(tenant_id, request)
     if former is not None and former.expires_at <= now():
         # A duplicate may have deleted it, too: then one of the two cannot insert.
         rows.discard(id=former.id)
-    return rows.insert(wanted)
+    return rows.insert(request)
 
 
 def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: str, body: bytes | None) -> None:
@@ -71,7 +71,7 @@ def keep_answer(tenant_id: str, claimed: IdempotencyKey, status: int, headers: s
     Rows(IdempotencyKey, tenant_id).save(claimed)
 
 
-def _find(tenant_id: str, wanted: IdempotencyKey) -> IdempotencyKey | None:
+def _find(tenant_id: str, request: IdempotencyKey) -> IdempotencyKey | None:
     return Rows(IdempotencyKey, tenant_id).find_by(
-        principal=wanted.principal, credential=wanted.credential, method=wanted.method, path=wanted.path,
-        key=wanted.key)
+        principal=request.principal, credential=request.credential, method=request.method, path=request.path,
+        key=request.key)

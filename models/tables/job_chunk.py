@@ -93,16 +93,16 @@ def hold_owner(tenant_id: str, owner_id: str) -> Counter[str]:
         # This lock lets others store rows that refer to the user.
         Rows(User, tenant_id).select(User.id).where(User.id == owner_id).for_update(
             "FOR NO KEY UPDATE").first()  # type: ignore[arg-type]
-    _main, *others = current.with_files()
-    held = _lengths(tenant_id, owner_id)
-    for files in others:
+    _main, *file_databases = current.with_files()
+    lengths = _lengths(tenant_id, owner_id)
+    for files in file_databases:
         with files.connected():
-            kept = _lengths(tenant_id, owner_id)
+            stored = _lengths(tenant_id, owner_id)
         # Files of deleted jobs do not count: `sweep` deletes them later.
-        there = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id)
-        existing = {job.id for some in pw.chunked(kept, _KNOWN) for job in there.where(Job.id.in_(list(some)))}
-        held.update({job_id: size for job_id, size in kept.items() if job_id in existing})
-    return held
+        own_jobs = Rows(Job, tenant_id).select(Job.id).where(Job.owner_id == owner_id)
+        existing = {job.id for batch in pw.chunked(stored, _KNOWN) for job in own_jobs.where(Job.id.in_(list(batch)))}
+        lengths.update({job_id: size for job_id, size in stored.items() if job_id in existing})
+    return lengths
 
 
 def _lengths(tenant_id: str, owner_id: str) -> Counter[str]:
@@ -118,7 +118,7 @@ def claimed(tenant_id: str, owner_id: str, kind: str, request: str) -> int:
 
     An export of unknown size counts one byte. Needs a transaction, as `hold_owner` does.
     """
-    held = hold_owner(tenant_id, owner_id)
+    stored = hold_owner(tenant_id, owner_id)
     jobs = Rows(Job, tenant_id).select(Job.id, Job.kind, Job.state, Job.payload).where(
         Job.owner_id == owner_id, Job.kind.endswith(EXPORT), Job.created_at > later(-KEPT)).order_by(
         Job.created_at.desc(), Job.id.desc()).limit(_KNOWN)
@@ -129,8 +129,8 @@ def claimed(tenant_id: str, owner_id: str, kind: str, request: str) -> int:
             begun.append((job.id, job.kind, request_of(job.payload)))
         elif "bytes" in job.payload:
             lengths.setdefault((job.kind, request_of(job.payload)), job.payload["bytes"])
-    more = sum(max(0, lengths.get((kind, wanted), 1) - held[id]) for id, kind, wanted in begun)
-    return held.total() + more + lengths.get((kind, request), 1)
+    more = sum(max(0, lengths.get((kind, request_of_job), 1) - stored[id]) for id, kind, request_of_job in begun)
+    return stored.total() + more + lengths.get((kind, request), 1)
 
 
 def request_of(payload: Mapping[str, Any]) -> str:
@@ -184,18 +184,18 @@ def sweep(database: Database, most: int) -> int:
     """Deletes files in the database of files whose jobs are deleted, did not end well, or have expired. Works in steps
     of `most` chunks. Returns the number of chunks. Raises `Unavailable`."""
     # Across tenants: a file that nobody can download any more is useless in any of them.
-    gone = 0
+    number = 0
     for files in database.with_files()[1:]:
         # Includes files that are just being stored.
         stored = files.transact(lambda: {row.job_id for row in JobChunk.select(JobChunk.job_id).distinct()})
-        for some in pw.chunked(sorted(stored), _KNOWN):
+        for batch in pw.chunked(sorted(stored), _KNOWN):
             with database.connected():
-                kept = Job.state.in_([WAITING, RUNNING]) | ((Job.state == DONE) & (Job.expires_at > now()))
-                needed = {job.id for job in Job.select(Job.id).where(Job.id.in_(list(some)), kept)}
-            for job_id in set(some) - needed:
-                while few := files.transact(lambda job_id=job_id: _delete(job_id, most)):  # type: ignore[misc]
-                    gone += few
-    return gone
+                is_needed = Job.state.in_([WAITING, RUNNING]) | ((Job.state == DONE) & (Job.expires_at > now()))
+                needed = {job.id for job in Job.select(Job.id).where(Job.id.in_(list(batch)), is_needed)}
+            for job_id in set(batch) - needed:
+                while deleted := files.transact(lambda job_id=job_id: _delete(job_id, most)):  # type: ignore[misc]
+                    number += deleted
+    return number
 
 
 def _delete(job_id: str, most: int) -> int:

@@ -82,12 +82,12 @@ def cancel(job: Job, progress: int) -> bool:
 
 def put_off(job: Job, run_at: str, error: str) -> bool:
     """Schedules a retry at that time, or cancels the job if it was asked to stop. Needs a transaction."""
-    held = _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
-    if held:
+    has_lease = _change(job, {**_FREE, "state": WAITING, "run_at": run_at, "progress": 0, "last_error": error})
+    if has_lease:
         # This transaction has changed the row, so nobody can ask it to stop meanwhile.
         ended = {"state": CANCELLED, "stopping": False, "done_at": now()}
         _update(ended, Job.id == job.id, Job.stopping == True)  # noqa: E712
-    return held
+    return has_lease
 
 
 def give_back(job: Job) -> bool:

@@ -103,13 +103,13 @@ class Load:
         if states != [("open",)]:
             return
         with of_load(self.number), uncounted():
-            before = -1
+            last = -1
             # Rows that other rows of the load refer to are deleted in a later round.
-            while kept := sum(_delete(self._database, self.number, table, first)
-                              for table, first in self.tables.items()):
-                if kept == before:
+            while referenced := sum(_delete(self._database, self.number, table, first)
+                                    for table, first in self.tables.items()):
+                if referenced == last:
                     raise StillReferenced()
-                before = kept
+                last = referenced
             self._database.transact(self.close)
 
 
@@ -201,26 +201,26 @@ def _opening(database: Database, tenant_id: str, table: str, locks: dict[int, in
 def _delete(database: Database, number: int, table: str, first: int) -> int:
     """Deletes the rows of a load from one table, the newest first. Returns the number of rows that others refer to,
     which stay."""
-    below, kept = _end(database, table), 0
+    below, referenced = _end(database, table), 0
     while True:
         with database.connected():
             rows = [row for row, in database.query(
                 f'SELECT rowid FROM main."{table}" WHERE rowid >= ? AND rowid < ? AND "load" = ? '
                 "ORDER BY rowid DESC LIMIT ?", [first, below, number, AT_ONCE])]
         if not rows:
-            return kept
-        kept += database.transact(lambda rows=rows: _delete_some(database, table, rows))  # type: ignore[misc]
+            return referenced
+        referenced += database.transact(lambda rows=rows: _delete_some(database, table, rows))  # type: ignore[misc]
         below = rows[-1]
 
 
 def _delete_some(database: Database, table: str, rows: list[int]) -> int:
-    deleting, kept = f'DELETE FROM main."{table}" WHERE rowid = ?', 0
+    deleting, referenced = f'DELETE FROM main."{table}" WHERE rowid = ?', 0
     for row in rows:
         try:
             database.write(deleting, [row])
         except StillReferenced:
-            kept += 1  # an older row of the load refers to it
-    return kept
+            referenced += 1  # an older row of the load refers to it
+    return referenced
 
 
 def _top(database: Database, table: str) -> int:

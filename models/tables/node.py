@@ -49,12 +49,12 @@ class Node(Table):
 
 def report(row: Node) -> None:
     """Writes the row of a process, with the time and the lead of its clock. Needs a transaction."""
-    before = time.time()
+    start = time.time()
     at = moment(current)
     row.epoch, row.seen = at.epoch, at.seconds
     if current.dialect == "postgres":
         # The server answered between the two times.
-        row.clock_ahead = (before + time.time()) / 2 - at.seconds
+        row.clock_ahead = (start + time.time()) / 2 - at.seconds
     values = whole(row)
     Node.insert(values).on_conflict(conflict_target=[Node.id], update=values).execute()
     old = (Node.epoch == at.epoch) & (Node.seen < at.seconds - _FORGOTTEN)

@@ -25,10 +25,10 @@ Wanted = Sequence[tuple[Product, int]]
 class Order(Owned):
     """An order; `total` counts minor units of `currency`.
 
-    wanted  products and quantities of a new order, if known before it is stored
+    ordered  products and quantities of a new order, if known before it is stored
     """
 
-    wanted: Wanted | None = None
+    ordered: Wanted | None = None
 
     note = pw.TextField(null=True)
     total = MoneyField()
@@ -79,26 +79,26 @@ def leave_unpriced(order: Order) -> None:
         order.__data__.pop(name, None)
 
 
-def price(order: Order, wanted: Wanted) -> None:
+def price(order: Order, products: Wanted) -> None:
     """Sets the products of a new order, and with them its currency and total."""
-    order.wanted, order.currency = wanted, wanted[0][0].currency
-    order.total = min(sum(product.price * quantity for product, quantity in wanted), _BEYOND)
+    order.ordered, order.currency = products, products[0][0].currency
+    order.total = min(sum(product.price * quantity for product, quantity in products), _BEYOND)
 
 
-def place(order: Order, wanted: Wanted) -> None:
-    """Stores a new order of `wanted` (product, quantity), with its price, and takes the products from stock. Needs a
+def place(order: Order, products: Wanted) -> None:
+    """Stores a new order of `products` (product, quantity), with its price, and takes the products from stock. Needs a
     transaction.
 
     Raises `InvalidState` for products that are not active or differ in currency, and `OutOfStock`, each with the wrong
     items (`items/0`). Raises `InvalidValue` for a total beyond 64 bits. Then the transaction must be undone.
     """
     items = [OrderItem(position=position, product_id=product.id, quantity=quantity, unit_price=product.price)
-             for position, (product, quantity) in enumerate(wanted)]
-    price(order, wanted)
-    unsold = [f"items/{position}" for position, (product, _) in enumerate(wanted) if product.status != "active"]
+             for position, (product, quantity) in enumerate(products)]
+    price(order, products)
+    unsold = [f"items/{position}" for position, (product, _) in enumerate(products) if product.status != "active"]
     if unsold:
         raise InvalidState("Only active products can be ordered.", unsold)
-    foreign = [f"items/{position}" for position, (product, _) in enumerate(wanted)
+    foreign = [f"items/{position}" for position, (product, _) in enumerate(products)
                if product.currency != order.currency]
     if foreign:
         raise InvalidState("All products of an order have one currency.", foreign)

@@ -68,8 +68,8 @@ def note_uses(process: str, since: str, uses: Mapping[tuple[str, str], int], *, 
     # All processes use the same order, so that two cannot deadlock.
     rows = [{"line": line, "permission": permission, "day": at[:10], "count": count}
             for (line, permission), count in sorted(uses.items())]
-    for some in pw.chunked(rows, _AT_ONCE):
-        PolicyUse.insert_many(some).on_conflict(
+    for batch in pw.chunked(rows, _AT_ONCE):
+        PolicyUse.insert_many(batch).on_conflict(
             conflict_target=(PolicyUse.line, PolicyUse.permission, PolicyUse.day),
             update={PolicyUse.count: PolicyUse.count + pw.EXCLUDED.count}).execute()
     PolicyCounter.insert(id=process, since=since, stored_at=at, ended=ended).on_conflict(

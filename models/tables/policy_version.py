@@ -110,11 +110,11 @@ def append_after(row: PolicyVersion, holds: Callable[[PolicyVersion | None], boo
     then on the rules are in the database.
     """
     _lock()
-    before = newest()
-    if not holds(before):
+    present = newest()
+    if not holds(present):
         return False
-    if before is not None:
-        row.applied_at = max(row.applied_at, later(_TICK, before.applied_at))
+    if present is not None:
+        row.applied_at = max(row.applied_at, later(_TICK, present.applied_at))
     row.save(force_insert=True)
     note_policy_in_database(True)
     return True
@@ -145,8 +145,8 @@ def listed(*columns: pw.Node) -> pw.ModelSelect[PolicyVersion]:
 
 def predecessor(row: PolicyVersion) -> PolicyVersion | None:
     """Returns the row before this one in time."""
-    before: PolicyVersion | None = _before(row.applied_at, row.seq).first()
-    return before
+    row_before: PolicyVersion | None = _before(row.applied_at, row.seq).first()
+    return row_before
 
 
 def named(version: str) -> PolicyVersion | None:

@@ -29,21 +29,21 @@ class Product(Owned):
         table_name = "products"
 
 
-def take_stock(tenant_id: str, wanted: Mapping[str, int]) -> list[str]:
+def take_stock(tenant_id: str, quantities: Mapping[str, int]) -> list[str]:
     """Takes `wanted` (product id → quantity) from stock. Returns the ids with too little left. Needs a transaction.
 
     If it returns any id, the transaction must be undone: the other products were taken.
     """
     rows, short = Rows(Product, tenant_id), []
     # Always in the order of ids, so that two orders for the same products cannot deadlock.
-    for id in sorted(wanted):
-        if not rows.add(Product.stock, -wanted[id], id):
+    for id in sorted(quantities):
+        if not rows.add(Product.stock, -quantities[id], id):
             short.append(id)
     return short
 
 
-def return_stock(tenant_id: str, given: Mapping[str, int]) -> None:
+def return_stock(tenant_id: str, quantities: Mapping[str, int]) -> None:
     """Returns `given` (product id → quantity) to stock. Needs a transaction."""
     rows = Rows(Product, tenant_id)
-    for id in sorted(given):
-        rows.add(Product.stock, given[id], id)
+    for id in sorted(quantities):
+        rows.add(Product.stock, quantities[id], id)

@@ -65,7 +65,7 @@ def _unfinished() -> pw.Expression:
 def release_tokens(*ids: str) -> int:
     """Re-enables tokens that a restore suspended: these, or all of them without an id. Returns their number."""
     # Across tenants: for operators.
-    held: pw.Expression = ServiceToken.held_hash.is_null(False)
-    chosen = held & ServiceToken.id.in_(ids) if ids else held
+    suspended: pw.Expression = ServiceToken.held_hash.is_null(False)
+    chosen = suspended & ServiceToken.id.in_(ids) if ids else suspended
     back = {ServiceToken.token_hash: ServiceToken.held_hash, ServiceToken.held_hash: None}
     return int(ServiceToken.update(back).where(chosen).execute())

@@ -84,9 +84,9 @@ def _accounts() -> pw.ModelSelect[Any]:
 
 
 def _account(row: Sequence[Any]) -> Account:
-    id, tenant, email, role, active, login, opened, done, refreshed, used, tokens = row
+    id, tenant, email, role, active, login, opened, last_write, refreshed, used, tokens = row
     return Account(id, tenant, email, role, bool(active), _latest(login, opened),
-                   _latest(login, opened, done, refreshed, used), tokens)
+                   _latest(login, opened, last_write, refreshed, used), tokens)
 
 
 def _last(table: type[Table], time: pw.Field, *where: pw.Expression) -> pw.ModelSelect[Any]:

@@ -57,9 +57,9 @@ _IN_THE_CLEAR = tuple(map(SealedRow._fields.index, (
 _COLUMNS = [Audit.count if name == "number" else Audit._meta.fields[name] for name in SealedRow._fields]
 
 
-def between(after: int, upto: int, limit: int) -> list[SealedRow]:
+def between(after: int, last: int, limit: int) -> list[SealedRow]:
     """Returns the rows with numbers in (after, upto], at most `limit` of them."""
-    rows = _between(current).run(current, {"after": after, "upto": upto, "limit": limit})
+    rows = _between(current).run(current, {"after": after, "upto": last, "limit": limit})
     return list(map(SealedRow._make, rows))
 
 
@@ -107,8 +107,8 @@ def _erase(seq: int) -> int:
     rows = between(seq - 1, seq, 1)
     if not rows or is_erased(rows[0]):
         return 0
-    gone = {Audit.address: None, Audit.request_id: None, Audit.facts: None, Audit.salt: None}
-    return int(Audit.update({Audit.commitment: commitment(rows[0]), **gone}).where(Audit.seq == seq).execute())
+    empty = {Audit.address: None, Audit.request_id: None, Audit.facts: None, Audit.salt: None}
+    return int(Audit.update({Audit.commitment: commitment(rows[0]), **empty}).where(Audit.seq == seq).execute())
 
 
 def _in_the_clear(row: SealedRow) -> list[Any]:

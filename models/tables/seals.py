@@ -65,17 +65,17 @@ def seal(database: Database, sealer: Sealer) -> int:
         sealed, after, head = 0, last.last_seq if last else 0, last.head if last else ""
         if _newest() <= after:
             return 0
-        upto = _settled(database)
-        while rows := sealed_rows.between(after, upto, BATCH):
-            made: dict[Any, Any] = {
+        settled = _settled(database)
+        while rows := sealed_rows.between(after, settled, BATCH):
+            values: dict[Any, Any] = {
                 Seal.first_seq: rows[0].seq, Seal.last_seq: rows[-1].seq, Seal.rows: len(rows), Seal.previous: head,
                 Seal.head: sealer.sign(sealed_rows.content(head, rows)), Seal.created_at: now(),
                 Seal.form: sealed_rows.FORMAT}
             try:
-                database.transact(lambda made=made: Seal.insert(made).execute())  # type: ignore[misc]
+                database.transact(lambda values=values: Seal.insert(values).execute())  # type: ignore[misc]
             except AlreadyExists:
                 break
-            sealed, after, head = sealed + len(rows), made[Seal.last_seq], made[Seal.head]
+            sealed, after, head = sealed + len(rows), values[Seal.last_seq], values[Seal.head]
         return sealed
 
 
@@ -86,8 +86,8 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
         allowed = Retention.select(Retention.before).scalar() or ""
         for seal in _readable(verdict):
             if last is None:
-                after = _before(seal)
-                gone = [number for number in exported if number < seal.seq]
+                after = _end_of_previous(seal)
+                retired_numbers = [number for number in exported if number < seal.seq]
             else:
                 after = last.last_seq
             if exported.pop(seal.seq, seal.head) != seal.head:
@@ -95,7 +95,7 @@ def verify(database: Database, sealer: Sealer, known: Mapping[int, str] | None =
             retired = _judge(seal, after, sealer, allowed, verdict)
             if last is None and retired:
                 # The seals before it were deleted after their retention.
-                verdict.older = sum(exported.pop(number) is not None for number in gone)
+                verdict.older = sum(exported.pop(number) is not None for number in retired_numbers)
             elif seal.previous != (last.head if last else ""):
                 verdict.findings.append(f"seal {seal.seq} does not continue the seal before it")
             last = seal
@@ -118,11 +118,11 @@ def proof_of(id: str, sealer: Sealer) -> Proof | None:
         return None
     last = Seal.select().where(Seal.seq < seal.seq).order_by(Seal.seq.desc()).first()
     verdict = Verdict()
-    _judge(seal, last.last_seq if last else _before(seal), sealer, "", verdict)
+    _judge(seal, last.last_seq if last else _end_of_previous(seal), sealer, "", verdict)
     return Proof(seal.created_at, seal.head, not verdict.findings and (last is None or seal.previous == last.head))
 
 
-def _before(oldest: Seal) -> int:
+def _end_of_previous(oldest: Seal) -> int:
     """Returns the number of the row after which the oldest remaining seal begins."""
     return int(oldest.first_seq) - 1 if oldest.previous else 0
 
@@ -192,9 +192,9 @@ def retire(database: Database, before: str) -> int:
         if spans:
             moved = Retention.update({Retention.before: before}).where(Retention.before < before)
             database.transact(moved.execute)
-        gone = sum(database.transact(Audit.delete().where(Audit.seq.between(*span)).execute) for span in spans)
+        number = sum(database.transact(Audit.delete().where(Audit.seq.between(*span)).execute) for span in spans)
         database.transact(_forget_seals)
-        return gone
+        return number
 
 
 def _forget_seals() -> None:

@@ -96,8 +96,8 @@ class Session(Record):
 def live() -> int:
     """Returns the number of live sessions, `COUNTED` at most. The database is connected."""
     # Across tenants: for operators.
-    some = Session.select(Session.id).where(Session.revoked_at.is_null(), Session.expires_at > now()).limit(COUNTED)
-    return int(some.count())
+    sessions = Session.select(Session.id).where(Session.revoked_at.is_null(), Session.expires_at > now()).limit(COUNTED)
+    return int(sessions.count())
 
 
 @cache_sql

@@ -32,7 +32,7 @@ def key_of(user: User) -> str:
     return f"user:{user.id}"
 
 
-def told(user: User, after: int = 0) -> list[int]:
+def events_naming(user: User, after: int = 0) -> list[int]:
     """Returns the numbers, beyond `after`, of the audit rows with personal data of this user that was not erased yet.
 
     They are the user's actions, attempts with the user's account or e-mail address, and facts about the user.
@@ -40,13 +40,13 @@ def told(user: User, after: int = 0) -> list[int]:
     # Across tenants: a failed login is recorded where it was tried.
     last = int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
     spans = ((start, min(start + _SPAN, last)) for start in range(after, last, _SPAN))
-    return [seq for span in spans for seq in _told_within(user, *span)]
+    return [seq for span in spans for seq in _events_within(user, *span)]
 
 
-def told_of(tenant_id: str, ids: Iterable[str]) -> list[int]:
+def events_about(tenant_id: str, ids: Iterable[str]) -> list[int]:
     """Returns the numbers of the audit rows about these objects of a tenant that contain personal data."""
-    return [row.seq for some in pw.chunked(list(ids), _AT_ONCE) for row in Audit.select(Audit.seq).where(
-        Audit.tenant_id == tenant_id, Audit.resource_id.in_(some), _personal())]
+    return [row.seq for batch in pw.chunked(list(ids), _AT_ONCE) for row in Audit.select(Audit.seq).where(
+        Audit.tenant_id == tenant_id, Audit.resource_id.in_(batch), _personal())]
 
 
 def newest_number() -> int:
@@ -54,7 +54,7 @@ def newest_number() -> int:
     return int(Audit.select(pw.fn.MAX(Audit.seq)).scalar() or 0)
 
 
-def erase_told(seqs: Iterable[int]) -> int:
+def erase_events(seqs: Iterable[int]) -> int:
     """Erases the personal data in these audit rows. Returns the number of rows that had any. Needs a transaction.
 
     Their seals still prove them.
@@ -103,12 +103,12 @@ def forget_in_answers(user: User) -> int:
 
     A repeated request then gets a response without the body, as if it had been too large to keep.
     """
-    named = [row.id for row in _all(IdempotencyKey, (IdempotencyKey.id, IdempotencyKey.body),
-                                    (IdempotencyKey.tenant_id == user.tenant_id) & IdempotencyKey.body.is_null(False))
-             if _names(user, bytes(row.body))]
-    for some in pw.chunked(named, _AT_ONCE):
-        IdempotencyKey.update({IdempotencyKey.body: None}).where(IdempotencyKey.id.in_(some)).execute()
-    return len(named)
+    ids = [row.id for row in _all(IdempotencyKey, (IdempotencyKey.id, IdempotencyKey.body),
+                                  (IdempotencyKey.tenant_id == user.tenant_id) & IdempotencyKey.body.is_null(False))
+           if _names(user, bytes(row.body))]
+    for batch in pw.chunked(ids, _AT_ONCE):
+        IdempotencyKey.update({IdempotencyKey.body: None}).where(IdempotencyKey.id.in_(batch)).execute()
+    return len(ids)
 
 
 def files_naming(database: Database, user: User) -> list[str]:
@@ -116,12 +116,12 @@ def files_naming(database: Database, user: User) -> list[str]:
     with database.connected():
         ended = {job.id for job in Job.select(Job.id).where(
             Job.tenant_id == user.tenant_id, Job.state.in_((DONE, FAILED, CANCELLED)))}
-    others = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id != user.id)
+    of_others = (JobChunk.tenant_id == user.tenant_id) & (JobChunk.owner_id != user.id)
     jobs: set[str] = set()
     for place in database.with_files():
         tails: dict[str, bytes] = {}  # the end of the chunk before: a name may cross the boundary
         with place.connected():
-            for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), others):
+            for row in _all(JobChunk, (JobChunk.id, JobChunk.job_id, JobChunk.data), of_others):
                 data = tails.get(row.job_id, b"") + bytes(row.data)
                 tails[row.job_id] = data[-1000:]
                 if row.job_id in ended and _names(user, data):
@@ -135,9 +135,9 @@ def drop_files(jobs: Iterable[str], at: str) -> int:
     `job_chunk.sweep` later deletes those in a database of files.
     """
     dropped = list(jobs)
-    for some in pw.chunked(dropped, _AT_ONCE):
-        JobChunk.delete().where(JobChunk.job_id.in_(some)).execute()
-        Job.update({Job.expires_at: at}).where(Job.id.in_(some), Job.expires_at.is_null(False)).execute()
+    for batch in pw.chunked(dropped, _AT_ONCE):
+        JobChunk.delete().where(JobChunk.job_id.in_(batch)).execute()
+        Job.update({Job.expires_at: at}).where(Job.id.in_(batch), Job.expires_at.is_null(False)).execute()
     return len(dropped)
 
 
@@ -154,30 +154,31 @@ def count(model: type[Table], where: pw.Expression) -> int:
 def delete_all(model: Any, where: pw.Expression, resource: str | None = None) -> int:
     """Deletes the rows that satisfy a condition, in batches. Returns their number. Needs a transaction. With a
     `resource`, also deletes their shares."""
-    gone = 0
+    number = 0
     while ids := [row.id for row in model.select(model.id).where(where).limit(_AT_ONCE)]:
         if resource is not None:
             Share.delete().where(Share.resource == resource, Share.object_id.in_(ids)).execute()
-        gone += int(model.delete().where(model.id.in_(ids)).execute())
-    return gone
+        number += int(model.delete().where(model.id.in_(ids)).execute())
+    return number
 
 
-def _told_within(user: User, after: int, upto: int) -> list[int]:
+def _events_within(user: User, after: int, last: int) -> list[int]:
     facts = pw.fn.LOWER(Audit.facts)
-    written = (*(form for address in _addresses(user) for form in _as_json(address)),
-               *(f'"{name}"' for name in _as_json(user.name)))
-    named = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, text) for text in written]
+    names = (*(form for address in _addresses(user) for form in _as_json(address)),
+             *(f'"{name}"' for name in _as_json(user.name)))
+    places = [(pw.fn.INSTR if current.dialect == "sqlite" else pw.fn.STRPOS)(facts, text) for text in names]
     about = Audit.facts.is_null(False) | ((Audit.resource == "session") & (Audit.result != "allowed"))
     mine: Any = (Audit.principal == key_of(user)) | ((Audit.resource_id == user.id) & about)
-    for place in named:
+    for place in places:
         mine |= place > 0
-    query = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= upto, mine, _personal())
+    query = Audit.select(Audit.seq).where(Audit.seq > after, Audit.seq <= last, mine, _personal())
     return [row.seq for row in query.order_by(Audit.seq)]
 
 
 def _personal() -> pw.Expression:
-    some: pw.Expression = Audit.address.is_null(False) | Audit.request_id.is_null(False) | Audit.facts.is_null(False)
-    return some
+    condition: pw.Expression = (
+        Audit.address.is_null(False) | Audit.request_id.is_null(False) | Audit.facts.is_null(False))
+    return condition
 
 
 def _addresses(user: User) -> set[str]:
@@ -193,8 +194,8 @@ def _as_json(text: str) -> set[str]:
 def _names(user: User, data: bytes) -> bool:
     """True if the bytes of a response or a file contain the user's e-mail address or name as whole words."""
     small = data.lower()
-    written = {form.encode() for name in (*_addresses(user), user.name) for form in (name.lower(), *_as_json(name))}
-    return any(re.search(rb"(?<!\w)" + re.escape(text) + rb"(?!\w)", small) for text in written)
+    texts = {form.encode() for name in (*_addresses(user), user.name) for form in (name.lower(), *_as_json(name))}
+    return any(re.search(rb"(?<!\w)" + re.escape(text) + rb"(?!\w)", small) for text in texts)
 
 
 def _all(model: Any, columns: Iterable[pw.Field], where: pw.Expression) -> Iterator[Any]:

@@ -93,8 +93,8 @@ class User(Owned):
     def misspelled(cls) -> list[tuple[str, str]]:
         """Returns (id, address) of the users whose address is impossible or not normalized."""
         # Across tenants, as above.
-        kept = cls.select(cls.id, cls.email).where(cls.erased_at.is_null()).tuples()
-        return [(id, email) for id, email in kept.iterator() if normalize(email) != email]
+        users = cls.select(cls.id, cls.email).where(cls.erased_at.is_null()).tuples()
+        return [(id, email) for id, email in users.iterator() if normalize(email) != email]
 
     @classmethod
     def by_mailboxes(cls, mailboxes: Sequence[str]) -> dict[str, str]:
@@ -148,9 +148,9 @@ class User(Owned):
         if since is not None:
             query = query.where(cls.updated_at >= since)
         departments, groups = set[str](), set[str]()
-        for department, named in query.tuples().iterator():
+        for department, groups_of_user in query.tuples().iterator():
             departments.update([] if department is None else [department])
-            groups.update(named)
+            groups.update(groups_of_user)
         return departments, groups
 
     @classmethod

@@ -1,9 +1,9 @@
-"""The report of a run as JUnit XML, which continuous integration shows: one `testcase` a case, one `failure` if any
-answer of it is wrong.
+"""Report of a run as JUnit XML for continuous integration: a `testcase` for each case, with a `failure` if an answer is
+wrong.
 
 Elements and attributes are those of "Common JUnit XML Format" (github.com/testmoapp/junitxml), with `file` and `line`
-at each case. GitLab (docs.gitlab.com, "Unit test reports") takes the first only of two cases with one name, so the
-second is numbered. Durations are left out: a case takes microseconds.
+at each case. GitLab (docs.gitlab.com, "Unit test reports") shows only the first of two cases with one name, so the
+second gets a number. There are no durations, because a case takes microseconds.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as ET
 
 from ..wording.finding import Finding
-from .case_run import Report
-from .cases import Case
+from .cases import Case, Report
 
 _SUITE = "gatepost policy test"
 
 
 def as_junit(report: Report, file: str, properties: Mapping[str, object], remarks: Iterable[Finding]) -> bytes:
-    """The document, in UTF-8. `file` is the path of the cases; `remarks` become the suite's `system-out`.
+    """Returns the document in UTF-8. `file` is the path of the cases; `remarks` become the suite's `system-out`.
 
-    What XML 1.0 cannot hold, and what a reader would not see, stands there as an escape such as `\\x1b`.
+    Invisible characters, and characters that XML 1.0 does not allow, become escapes such as `\\x1b`.
     """
     # By identity: two cases may stand on one line.
     failed: dict[int, list[str]] = {}
@@ -40,19 +39,19 @@ def as_junit(report: Report, file: str, properties: Mapping[str, object], remark
             more = f" (and {len(answers) - 1} more)" if len(answers) > 1 else ""
             wrong = ET.SubElement(element, "failure", message=answers[0] + more, type="wrong answer")
             wrong.text = "\n".join(answers)
-    if said := "\n".join(_visible(str(remark)) for remark in remarks):
-        ET.SubElement(suite, "system-out").text = said
+    if output := "\n".join(_visible(str(remark)) for remark in remarks):
+        ET.SubElement(suite, "system-out").text = output
     ET.indent(root)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def _visible(text: str) -> str:
-    """Text of one line with an escape for each character that is not printed."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    """Returns a text in one line, with an escape for each character that is not printable."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _named(cases: tuple[Case, ...]) -> list[tuple[Case, str]]:
-    """Each case with a name that no case before it has."""
+    """Returns each case with a unique name."""
     named: dict[str, Case] = {}
     for case in cases:
         name, number = case.name, 1

@@ -38,7 +38,7 @@ _ADVICE = (
 
 
 class Nodes:
-    """The nodes of one file. `findings` are its errors, `warnings` its warnings, in the order of their discovery."""
+    """The nodes of one file, with its errors (`findings`) and `warnings`, in the order of their discovery."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -52,7 +52,7 @@ class Nodes:
         self.warnings.append(Finding(self.file, line_of(at), message, "warning"))
 
     def root(self) -> yaml.Node | None:
-        """The node of the whole file; None where it is empty or no YAML."""
+        """Returns the node of the whole file; None if it is empty or no YAML."""
         try:
             root = yaml.compose(self.text, Loader=yaml.SafeLoader)
             sizes: dict[int, float] = {}
@@ -72,7 +72,7 @@ class Nodes:
         return None
 
     def entries(self, node: yaml.Node | None, what: str, known: Collection[str] | None = None) -> Iterator[Entry]:
-        """The entries of a mapping; an unknown or repeated key is a finding."""
+        """Yields the entries of a mapping. An unknown or repeated key is a finding."""
         if node is None or _is_empty(node):
             return
         if not isinstance(node, yaml.MappingNode):
@@ -93,7 +93,7 @@ class Nodes:
                 yield name, key, value
 
     def mapping(self, node: yaml.Node | None, what: str, known: Collection[str]) -> dict[str, yaml.Node]:
-        """The same as a dict of the values."""
+        """Returns the same entries as key → value."""
         return {name: value for name, _, value in self.entries(node, what, known)}
 
     def items(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
@@ -105,16 +105,16 @@ class Nodes:
         return list(node.value)
 
     def words(self, node: yaml.Node | None, what: str) -> list[tuple[str, yaml.Node]]:
-        """One word or a list of words, each with its node."""
+        """Returns one word or a list of words, each with its node."""
         if node is None:
             return []
-        found: list[tuple[str, yaml.Node]] = []
+        words: list[tuple[str, yaml.Node]] = []
         for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             if isinstance(item, yaml.ScalarNode) and item.value:
-                found.append((str(item.value), item))
+                words.append((str(item.value), item))
             else:
                 self.report(item, f"{what} must be a word or a list of words")
-        return found
+        return words
 
     def word(self, node: yaml.Node | None, what: str) -> str | None:
         if node is None:
@@ -125,7 +125,7 @@ class Nodes:
         return None
 
     def value(self, node: yaml.Node) -> Any:
-        """The Python value of a scalar, as YAML 1.1 reads it; of anything else the node itself."""
+        """Returns the Python value of a scalar, as YAML 1.1 defines it; for other nodes, the node itself."""
         if not isinstance(node, yaml.ScalarNode):
             return node
         # Numbers on the base of 60, such as 1:59:59, take quadratic time.
@@ -141,7 +141,7 @@ class Nodes:
         problem, context = error.problem or "", error.context or ""
         place = error.problem_mark.line + 1 if error.problem_mark else 1
         begun = error.context_mark.line + 1 if error.context_mark else place
-        advice = next((said for phrase, said in _ADVICE if phrase in problem), _WORDS.sub("…", problem))
+        advice = next((text for phrase, text in _ADVICE if phrase in problem), _WORDS.sub("…", problem))
         if context in _OPENED and "expected" in problem:
             advice = f"the {_OPENED[context]} that begins here is not closed, or a comma is missing at line {place}"
         elif context == "while scanning an alias":
@@ -156,8 +156,11 @@ def line_of(at: yaml.Node | int) -> int:
 
 
 def _size(node: yaml.Node, sizes: dict[int, float]) -> float:
-    """The number of nodes below a node, and itself: an alias counts as all that it stands for, one that stands within
-    that as infinite. `sizes` keeps that of each node by its identity."""
+    """Returns the number of nodes below a node, with itself.
+
+    An alias counts as all nodes that it repeats; an alias to one of its parents as infinite. `sizes` holds the results
+    by the identity of the node.
+    """
     if (size := sizes.get(id(node))) is None:
         sizes[id(node)] = inf
         parts = [] if isinstance(node, yaml.ScalarNode) else (

@@ -1,4 +1,5 @@
-"""Exact comparison of two policies: example facts on which they differ, or a proof that there are none.
+"""Exact comparison of two policies: an example request on which they differ, or a proof that there is none.
 
-It contains the search for such facts and the conclusions about one policy. It may import `evaluation` and `syntax`.
+`subjects` are the callers that rules distinguish, `candidates` the values to try, `substitution` puts values into an
+expression, and `prover` searches. It may import `evaluation` and `syntax`.
 """

@@ -2,19 +2,25 @@
 
 The values are those of possible requests: a required column has a value, a state is one of the states, a guest has
 no id and no department, the date and its weekday agree. Attributes that are compared share their values.
+
+The time zone is a setting of the service, and rules are compared without it. So any time and local time are possible
+that agree in some existing zone. A proof holds in every zone; an example is possible in at least one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from ipaddress import IPv6Network, ip_network
+from itertools import islice
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
 from ..evaluation.rights import rights_for
-from ..syntax.addresses import within
+from ..syntax.addresses import MAPPED, Network, network, normalized, within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.expression import (
     ADDRESS,
@@ -36,9 +42,7 @@ from ..syntax.expression import (
 )
 from ..syntax.roles import ADMIN
 from ..syntax.rules import PERSON
-from ..syntax.vocabulary import Column, Resource, is_of
-from . import clock, pools
-from .search import Variable
+from ..syntax.vocabulary import DATE_TIME, Column, Resource, date_time, is_of
 from .subjects import Subject
 from .substitution import Input, Value, inputs_of
 
@@ -49,6 +53,23 @@ CLOCK = (NOW, DATE, WEEKDAY, HOUR)
 _ORDER = ("sub", "env", "obj")
 _PREFIX = "user:"
 Attributes = tuple[Attribute, ...]
+Reading = tuple[str, str, int, int]  # of a clock: time, date, weekday and hour
+EAST, WEST = timedelta(hours=14), timedelta(hours=-12)  # the outermost offsets of time zones
+MOST_TRIED = 1000  # addresses that are tried to find one outside of all networks
+_DAY, _HOUR, _HOURS, _WEEK = timedelta(days=1), timedelta(hours=1), 24, 7
+_ANY_DATE, _ANY_TIME = date(2026, 11, 18), datetime(2026, 11, 18, 10, tzinfo=UTC)
+_PRIVATE, _LOCAL = ip_network("192.168.0.0/16"), ip_network("fd00::/64")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Inputs that get their values together, such as the date and its weekday; each of `values` is one for each input.
+
+    The values suffice: whatever an expression does with any other, it does with one of these.
+    """
+
+    inputs: tuple[Input, ...]
+    values: Sequence[tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
@@ -70,12 +91,12 @@ class Ground:
 
     @cached_property
     def unset(self) -> frozenset[str]:
-        """The columns that have no value yet when the permission is checked."""
+        """Columns without a value when the permission is checked."""
         return self.resource.unset(self.permission)
 
     @cached_property
     def may_lack(self) -> frozenset[str]:
-        """The columns that may be missing in such a row, though they are not in a stored one."""
+        """Columns that may be missing in such a row, but not in a stored one."""
         return self.resource.may_lack(self.permission)
 
     def is_id(self, attribute: Attribute) -> bool:
@@ -83,27 +104,28 @@ class Ground:
         return attribute == KEY or self._column(attribute).format == "uuid"
 
     def variables(self, goal: Expression) -> list[Variable]:
-        """The variables of a goal: those of the caller first, then of the circumstances, then of the object."""
+        """Returns the variables of a goal: those of the caller, then of the circumstances, then of the object."""
         read = tuple(dict.fromkeys(atoms(goal)))
         groups = list(self._groups(read))
         readings = tuple(self._readings(groups, read))
-        found = [_showing(_of_clock(read), readings)] if readings else []
-        others = dict.fromkeys(one for atom in read for one in inputs_of(atom) if not isinstance(one, Attribute))
+        variables = [_showing(_of_clock(read), readings)] if readings else []
+        other_inputs = dict.fromkeys(item for atom in read for item in inputs_of(atom)
+                                     if not isinstance(item, Attribute))
         for group in groups:
             pool = self._pool(group, read, readings)
-            mine = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
-                    if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
-            found += mine
+            of_group = [Variable(bundle, tuple(self._values(bundle, pool))) for bundle in self._bundles(group)
+                        if bundle != (GROUPS,) and not (readings and bundle[0] in CLOCK)]
+            variables += of_group
             if GROUPS in group:
-                # What can be put in the place of a name: also what an attribute is that takes no value of the pool.
-                named = (*pool, *(value for one in mine for values in one.values for value in values))
-                others |= dict.fromkeys(InGroup(value) for value in named if isinstance(value, str))
-        found.sort(key=lambda variable: min(_ORDER.index(one.root) for one in attributes_of(variable)))
-        return [*found, *(Variable((one,), self._answers(one)) for one in others)]
+                # Values that can take the place of a name, also those of attributes that take no value of the pool.
+                names = (*pool, *(value for variable in of_group for values in variable.values for value in values))
+                other_inputs |= dict.fromkeys(InGroup(name) for name in names if isinstance(name, str))
+        variables.sort(key=lambda variable: min(_ORDER.index(each.root) for each in attributes_of(variable)))
+        return [*variables, *(Variable((item,), self._answers(item)) for item in other_inputs)]
 
     @cached_property
     def _together(self) -> tuple[Attributes, ...]:
-        """Attributes that have their values together: each settles the others."""
+        """Attributes that get their values together, because each determines the others."""
         columns = self.resource.columns
         same = tuple((Attribute("obj", column.same_as), Attribute("obj", name))
                      for name, column in columns.items() if column.same_as is not None)
@@ -112,12 +134,12 @@ class Ground:
         return ((ID, KEY), (DATE, WEEKDAY), (METHOD, REQUEST), *tenant, *same)
 
     def _bundles(self, group: Iterable[Attribute]) -> Iterator[Attributes]:
-        left = dict.fromkeys(group)
-        while left:
-            first = next(iter(left))
+        remaining = dict.fromkeys(group)
+        while remaining:
+            first = next(iter(remaining))
             bundle = next((together for together in self._together if first in together), (first,))
-            for one in bundle:
-                left.pop(one, None)
+            for attribute in bundle:
+                remaining.pop(attribute, None)
             yield bundle
 
     def _column(self, attribute: Attribute) -> Column:
@@ -126,60 +148,64 @@ class Ground:
         return (SUBJECT if attribute.root == "sub" else ENVIRONMENT)[attribute.name]
 
     def _groups(self, read: Sequence[Atom]) -> Iterator[Attributes]:
-        """The attributes that are compared with each other, or that name groups of the caller."""
+        """Yields groups of attributes that are compared with each other, or that name groups of the caller."""
         linked: dict[Attribute, Attributes] = {}
         for atom in read:
-            joined = [one for found in _compared(atom) for bundle in self._bundles((found,)) for one in bundle]
-            whole = tuple(dict.fromkeys(one for found in joined for one in linked.get(found, (found,))))
-            linked.update(dict.fromkeys(whole, whole))
-        yield from {id(found): found for found in linked.values()}.values()
+            joined = [member for compared in _compared(atom) for bundle in self._bundles((compared,))
+                      for member in bundle]
+            group = tuple(dict.fromkeys(member for each in joined for member in linked.get(each, (each,))))
+            linked.update(dict.fromkeys(group, group))
+        yield from {id(group): group for group in linked.values()}.values()
 
-    def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[clock.Reading]) -> list[Value]:
-        """The values that the members of a group share."""
-        columns = [self._column(one) for one in group if one != GROUPS]
+    def _pool(self, group: Attributes, read: Sequence[Atom], readings: Sequence[Reading]) -> list[Value]:
+        """Returns the values that the members of a group share."""
+        columns = [self._column(member) for member in group if member != GROUPS]
         read = [atom for atom in read if set(attributes(atom)) & set(group)]
-        known = {*_literals(read), *(value for column in columns for value in column.values)}
-        words = {value for value in known if isinstance(value, str)}
-        whole = {value for value in known if isinstance(value, int)}
+        named = {*_literals(read), *(value for column in columns for value in column.values)}
+        texts = {value for value in named if isinstance(value, str)}
+        numbers = {value for value in named if isinstance(value, int)}
         count = len(group)
-        found: list[Value] = []
+        pool: list[Value] = []
         if ID in group:
-            known_ids = {word.removeprefix(_PREFIX) for word in (*words, self.subject.key or "") if _is_person(word)}
-            people = pools.ids(known_ids, count)
-            found += [*people, *(_PREFIX + one for one in people)]
+            person_ids = {word.removeprefix(_PREFIX) for word in (*texts, self.subject.key or "") if _is_person(word)}
+            people = ids_unlike(person_ids, count)
+            pool += [*people, *(_PREFIX + person_id for person_id in people)]
         if ADDRESS in group:
             networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
-            found += pools.addresses(words, networks, count)
+            pool += addresses_near(texts, networks, count)
         for format in dict.fromkeys(column.format for column in columns):
-            mine = {word for word in words if format is None or is_of(format, word)}
+            of_format = {word for word in texts if format is None or is_of(format, word)}
             if format == "date":
-                shown = {day for _, day, _, _ in readings} if DATE in group else set()
-                found += pools.dates(mine | shown, count, weekdays=any(WEEKDAY in attributes(atom) for atom in read))
+                on_clock = {day for _, day, _, _ in readings} if DATE in group else set()
+                weekdays = any(WEEKDAY in attributes(atom) for atom in read)
+                pool += dates_near(of_format | on_clock, count, weekdays=weekdays)
             elif format == "date-time":
-                shown = {now for now, _, _, _ in readings} if NOW in group else set()
-                found += pools.moments(mine | shown, count)
+                on_clock = {now for now, _, _, _ in readings} if NOW in group else set()
+                pool += times_near(of_format | on_clock, count)
             elif format == "uuid":
-                found += pools.ids(mine, count)
+                pool += ids_unlike(of_format, count)
             else:
-                found += pools.texts(mine, count)
-        return [*dict.fromkeys((*found, *sorted(words))), *pools.numbers(whole, count)]
+                pool += texts_unlike(of_format, count)
+        return [*dict.fromkeys((*pool, *sorted(texts))), *numbers_near(numbers, count)]
 
-    def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[clock.Reading]:
-        """The readings of clocks, if both the time and a wall clock are read; none if only one of them is."""
-        asked = _of_clock(read)
-        if NOW not in asked or asked == (NOW,):
+    def _readings(self, groups: Sequence[Attributes], read: Sequence[Atom]) -> Iterator[Reading]:
+        """Yields the readings of clocks if both the time and a wall clock are read; none if only one of them is."""
+        names = _of_clock(read)
+        if NOW not in names or names == (NOW,):
             return
-        of = {one: next((group for group in groups if one in group), (one,)) for one in CLOCK}
-        said = {one: {*_literals([atom for atom in read if set(attributes(atom)) & {*of[one]}])} for one in CLOCK}
-        times = {str(literal) for literal in said[NOW]}
-        dates = {str(literal) for literal in said[DATE] if isinstance(literal, str)} | clock.days(times)
+        group_by = {name: next((group for group in groups if name in group), (name,)) for name in CLOCK}
+        literals = {name: {*_literals([atom for atom in read if set(attributes(atom)) & {*group_by[name]}])}
+                    for name in CLOCK}
+        times = {str(literal) for literal in literals[NOW]}
+        dates = {str(literal) for literal in literals[DATE] if isinstance(literal, str)} | local_dates(times)
         # Compared with a column, each hour is another one.
-        hours = {literal for literal in said[HOUR] if isinstance(literal, int)} if of[HOUR] == (HOUR,) else range(24)
-        yield from clock.readings(pools.moments(times, len(of[NOW])) if times else (),
-                                  pools.dates(dates, len(of[DATE]), weekdays=WEEKDAY in asked), [*hours])
+        alone = group_by[HOUR] == (HOUR,)
+        hours = {literal for literal in literals[HOUR] if isinstance(literal, int)} if alone else range(24)
+        yield from clock_readings(times_near(times, len(group_by[NOW])) if times else (),
+                                  dates_near(dates, len(group_by[DATE]), weekdays=WEEKDAY in names), [*hours])
 
     def _values(self, bundle: Attributes, pool: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
-        """The values that these attributes can have together."""
+        """Yields the values that these attributes can have together."""
         if bundle == (ID, KEY):
             yield from self._identities(pool)
         elif bundle == (DATE, WEEKDAY):
@@ -218,59 +244,197 @@ class Ground:
             if self.subject.role == ADMIN:
                 yield None, OPERATOR
 
-    def _answers(self, one: Input) -> tuple[tuple[Value, ...], ...]:
-        """The answers of an atom that no attribute settles."""
-        if (isinstance(one, Shared) and not self.shareable) or (isinstance(one, InGroup) and self.subject.is_guest):
+    def _answers(self, atom: Input) -> tuple[tuple[Value, ...], ...]:
+        """Returns the answers of an atom that no attribute determines."""
+        if (isinstance(atom, Shared) and not self.shareable) or (isinstance(atom, InGroup) and self.subject.is_guest):
             return ((False,),)
         return ((True,), (False,))
 
 
 def elsewhere(*policies: Policy) -> str | None:
-    """An address in none of the networks that these policies name."""
+    """Returns an address in none of the networks that these policies name; None if there is none."""
     read = [atom for policy in policies for atom in atoms(policy.model.matcher) if ADDRESS in attributes(atom)]
     networks = [str(atom.arguments[1]) for atom in read if isinstance(atom, FunctionCall)]
     literals = [str(literal) for literal in _literals(read)]
-    found = pools.addresses(literals, networks, 1)
-    return next((one for one in found if one not in literals and not any(within(one, name) for name in networks)), None)
+    addresses = addresses_near(literals, networks, 1)
+    return next((address for address in addresses if address not in literals
+                 and not any(within(address, network) for network in networks)), None)
 
 
 def _compared(atom: Atom) -> tuple[Attribute, ...]:
-    """The attributes whose values an atom compares; what a plugin's function makes of its own is not known."""
+    """Returns the attributes whose values an atom compares. Those of a plugin's function are unknown."""
     return () if isinstance(atom, PluginCall) else attributes(atom)
 
 
 def _of_clock(read: Sequence[Atom]) -> Attributes:
-    """The attributes of the clock that are read: the date and its weekday together."""
-    asked = {one for atom in read for one in _compared(atom)}
-    asked |= {DATE, WEEKDAY} if asked & {DATE, WEEKDAY} else set()
-    return tuple(one for one in CLOCK if one in asked)
+    """Returns the attributes of the clock that are read: the date and its weekday together."""
+    compared = {one for atom in read for one in _compared(atom)}
+    compared |= {DATE, WEEKDAY} if compared & {DATE, WEEKDAY} else set()
+    return tuple(one for one in CLOCK if one in compared)
 
 
-def _showing(asked: Attributes, readings: Iterable[clock.Reading]) -> Variable:
-    """The clock as one variable."""
-    places = [CLOCK.index(one) for one in asked]
-    return Variable(asked, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
+def _showing(names: Attributes, readings: Iterable[Reading]) -> Variable:
+    """Returns the clock as one variable."""
+    places = [CLOCK.index(one) for one in names]
+    return Variable(names, tuple(dict.fromkeys(tuple(reading[place] for place in places) for reading in readings)))
 
 
 def _literals(read: Sequence[Atom]) -> Iterator[str | int]:
-    """The values that atoms name: those that attributes are compared with, and the groups."""
+    """Yields the values that atoms name: those that attributes are compared with, and the groups."""
     for atom in read:
-        named = atom.right if isinstance(atom, Comparison) else atom.group if isinstance(atom, InGroup) else None
-        if isinstance(named, str | int):
-            yield named
+        literal = atom.right if isinstance(atom, Comparison) else atom.group if isinstance(atom, InGroup) else None
+        if isinstance(literal, str | int):
+            yield literal
 
 
 def attributes_of(variable: Variable) -> Iterator[Attribute]:
-    """The attributes among the inputs of a variable."""
-    return (one for one in variable.inputs if isinstance(one, Attribute))
+    """Yields the attributes among the inputs of a variable."""
+    return (attribute for attribute in variable.inputs if isinstance(attribute, Attribute))
 
 
 def _fits(value: Value, attribute: Attribute, column: Column) -> bool:
-    """True if a value of the pool is one for this attribute: an address is no uuid."""
+    """True if a value of the pool has the format of this attribute."""
     if attribute == ADDRESS:
-        return pools.is_address(str(value))
+        return is_address(str(value))
     return column.format is None or is_of(column.format, str(value))
 
 
 def _is_person(word: str) -> bool:
     return bool(PERSON.fullmatch(word)) or is_of("uuid", word)
+
+
+# The functions below take literals of one type, and how many values are compared with each other. They return enough
+# values on either side of each literal, or unlike all of them, for every order in which they can stand.
+
+
+def person(number: int) -> str:
+    """Returns the id of a user or object in examples. Its time is long before any real one (RFC 9562, UUIDv7)."""
+    return f"00000000-0000-7000-8000-{number:012x}"
+
+
+def numbers_near(literals: Iterable[int], count: int) -> list[int]:
+    """Returns integers around each literal."""
+    numbers = {literal + step for literal in {*literals} or {0} for step in range(-count, count + 1)}
+    return sorted(numbers, key=lambda number: (abs(number), number))
+
+
+def dates_near(literals: Iterable[str], count: int, *, weekdays: bool) -> list[str]:
+    """Returns days (YYYY-MM-DD) around each literal; with `weekdays`, a whole week before the first and after each."""
+    named = {date.fromisoformat(literal).toordinal() for literal in literals} or {_ANY_DATE.toordinal()}
+    week = _WEEK if weekdays else 0
+    ordinals = {ordinal + step for ordinal in named for step in range(-count, count + week + 1)}
+    ordinals |= {min(named) - count - step for step in range(week)}
+    return [date.fromordinal(day).isoformat() for day in sorted(ordinals) if 0 < day <= date.max.toordinal()]
+
+
+def times_near(literals: Iterable[str], count: int) -> list[str]:
+    """Returns times (RFC 3339, UTC, microseconds) around each literal."""
+    times = {*map(parsed, literals)} or {_ANY_TIME}
+    return sorted({date_time(neighbour) for time in times for neighbour in _around(time, count)})
+
+
+def ids_unlike(literals: Iterable[str], count: int) -> list[str]:
+    """Returns some ids unlike all literals, and the literals."""
+    return _unlike({*literals}, count, person)
+
+
+def texts_unlike(literals: Iterable[str], count: int) -> list[str]:
+    """Returns the literals, and some texts unlike all of them."""
+    texts = {*literals}
+    fresh = _unlike(texts, count, lambda number: f"other-{number}" if number > 1 else "other")
+    return [*sorted(texts), *fresh[:count]]
+
+
+def addresses_near(literals: Iterable[str], networks: Iterable[str], count: int) -> list[str]:
+    """Returns the literals, the ends of each network and their neighbours, and some addresses in no network.
+
+    The addresses have the spelling of the service. An IPv6 network with IPv4 addresses in it has only its others here.
+    """
+    addresses, blocks = {*literals}, [network(name) for name in networks]
+    holes = [MAPPED] if any(isinstance(one, IPv6Network) for one in blocks) else []
+    for block in (*blocks, *holes):
+        addresses |= _ends(block, count)
+    addresses = {address for address in addresses if is_address(address)}
+    fresh: list[str] = []
+    # Both versions: an IPv4 address is in no IPv6 network, and the reverse, however wide the network is.
+    for hosts in (_PRIVATE, _LOCAL):
+        outside = (str(address) for address in islice(hosts.hosts(), MOST_TRIED)
+                   if not any(address in block for block in blocks))
+        fresh += islice((address for address in outside if address not in addresses), count)
+    return [*fresh, *sorted(addresses)]
+
+
+def is_address(text: str) -> bool:
+    """True if a text is an address, IPv4 or IPv6, in the one spelling in which a request has it."""
+    return normalized(text) == text
+
+
+def _ends(network: Network, count: int) -> set[str]:
+    """Returns the first and the last addresses of a network, and their neighbours."""
+    kind = type(network.network_address)
+    first, last = int(network.network_address), int(network.broadcast_address)
+    numbers = {end + step for end in (first, last) for step in range(-count, count + 1)}
+    return {str(kind(number)) for number in numbers if 0 <= number < 2**network.max_prefixlen}
+
+
+def _unlike(taken: set[str], count: int, name: Callable[[int], str]) -> list[str]:
+    unused: Iterator[str] = (word for number in range(1, len(taken) + count + 1) if (word := name(number)) not in taken)
+    return [*(next(unused) for _ in range(count)), *sorted(taken)]
+
+
+def _around(moment: datetime, count: int) -> Iterator[datetime]:
+    for step in range(-count, count + 1):
+        with suppress(OverflowError):  # the first and the last year
+            yield moment + timedelta(microseconds=step)
+
+
+def parsed(text: str) -> datetime:
+    """Parses a time in the format of columns."""
+    return datetime.strptime(text, DATE_TIME).replace(tzinfo=UTC)
+
+
+def local_dates(moments: Iterable[str]) -> set[str]:
+    """Returns the dates (YYYY-MM-DD) that one of these times can have in some zone."""
+    dates = set()
+    for moment in map(parsed, moments):
+        with suppress(OverflowError):
+            dates |= {(moment + step * _DAY).date().isoformat() for step in (-1, 0, 1)}
+    return dates
+
+
+def hour_runs(hours: Collection[int]) -> list[tuple[int, int]]:
+    """Returns the day as runs of hours (first, last) that comparisons with these hours cannot tell apart."""
+    cuts = sorted({0, *(cut for hour in hours for cut in (hour, hour + 1) if 0 < cut < _HOURS)})
+    return [(first, after - 1) for first, after in zip(cuts, [*cuts[1:], _HOURS], strict=True)]
+
+
+def clock_readings(moments: Collection[str], dates: Iterable[str], hours: Collection[int]) -> Iterator[Reading]:
+    """Yields the readings that clocks can show.
+
+    For each date and each run of `hours`, these are the times in `moments` at which some zone has that date and hour.
+    If there is none, one other such time is used. The readings suffice if `moments` contains the neighbours of each
+    compared time, and `dates` the neighbours of each compared date.
+    """
+    times = [(parsed(moment), moment) for moment in moments]
+    for day in dates:
+        for first, last in hour_runs(hours):
+            wall = date.fromisoformat(day)
+            midnight = datetime.combine(wall, time(), UTC)
+            with suppress(OverflowError):
+                begins = datetime.combine(wall, time(first), UTC)
+                earliest, latest = begins - EAST, begins + (last - first + 1) * _HOUR - WEST
+                near = [(moment, text) for moment, text in times if earliest <= moment < latest]
+                for moment, text in near or [(begins, date_time(begins))]:
+                    # The first hour of the run that some zone has at that time.
+                    yield text, day, wall.isoweekday(), max(first, (moment - midnight + WEST) // _HOUR)
+
+
+def wall_clock(now: str, day: str | None, hour: int | None) -> datetime:
+    """Returns the local time in UTC, or in the nearest zone that has this day and hour at that time."""
+    moment = parsed(now)
+    for offset in sorted(range(WEST // _HOUR, EAST // _HOUR + 1), key=abs):
+        with suppress(OverflowError):
+            local = moment + offset * _HOUR
+            if day in (None, local.date().isoformat()) and hour in (None, local.hour):
+                return local
+    return moment

@@ -17,7 +17,7 @@ from ..syntax.expression import (
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 
-Lines = Sequence[tuple[Rule, Expression]]  # each with what is left of its condition
+Lines = Sequence[tuple[Rule, Expression]]  # rules, each with the rest of its condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,21 @@ def names_of(key: str) -> tuple[str, str]:
 
 
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
-    """The condition under which the policy gives a permission to a subject."""
+    """Returns the condition under which the policy gives a permission to a subject."""
     return condition_of(policy.reaching(subject.role, subject.key, permission))
 
 
 def condition_of(rules: Lines) -> Expression:
-    """The condition under which rules allow: one that allows holds, and none that denies."""
-    allows = disjunction(left for rule, left in rules if rule.eft == "allow")
-    denies = disjunction(left for rule, left in rules if rule.eft == "deny")
+    """Returns the condition under which rules allow: an allow rule matches, and no deny rule does."""
+    allows = disjunction(condition for rule, condition in rules if rule.eft == "allow")
+    denies = disjunction(condition for rule, condition in rules if rule.eft == "deny")
     return conjunction((allows, *map(negation, disjuncts(denies))))
 
 
 def by_role(policy: Policy, person: Subject, permission: str) -> tuple[Expression, Expression]:
-    """The conditions under which rules of the user's role allow and none denies, and under which its rules deny."""
+    """Returns the condition under which the role allows and no rule denies, and the one under which the role denies."""
     names = policy.roles.closure(person.role)
     rules = policy.reaching(person.role, person.key, permission)
-    allows = disjunction(left for rule, left in rules if rule.eft == "allow" and rule.sub in names)
-    denies = disjunction(left for rule, left in rules if rule.eft == "deny" and rule.sub in names)
-    return conjunction((allows, *(negation(left) for rule, left in rules if rule.eft == "deny"))), denies
+    allows = disjunction(condition for rule, condition in rules if rule.eft == "allow" and rule.sub in names)
+    denies = disjunction(condition for rule, condition in rules if rule.eft == "deny" and rule.sub in names)
+    return conjunction((allows, *(negation(condition) for rule, condition in rules if rule.eft == "deny"))), denies

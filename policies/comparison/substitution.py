@@ -33,7 +33,7 @@ Facts = Mapping[Input, Value]
 
 
 def inputs(expression: Expression) -> Iterator[Input]:
-    """Every input of every atom, as often as it is read."""
+    """Yields every input of every atom, as often as it is read."""
     for atom in atoms(expression):
         yield from inputs_of(atom)
 
@@ -55,7 +55,7 @@ def inputs_of(atom: Atom) -> tuple[Input, ...]:
 
 
 def put(expression: Expression, facts: Facts) -> Expression:
-    """The expression with these values for these inputs, simplified."""
+    """Returns the expression with these values for these inputs, simplified."""
     return rebuild(expression, lambda atom: _put(atom, facts))
 
 

@@ -12,8 +12,7 @@ from typing import Any, cast
 
 import peewee as pw
 
-from ..comparison.prover import Prover
-from ..comparison.search import Undecided
+from ..comparison.prover import Prover, Undecided
 from ..comparison.subjects import Subject, allowed
 from ..evaluation.compiled import NO_OBJECT, SharedWith, no_shares, value_of
 from ..evaluation.grants import Grants

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..comparison.prover import Prover
-from ..comparison.search import Undecided
+from ..comparison.prover import Prover, Undecided, Witness
 from ..comparison.subjects import Subject, allowed, by_role, persons, told_apart
-from ..comparison.witness import Witness
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..syntax.expression import Expression, conjunction, disjunction
@@ -39,7 +37,7 @@ class Judge:
     """Asks a policy about every invariant."""
 
     def __init__(self, policy: Policy, invariants: Iterable[Invariant], most: int) -> None:
-        """`most` bounds each search (`search.example`)."""
+        """`most` bounds each search (`Prover`)."""
         self._policy, self._prover = policy, Prover(policy, most=most)
         self._roles = sorted(policy.roles.names)
         self._by_kind: dict[str, list[Invariant]] = {}

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..comparison.prover import Prover
-from ..comparison.search import Undecided
+from ..comparison.prover import Prover, Undecided
 from ..comparison.subjects import Subject, allowed, named_in, persons
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy

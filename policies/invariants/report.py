@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heappush
 
-from ..comparison.search import MOST_NODES
+from ..comparison.prover import EVERY_CASE, MOST_NODES
 from ..comparison.subjects import Subject, named_in
-from ..comparison.witness import EVERY_CASE
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..syntax.model import MODEL_FILE
@@ -27,7 +26,7 @@ def broken(policy: Policy, invariants: Iterable[Invariant], most: int = MOST_NOD
     """Returns the errors about a policy that breaks invariants.
 
     An error is at the rule or the link of roles whose removal would mend the breach. If there is none, it is at the
-    line of the invariant. `most` bounds each search (`search.example`).
+    line of the invariant. `most` bounds each search (`Prover`).
     """
     by_lines: dict[tuple[Invariant, ...], list[Breach]] = {}
     for breach in Judge(policy, invariants, most).breaches():

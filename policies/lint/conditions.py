@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..comparison.candidates import DATE, NOW
-from ..comparison.clock import WEST
-from ..comparison.search import Undecided
+from ..comparison.candidates import DATE, NOW, WEST
+from ..comparison.prover import Undecided
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
 from ..evaluation.rights import RIGHTS, rights_for

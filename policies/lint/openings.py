@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ..comparison.search import Undecided
+from ..comparison.prover import Undecided
 from ..comparison.subjects import Subject
 from ..evaluation.policy import Policy
 from ..evaluation.rights import is_read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..comparison.search import Undecided
+from ..comparison.prover import Undecided
 from ..syntax.expression import conjunction, negation
 from ..syntax.rules import Rule
 from .standing import ALLOW, DENY, Cell, Standing

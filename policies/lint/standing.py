@@ -12,10 +12,8 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from ..comparison.prover import Prover
-from ..comparison.search import Undecided
+from ..comparison.prover import Prover, Undecided, Witness
 from ..comparison.subjects import Subject, named_in, persons, told_apart
-from ..comparison.witness import Witness
 from ..evaluation.policy import Policy, place_of
 from ..evaluation.rights import rights_for
 from ..syntax.expression import (

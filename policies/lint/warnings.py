@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from ..comparison.search import Undecided
+from ..comparison.prover import Undecided
 from ..evaluation.policy import Policy
 from ..invariants.remarks import remarks
 from ..syntax.rules import Rule

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from ..comparison.prover import Prover
-from ..comparison.search import Undecided
+from ..comparison.prover import Prover, Undecided, Witness
 from ..comparison.subjects import Subject
-from ..comparison.witness import Witness
 from ..evaluation.policy import Policy
 from ..invariants.lines import ATMOST, Invariant, lines_of
 from ..syntax.conditions import Branch

@@ -7,20 +7,19 @@ comparison depends on the rules alone: subjects with equal matching rules, whom 
 from __future__ import annotations
 
 from bisect import bisect
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from policies.comparison.prover import SAME, Comparison, Difference
-
-from ..comparison.search import Undecided
+from ..comparison.prover import SAME, Comparison, Difference, Undecided, Witness
 from ..comparison.subjects import Subject, condition_of, literals_of, named_in, names_of
-from ..comparison.witness import Witness
 from ..evaluation.grants import Grant, Part, grant
 from ..evaluation.policy import Line, Policy, place_of
 from ..evaluation.rights import rights_for
 from ..syntax.expression import Expression, negation, text
-from ..syntax.roles import GUEST
+from ..syntax.model import MODEL_FILE
+from ..syntax.roles import GUEST, RoleLink
+from ..syntax.rules import Rule
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change
-from .reasons import Reasons
 
 _Said = tuple[str, str, Expression]  # a line, whomever it names and wherever it stands: its condition, effect, and left
 
@@ -249,3 +248,44 @@ def _explicit(given: Grant) -> str:
     allowed, denied = (" || ".join(dict.fromkeys(text(part.expression) for part in side))
                        for side in (given.allows, given.denies))
     return f"{allowed}, but not {denied}" if denied else allowed
+
+
+class Reasons:
+    """The rules of one policy that another one lacks or reads otherwise."""
+
+    def __init__(self, policy: Policy, other: Policy) -> None:
+        self._policy = policy
+        self._known = {_says(rule) for rule in other.rules}
+        self._links = {(link.name, link.inherits) for link in other.roles.links}
+        self._conditions = other.conditions
+
+    def places(self, rules: Iterable[Rule], subject: Subject) -> list[str]:
+        """Returns the places that explain why these rules match a subject in this policy, each once."""
+        return list(dict.fromkeys(place for rule in rules for place in self._places(rule, subject)))
+
+    def unlike(self, rules: Iterable[Rule]) -> list[str]:
+        """Returns the places of those rules whose exact text the other policy lacks."""
+        return [rule.place for rule in rules if _says(rule) not in self._known]
+
+    def _places(self, rule: Rule, subject: Subject) -> Iterator[str]:
+        """The line itself if it is new; else the role line by which it reaches the caller, or its condition."""
+        if _says(rule) not in self._known:
+            yield rule.place
+            return
+        unlike = [link for link in self._chain(rule, subject) if (link.name, link.inherits) not in self._links]
+        condition, other = (conditions.get(rule.when) for conditions in (self._policy.conditions, self._conditions))
+        if unlike:
+            yield from (f"{link.file}:{link.line}" for link in unlike)
+        elif condition is not None and (
+                other is None or condition.expression != other.expression):
+            yield f"{MODEL_FILE}:{condition.line}"
+        else:
+            yield rule.place
+
+    def _chain(self, rule: Rule, subject: Subject) -> tuple[RoleLink, ...]:
+        ways = (self._policy.roles.chain(name, rule.sub) for name in (subject.role, subject.key) if name is not None)
+        return next((way for way in ways if way is not None), ())
+
+
+def _says(rule: Rule) -> tuple[str, str, str, str]:
+    return rule.sub, rule.act, rule.when, rule.eft

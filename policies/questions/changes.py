@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from ..comparison.witness import Witness
+from ..comparison.prover import Witness
 from ..syntax.vocabulary import Vocabulary
 
 MORE, LESS, OTHER, UNDECIDED = "more", "less", "other", "undecided"

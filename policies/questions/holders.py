@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..comparison.candidates import METHOD, REQUEST, Ground
-from ..comparison.search import MOST_NODES, Variable
+from ..comparison.candidates import METHOD, REQUEST, Ground, Variable
+from ..comparison.prover import MOST_NODES
 from ..comparison.subjects import Lines, Subject, condition_of
 from ..comparison.substitution import Facts, Input, Value, inputs, put
 from ..evaluation.plan import branches

@@ -193,7 +193,7 @@ def test_what_waits_for_a_database_that_stays_away_is_bounded(database, clock, m
 
 def test_the_chore_stores_every_ten_seconds_and_when_the_process_stops(app):
     tasks = {task.name: task for task in app.extensions["gatepost"].background._tasks}
-    task = tasks["storing how many requests were answered"]
+    task = tasks["storing request counts"]
     assert task.every == 10 and task.last is not None
     for _ in range(3):
         assert app.test_client().get("/api/articles").status_code == 200

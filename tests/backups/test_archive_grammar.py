@@ -23,7 +23,8 @@ BLOCK = 512
 NAMES = [DATABASE, "secret.key", "settings.toml", "policies/articles.csv", "policies/../x", "../x", "/etc/x", "",
          "policies", "policies/", "manifest.json", "a" * 100, "policies/\u0130.csv", "policies/a\nb.csv"]
 TYPES = [b"0", b"\0", b"1", b"2", b"3", b"5", b"6", b"7", b"S", b"L", b"K", b"x", b"g", b"X", b"V", b"\xff"]
-SLOW = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SLOW = settings(max_examples=100,
+                suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 contents = st.binary(max_size=700)
 names = st.sampled_from(NAMES).map(str.encode) | st.binary(max_size=100).map(lambda name: name.replace(b"\0", b""))

@@ -105,7 +105,7 @@ def test_sizes_say_what_is_large_and_what_room_is_left(app, as_role, given, monk
     tables = {table["name"]: table for table in found["tables"]}
     assert {"articles", "audit", "activity"} <= tables.keys()
     assert all((table["bytes"] is not None) is on_a_server for table in tables.values())
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     with given.database.connected():
         assert found["audit_since"] is None or found["audit_since"] <= newest_time()
 

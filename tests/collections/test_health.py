@@ -131,7 +131,7 @@ FAULTS: list[tuple[Callable, int, str, str, str]] = [
     (broken_key_file, 200, "keys", "degraded", "a restart would fail"),
     (job_that_nobody_runs, 200, "jobs", "degraded", "no process runs jobs"),
     (failed_backup, 200, "backups", "degraded", "gatepost doctor says why"),
-    (clock_that_was_ahead, 200, "clock", "degraded", "minutes behind the newest row"),
+    (clock_that_was_ahead, 200, "clock", "degraded", "minutes behind the newest audit event"),
 ]
 
 

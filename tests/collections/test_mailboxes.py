@@ -208,7 +208,7 @@ def test_what_is_known_of_a_person_is_found_by_the_spellings_of_before(given, sp
     about = [given.database.transact(lambda written=written: tried(written)) for written in (email, others[0])]
     given.database.transact(lambda: tried("ada@example.org"))
     with given.database.connected():
-        assert traces.told(user, before) == about
+        assert traces.events_naming(user, before) == about
     assert traces._names(user, f'{{"email":"{others[0]}"}}'.encode())
     given.contact_message(email=others[1])
     old = stored_as(given, user, others[0])

@@ -114,7 +114,7 @@ def test_a_refusal_records_the_total_that_is_known(limited, given):
         buyer = log_in(limited, given.user("user"))
         for _ in range(2):
             assert told(buyer.post("/api/orders", order_of(*items))) == FORBIDDEN
-        limited.extensions["gatepost"].trail.flush(early=True)
+        limited.extensions["gatepost"].audit_writer.flush(early=True)
         with given.database.connected():
             rows = list(Audit.select().where(Audit.principal == f"user:{buyer.id}", Audit.result == "refused"))
         for row in rows:

@@ -12,7 +12,7 @@ from blueprints.policy_changes import changing as endpoints
 from blueprints.policy_changes import child, trial
 from gatepost.http.protocol.problems import Problem
 from gatepost.rules.change import InFiles
-from gatepost.rules.ledger import Ledger
+from gatepost.rules.history import PolicyHistory
 from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -106,7 +106,7 @@ class TestReplay:
     def test_it_tells_whom_the_change_would_have_let_in(self, app, as_role, given, here):
         support, order = as_role("support"), given.order()
         assert support.post(f"/api/orders/{order.id}/approve").status_code == 403
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         [group] = attempt(as_role("owner"), {"more.csv": APPROVING}, replay_days=1)["replay"]["let_in"]["groups"]
         assert (group["permission"], group["line"], group["count"]) == ("order.approve", "more.csv:1", 1)
 
@@ -117,7 +117,7 @@ class TestReplay:
     def test_rows_of_another_tenant_are_not_replayed(self, app, as_role, given, here):
         order = given.order()
         assert as_role("support").post(f"/api/orders/{order.id}/approve").status_code == 403
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         found = attempt(as_role("owner", tenant="other"), {"more.csv": APPROVING}, replay_days=1)
         assert found["replay"]["let_in"] == {"count": 0, "groups": []}
 
@@ -127,7 +127,7 @@ class TestReplay:
         article = given.article(status="draft")
         somebody = log_in(app, given.user("user"))
         assert somebody.patch(f"/api/articles/{article.id}", json={"title": "Mine"}).status_code == 404
-        app.extensions["gatepost"].trail.flush(early=True)
+        app.extensions["gatepost"].audit_writer.flush(early=True)
         model = (app.extensions["gatepost"].settings.policies / "model.conf").read_text()
         always = "    p.when == 'always' || \\\n"
         files = {"model.conf": model.replace(
@@ -187,7 +187,7 @@ def test_a_process_of_its_own_works_a_trial_out_and_is_ended_when_it_takes_too_l
 @pytest.fixture
 def held(tmp_path, monkeypatch):
     """Holds a lock of an instance, and runs a question without a process."""
-    monkeypatch.setattr(child, "_worked_out", lambda question: child.Trial())
+    monkeypatch.setattr(child, "_run", lambda question: child.Trial())
     question = SimpleNamespace(settings=SimpleNamespace(instance=tmp_path))
 
     def ask(work, lock):
@@ -199,11 +199,11 @@ def held(tmp_path, monkeypatch):
 
 
 def test_a_trial_keeps_no_change_from_being_put_in_force(held):
-    assert held(child.judged, "policy.trial.lock") == child.Trial()
+    assert held(child.checked, "policy.trial.lock") == child.Trial()
     assert held(child.tried, "policy.change.lock") == child.Trial()
 
 
-@pytest.mark.parametrize(("work", "lock"), [(child.tried, "policy.trial.lock"), (child.judged, "policy.change.lock")])
+@pytest.mark.parametrize(("work", "lock"), [(child.tried, "policy.trial.lock"), (child.checked, "policy.change.lock")])
 def test_of_each_there_is_one_at_a_time(held, work, lock):
     with pytest.raises(Problem) as refused:
         held(work, lock)
@@ -287,8 +287,8 @@ class TestApply:
                             environ_base={"REMOTE_ADDR": "192.0.2.7"})
         with services.database.connected():
             assert policy_version.newest().origin["address"] == "192.0.2.7"
-        Ledger(services.database, services.settings.instance, services.registry.vocabulary, services.guest_tenant, {},
-               services.settings.policies).store()
+        PolicyHistory(services.database, services.settings.instance, services.registry.vocabulary,
+                      services.guest_tenant, {}, services.settings.policies).store()
         with services.database.connected():
             [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
             assert policy_version.newest().origin is None, "nothing personal stays in the history"
@@ -298,15 +298,15 @@ class TestApply:
         assert row.policy_version == answer.get_json()["version"]
 
     @pytest.mark.parametrize(("change", "status"), [({"active": False}, 401), ({"role": "user"}, 403)])
-    def test_who_may_no_longer_do_it_once_the_files_are_judged_changes_nothing(
+    def test_who_may_no_longer_do_it_once_the_files_are_checked_changes_nothing(
             self, edited, admin, here, monkeypatch, change, status):
-        services, judged = edited.extensions["gatepost"], endpoints.judged
+        services, checked = edited.extensions["gatepost"], endpoints.checked
 
         def slowly(question):
             services.database.transact(lambda: User.update(**change).where(User.id == admin.user.id).execute())
-            return judged(question)
+            return checked(question)
 
-        monkeypatch.setattr(endpoints, "judged", slowly)
+        monkeypatch.setattr(endpoints, "checked", slowly)
         base = services.policy.current.version
         assert self.apply(admin, {"more.csv": APPROVING}, base).status_code == status
         assert services.policy.current.version == base and not (services.settings.policies / "more.csv").exists()

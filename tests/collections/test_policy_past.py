@@ -28,7 +28,7 @@ def refused(app, as_user, given):
 
 def row_of(app, caller, action):
     services = app.extensions["gatepost"]
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with services.database.connected():
         return Audit.select().where(Audit.principal == f"user:{caller.id}", Audit.action == action).get()
 

@@ -154,7 +154,7 @@ def test_a_decision_of_the_past_is_explained_without_the_id(conditional, as_user
     owner.client = ann.client = conditional.app.test_client()
     assert ann.post(f"/api/articles/{given.article().id}/publish").status_code == 403
     services = conditional.app.extensions["gatepost"]
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     [row] = owner.get(f"/api/audit?principal=user:{ann.id}&action=publish").get_json()["items"]
     answer = owner.get(f"{POLICY}/explain/{row['id']}")
     assert answer.status_code == 200 and answer.get_json()["decisions"][0]["nearest_misses"]

@@ -22,7 +22,7 @@ def texts(lines):
 
 def store_uses(app):
     chores = app.extensions["gatepost"].background._tasks
-    next(one for one in chores if one.name == "storing uses of the policy's lines").attempt()
+    next(one for one in chores if one.name == "storing uses of rules").attempt()
 
 
 def test_what_a_request_needed_is_seen_and_the_rest_is_named_by_its_line(app, as_role):

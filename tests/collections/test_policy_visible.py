@@ -135,7 +135,7 @@ def test_a_look_is_recorded_once_an_hour_for_each_of_whom_is_asked(app, as_user,
     for person in persons * 2:
         ask(asks, person.id, given.article())
     ask(asks, "editor")
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     with given.database.connected():
         rows = list(Rows(Audit, given.tenant_id).select().where(Audit.principal == f"user:{asks.id}"))
     assert sorted(str(row.resource_id) for row in rows) == sorted([*(person.id for person in persons), "None"])

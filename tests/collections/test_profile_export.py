@@ -82,7 +82,7 @@ def test_a_guarded_field_that_the_caller_may_not_see_is_not_in_it(as_user, ann, 
 def test_it_is_an_export_in_the_trail_and_costs_like_one(app, given, as_user, ann):
     services: Services = app.extensions["gatepost"]
     lines = exported(as_user(ann))
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with given.database.connected():
         noted, = Audit.select().where(Audit.resource == "profile", Audit.principal == f"user:{ann.id}")
     assert (noted.action, noted.result, noted.facts["count"]) == ("export", "allowed", len(lines) + 1)

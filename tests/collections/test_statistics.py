@@ -120,5 +120,5 @@ def test_real_logins_and_refusals_are_among_them(app, as_role, given):
     user = given.user(password=PASSWORD)
     assert as_role("guest").post("/api/login", {"email": user.email, "password": PASSWORD}).status_code == 200
     assert as_role("user").get("/api/admin/stats").status_code == 403
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     assert (today("logins_per_day"), today("refusals_per_day")) == (before[0] + 1, before[1] + 1)

@@ -65,7 +65,7 @@ def test_the_list_reads_no_payload_and_no_result(database):
 def test_a_job_is_shown_with_its_payload_and_error(instance, database):
     id = add(database, "failed", last_error="TimeoutError: no answer")
     shown = instance.run("jobs", "show", id).stdout
-    for line in ("kind          notes.digest", "state         failed", "asked for by  the service",
+    for line in ("kind          notes.digest", "state         failed", "requested by  the service",
                  "last error    TimeoutError: no answer", 'payload       {"ids":[1]}'):
         assert line in shown.splitlines()
 
@@ -89,8 +89,8 @@ def test_an_id_may_be_in_capitals(instance, database):
 
 
 @pytest.mark.parametrize(("command", "before", "why"), [
-    ("retry", "waiting", "is waiting; only one that has failed is tried again."),
-    ("retry", "done", "is done; only one that has failed is tried again."),
+    ("retry", "waiting", "is waiting; only a failed job can be retried."),
+    ("retry", "done", "is done; only a failed job can be retried."),
     ("cancel", "done", "is done already."), ("cancel", "cancelled", "is cancelled already."),
 ])
 def test_what_is_not_possible_is_said_and_changes_nothing(command, before, why, instance, database):

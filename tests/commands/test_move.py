@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from gatepost.commands.context import migrations
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security.keys import Keys
 from models import moving
 from models.base import Rows

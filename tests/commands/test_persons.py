@@ -367,7 +367,7 @@ def test_an_older_backup_that_replaces_repeats_the_erasure(life, request, tmp_pa
     erase(life.instance, EMAIL, "--to", "heir@example.org")
     done = life.instance.run("restore", "--replace", "--yes", str(archive))
     assert done.returncode == 0, done.stderr
-    assert "1 persons who were erased since that backup are erased again" in done.stdout
+    assert "1 users who were erased since that backup are erased again" in done.stdout
     assert found_in(bytes_of(life.instance, request)) == {}
     with life.instance.database() as database:
         assert Article.get_by_id(life.article).owner_id == life.heir
@@ -391,7 +391,7 @@ def test_a_new_instance_is_told_by_a_list(life, dialect, request, tmp_path):
     assert found_in(bytes_of(other, request)) == {}
     third = Instance(tmp_path / "third", environment(dialect, request))
     done = third.run("restore", str(archive))
-    assert done.returncode == 0 and "is not known here" in done.stderr
+    assert done.returncode == 0 and "are not known here" in done.stderr
     assert found_in(bytes_of(third, request))
 
 

@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from gatepost.collections.plugins import entry_points
 from gatepost.commands import policy_files
-from gatepost.commands.plugin.names import Names
-from gatepost.commands.plugin.new import files
+from gatepost.commands.plugin.new import Names, files
 from tests.running import Instance, just_started
 
 EVERYTHING = '''

@@ -12,8 +12,7 @@ import pytest
 
 from gatepost.collections.plugins import tables
 from gatepost.collections.plugins.discovery import discover
-from gatepost.commands.plugin.names import CLASSES, SETTINGS, Names
-from gatepost.commands.plugin.new import FILES, files
+from gatepost.commands.plugin.new import CLASSES, FILES, SETTINGS, Names, files
 from models.engine.connect import open_database
 from models.migrate import upgrade
 from policies import SHIPPED, load

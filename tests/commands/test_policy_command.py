@@ -720,7 +720,7 @@ def test_adopt_new_says_how_far_it_came_where_a_file_cannot_be_written(
         write(place, content, *mode, **like)
 
     with monkeypatch.context() as patched:
-        patched.setattr("blueprints.policy_changes.commands.adopt.write", full)
+        patched.setattr("blueprints.policy_changes.adoption.write", full)
         result = run("adopt", "--new", "--yes")
     assert result.exit_code == 2
     assert f"{refused} cannot be written: Read-only file system. {said}" in result.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.policy_changes.row_changes import NOTHING as NO_ROW
+from blueprints.policy_changes.affected_rows import NOTHING as NO_ROW
 from gatepost.commands import printing
 from gatepost.commands.policy_output import compared
 from policies import SHIPPED, load

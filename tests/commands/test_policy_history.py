@@ -52,7 +52,7 @@ def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, t
     """The changes beside two workers: an edit, a new file, a removed file, `accept`, `apply`, `revert`, a repaired
     broken edit, and an edit without a server."""
     if "GATEPOST_DATABASE_URL" in instance.environment:
-        pytest.skip("the ledger itself is tried on both (tests/rule_files/test_ledger.py)")
+        pytest.skip("the ledger itself is tried on both (tests/rules/test_history.py)")
     policies, seen = instance.folder / "policies", []
 
     def settled(health, cause):

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from blueprints.access_review.commands import review
+from blueprints.access_review import commands
 from models.engine.errors import Damaged
 from models.tables import reviews
 from tests.policies.editing import add_line
@@ -97,7 +97,7 @@ def test_where_something_cannot_be_read_there_is_a_sentence_and_no_file(instance
         yield from list(reviews.accounts())[:1]
         raise Damaged("page 7 of users is damaged")
 
-    monkeypatch.setattr(review, "accounts", torn)
+    monkeypatch.setattr(commands, "accounts", torn)
     file = instance.folder / "torn.csv"
     done = instance.run("policy", "review", "--csv", str(file))
     assert (done.returncode, file.exists()) == (2, False)

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from blueprints.access_review.commands import unused
+from blueprints.access_review import commands
 from models.base import later
 from tests.running import wait_until
 
@@ -42,7 +42,7 @@ def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_
     with instance.served() as server:
         assert server.call("GET", "/api/health")[0] == 200
     assert HEALTH not in not_seen(instance), "a process that ends stores the rest"
-    monkeypatch.setattr(unused, "now", lambda: later(120))
+    monkeypatch.setattr(commands, "now", lambda: later(120))
     (lost,) = [gap for gap in asked(instance)["gaps"] if "killed" in gap]
     assert lost.startswith("A process that began at ") and lost.endswith(" are missing.")
 

@@ -89,9 +89,8 @@ def _commands() -> Table:
     def row(path: str, command: click.Command) -> tuple[str, tuple[str, str]]:
         context = click.Context(command)
         arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
-        options = [f"{_code(_option(one, context))}: {one.help}" for one in command.params
-                   if isinstance(one, click.Option)]
-        return _code(" ".join((path, *arguments))), (command.get_short_help_str(200), " ".join(options) or "–")
+        options = [_option(one, context) for one in command.params if isinstance(one, click.Option)]
+        return _code(" ".join((path, *arguments))), (command.get_short_help_str(200), _codes(options))
 
     return Table("Commands", ("Command", "What it does", "Options"), dict(row(*found) for found in commands()))
 
@@ -128,16 +127,29 @@ def _state(state: Any) -> str:
 
 
 def _permissions() -> Table:
-    asked: dict[str, list[str]] = {name: [] for name in sorted(registry().vocabulary.by_permission)}
+    asked: dict[str, dict[str, list[str]]] = {name: {} for name in sorted(registry().vocabulary.by_permission)}
     for endpoint in _endpoints():
         if endpoint.permission is not None:
-            asked[endpoint.permission].append(f"{endpoint.method} {_path(endpoint)}")
+            asked[endpoint.permission].setdefault(_path(endpoint), []).append(endpoint.method)
     shown = {permission: f"shows {_codes(sorted(fields))}" for collection in registry().collections.values()
              for permission, fields in collection.guarding.items()}
     unasked = {"manage": "asked besides another permission: for fields, columns and shares that others may not set"}
+    of_collection = {found.resource: f"/api/{found.name}" for found in registry().collections.values()}
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, paths in asked.items():
+        resource, _, verb = name.partition(".")
+        base = of_collection.get(resource, "")
+        endpoints = _codes(f"{', '.join(methods)} {path}" for path, methods in paths.items())
+        cell = endpoints if paths else shown.get(name) or unasked.get(verb, "none")
+        names.setdefault((verb, cell.replace(base, "/api/{collection}") if base else cell), []).append(name)
     return Table("Permissions", ("Permission", "Endpoints that ask for it"), {
-        _code(name): (_codes(paths) if paths else shown.get(name) or unasked.get(name.partition(".")[2], "none"),)
-        for name, paths in asked.items()})
+        _codes(alike): (cell if len(alike) > 1 else _alone(cell, of_collection.get(alike[0].partition(".")[0], "")),)
+        for (_, cell), alike in sorted(names.items(), key=lambda found: found[1])})
+
+
+def _alone(cell: str, base: str) -> str:
+    """Returns the cell of a permission whose endpoints no other collection has."""
+    return cell.replace("/api/{collection}", base)
 
 
 def _public() -> Table:
@@ -167,7 +179,7 @@ def _roles() -> Table:
 
 def _conditions() -> Table:
     rows = {_code(name): (_code(found.source),) for name, found in policy().conditions.items()}
-    return Table("Conditions", ("Condition", "As `model.conf` has it", "Holds when"), rows, explained=True)
+    return Table("Conditions", ("Condition", "As `model.conf` has it"), rows)
 
 
 def _scopes() -> Table:
@@ -215,8 +227,15 @@ def _parameters() -> Table:
         kind = {"list": "lists", "get": "single objects", "export": "exports", "import": "imports",
                 "shares": "shares", "unshare": "shares"}.get(endpoint.name, _code(_path(endpoint)))
         found.setdefault(name, set()).add(kind)
+    paged = found["cursor"]
+
+    def where(name: str) -> str:
+        of_pages = name != "cursor" and paged <= found[name]
+        others = sorted(found[name] - paged if of_pages else found[name], reverse=True)
+        return ", ".join((["as `cursor`"] if of_pages else []) + others)
+
     return Table("Query parameters", ("Parameter", "Where", "Meaning"), {
-        _code(name): (", ".join(sorted(found[name], reverse=True)),) for name in sorted(found)}, explained=True)
+        _code(name): (where(name),) for name in sorted(found)}, explained=True)
 
 
 def _asked() -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,7 @@ RUN = [path for page in ("running", "policy")
        for path in (ROOT / "docs" / f"{page}.md", *sorted((ROOT / "docs" / page).glob("*.md")))]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 WIDEST = 120
+LONGEST_DECISION = 250  # words
 
 
 def faults(find: Callable[[Path, str], list[Any]]) -> dict[str, list[Any]]:
@@ -100,6 +101,15 @@ def test_every_decision_says_its_context_what_was_measured_and_what_else_was_pos
     assert {path.name: found for path, found in headings.items()
             if found != ["Context", "Decision", "Measured", "Alternatives"]} == {}
     assert [path.name for path in DECISIONS if not TEXTS[path].startswith(f"# {int(path.name[:4])}. ")] == []
+
+
+def test_every_decision_is_read_in_a_minute():
+    def length(text: str) -> int:
+        """Returns the number of words, without those of tables."""
+        lines = (line for line in text.splitlines() if not line.startswith("|"))
+        return sum(bool(re.search(r"\w", word)) for line in lines for word in line.split())
+
+    assert {path.name: length(TEXTS[path]) for path in DECISIONS if length(TEXTS[path]) > LONGEST_DECISION} == {}
 
 
 def test_every_decision_has_a_number_of_its_own_and_stands_in_the_index():

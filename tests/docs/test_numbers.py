@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blueprints.sessions.tokens import Tokens
 from gatepost.http.credentials import sessions, step_up
-from gatepost.http.operations import limits, slots
+from gatepost.http.operations import concurrency, limits
 from gatepost.http.pipeline import idempotency, uri
 from gatepost.http.protocol import json_body, problems
 from gatepost.http.reading import listing, query
@@ -48,7 +48,7 @@ PHRASES = (
     f"{json_body.MAX_DEPTH} levels",
     f"{thousands(DEFAULTS.owner_rows)} (setting)",
     f"service tokens of a user | {Tokens.most_owned} |",
-    f"in one process | {slots.EACH} |",
+    f"in one process | {concurrency.EACH} |",
     f"at most {thousands(sharing.MOST_SHARES)} shares",
     f"At most {problems.MOST_FAULTS} are listed",
     f"{DEFAULTS.page_size} rows unless you set `limit`, and at most {DEFAULTS.max_page_size}",

@@ -13,9 +13,7 @@ from typing import Any
 
 from flask import Flask
 
-from blueprints.policy_changes.live_rows import compare_rows
-from blueprints.policy_changes.live_scope import Scope
-from blueprints.policy_changes.row_changes import RowChange, RowChanges
+from blueprints.policy_changes.affected_rows import RowChange, RowChanges, Scope, compare_rows
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import guest, principal_of
 from models.base import Record

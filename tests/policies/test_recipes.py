@@ -16,7 +16,7 @@ import pytest
 
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
-from policies.cases.case_run import Coverage, run
+from policies.cases.cases import Coverage, run
 from policies.lint.warnings import warnings
 from policies.wording.finding import Finding
 from tests.policies.editing import add_line, remove_line, replace, shipped_copy

@@ -11,8 +11,7 @@ import pytest
 from gatepost.collections.plugins.discovery import discover
 from policies import SHIPPED, Policy, PolicyError, load
 from policies.cases.case_file import read_suite
-from policies.cases.case_run import Coverage, run
-from policies.cases.cases import Question
+from policies.cases.cases import Coverage, Question, run
 from policies.evaluation.grants import Grants
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.lint.warnings import warnings

@@ -11,7 +11,7 @@ import pytest
 from blueprints.policy_changes import changing as endpoints
 from gatepost.rules.change import InDatabase, Overtaken
 from gatepost.rules.exported import EDITED
-from gatepost.rules.ledger import Ledger
+from gatepost.rules.history import PolicyHistory
 from models.base import later, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -159,7 +159,7 @@ def test_a_policy_put_in_force_on_one_node_is_in_force_on_the_other_after_its_ne
 def test_the_audit_event_of_a_change_knows_who_asked_for_it_whichever_node_writes_it(first, second):
     changing, origin = first.changing(), {"role": "admin", "address": "192.0.2.7", "request_id": "a-request"}
     changing.put_in_force(changing.candidate(first.with_line(OPEN)), HTTP, "user:x", "why", origin)
-    Ledger(second.services.database, second.folder, second.services.registry.vocabulary,
+    PolicyHistory(second.services.database, second.folder, second.services.registry.vocabulary,
            second.services.guest_tenant, {}, second.policies).store()
     with first.services.database.connected():
         [row] = of_tenant(first.services.guest_tenant).where(Audit.action == "apply")
@@ -238,7 +238,7 @@ def test_of_two_changes_made_for_one_policy_the_second_is_refused(first, second)
 def test_a_change_is_the_newest_though_the_clock_of_its_node_is_behind(first, second, monkeypatch):
     one = first.put_in_force(first.with_line(OPEN))
     second.policy.poll()
-    monkeypatch.setattr("gatepost.rules.ledger.now", lambda: later(-3600))
+    monkeypatch.setattr("gatepost.rules.history.now", lambda: later(-3600))
     two = second.put_in_force(second.with_line("p, support, product.view, always, allow"))
     assert [row.version for row in ledger(first)][:2] == [two, one]
     assert first.policy.poll().version == two
@@ -268,16 +268,16 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second, 
     assert (newest.cause, newest.author, newest.note) == ("http", f"user:{admin.user.id}", "as agreed")
 
 
-def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_judged(
+def test_a_change_over_http_is_refused_where_another_policy_came_into_force_while_it_was_checked(
         first, second, here, monkeypatch):
     admin, base, versions = administrator(first), first.policy.current.version, []
-    judged = endpoints.judged
+    checked = endpoints.checked
 
     def meanwhile(question):
         versions.append(second.put_in_force(second.with_line(OPEN)))
-        return judged(question)
+        return checked(question)
 
-    monkeypatch.setattr(endpoints, "judged", meanwhile)
+    monkeypatch.setattr(endpoints, "checked", meanwhile)
     changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
     answer = admin.post("/api/admin/policy/apply", json={"files": changes, "base_version": base})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")

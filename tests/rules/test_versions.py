@@ -17,7 +17,7 @@ def changed(app):
     for line in (f"p, user:{stranger}, order.approve, always, allow", "# a remark"):
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
-    task = next(one for one in services.background._tasks if one.name == "writing down which policy is in force")
+    task = next(one for one in services.background._tasks if one.name == "storing the policy history")
     task.run()
     return services, stranger
 

@@ -17,7 +17,7 @@ from gatepost.commands.context import show_path
 from gatepost.commands.policy_output import AS_JSON, DIRECTORY, counted, show
 from gatepost.commands.printing import echo
 from policies import SHIPPED, Finding, Policy
-from policies.cases.case_run import Coverage, Report, run
+from policies.cases.cases import Coverage, Report, run
 from policies.cases.junit import as_junit
 from policies.loading.loader import CASES_FILE
 from policies.questions.additions import additions
@@ -80,7 +80,7 @@ class Trial:
         report = self.report
         cases = f"{policy_files.SHIPPED_WORD}/{self.path.name}" if self.shipped else show_path(self.path)
         return ", ".join((f"{counted(len(report.suite.cases), 'case')} of {cases}",
-                          counted(report.asked, "question"), counted(len(report.failures), "wrong answer"),
+                          counted(report.questions, "question"), counted(len(report.failures), "wrong answer"),
                           self.figure))
 
 
@@ -111,7 +111,7 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
     if trial.shipped:
         echo(f"No {CASES_FILE} in {show_path(trial.folder)}: the shipped cases are asked, {trial.path}", err=True)
     facts = {"policy_version": trial.policy.version, "cases_file": str(trial.path), "cases_shipped": trial.shipped,
-             "cases": len(report.suite.cases), "questions": report.asked, "lines": trial.coverage.lines,
+             "cases": len(report.suite.cases), "questions": report.questions, "lines": trial.coverage.lines,
              "lines_reached": trial.coverage.reached, "coverage": trial.coverage.percent}
     show([*report.findings, *trial.missed], facts, as_json, trial.summary, trial.failed,
          {failure.finding: failure.as_json() for failure in report.failures})

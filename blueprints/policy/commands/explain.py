@@ -30,7 +30,7 @@ from gatepost.http.request.access import Access
 from gatepost.http.request.call import Call
 from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.request.identity import guest, principal_of
-from gatepost.http.request.meant import meant
+from gatepost.http.request.implied import implied_requests
 from models.base import Rows, read_id
 from models.tables.audit import Audit, of_all
 from models.tables.tenant import Tenant
@@ -176,7 +176,7 @@ def _prediction(ground: Ground, asked: Asked) -> Prediction:
     if row is not None and user is None and principal.kind != "guest":
         principal = replace(principal, tenant_id=row.tenant_id)  # a role exists in every tenant
     principal = _scoped(policy, principal, asked.circumstances.get("scopes"))
-    requests = meant(policy_files.registry().by_permission.get(permission, ()), permission, collection,
+    requests = implied_requests(policy_files.registry().by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=asked.circumstances.get("method"))
     access = Access(policy, principal, environment(asked.circumstances, requests.methods[0], load_settings().zone))
     names = Names(any_row(principal.tenant_id if row is None else row.tenant_id)) if ground.app is not None else None

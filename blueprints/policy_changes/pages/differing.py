@@ -24,7 +24,7 @@ class Line:
 
 
 def differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, list[Line]]:
-    """The files that are not alike, by name, each with its difference."""
+    """Returns name → difference of each file that differs."""
     names = sorted(before.keys() | after.keys())
     return {name: lines(before.get(name, ""), after.get(name, "")) for name in names
             if before.get(name) != after.get(name)}
@@ -32,11 +32,11 @@ def differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, 
 
 def lines(before: str, after: str) -> list[Line]:
     """Returns the differences of two texts, with some lines around each; none if the texts are equal."""
-    # Numbered as in an editor: of what else may break a line, nothing does there.
+    # As in an editor, only \n ends a line.
     old, new = ([] if not text else text.removesuffix("\n").split("\n") for text in (before, after))
-    found = [*_lines(old, new)]
-    left_out = max(0, len(found) - MOST_SHOWN)
-    return [*found[:MOST_SHOWN], *([Line(GAP, 0, 0, left_out=left_out)] if left_out else [])]
+    all_lines = [*_lines(old, new)]
+    left_out = max(0, len(all_lines) - MOST_SHOWN)
+    return [*all_lines[:MOST_SHOWN], *([Line(GAP, 0, 0, left_out=left_out)] if left_out else [])]
 
 
 def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
@@ -54,10 +54,11 @@ def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
 
 def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
     """Groups the differences like `SequenceMatcher`, which is too slow for long texts with little in common."""
-    first = next((number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other),
+    first = next((number for number, (removed, added) in enumerate(zip(old, new, strict=False))
+                  if removed != added),
                  min(len(old), len(new)))
-    last = next((number for number, (one, other) in enumerate(zip(reversed(old[first:]), reversed(new[first:]),
-                                                                  strict=False)) if one != other),
+    last = next((number for number, (removed, added) in enumerate(zip(reversed(old[first:]), reversed(new[first:]),
+                                                                      strict=False)) if removed != added),
                 min(len(old), len(new)) - first)
     end, new_end = len(old) - last, len(new) - last
     if first == end and first == new_end:
@@ -69,4 +70,5 @@ def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int
         return
     matcher = SequenceMatcher(None, old[start:end + below], new[start:new_end + below], autojunk=False)
     for group in matcher.get_grouped_opcodes(AROUND):
-        yield [(kind, start + one, start + two, start + three, start + four) for kind, one, two, three, four in group]
+        yield [(kind, start + old_from, start + old_to, start + new_from, start + new_to)
+               for kind, old_from, old_to, new_from, new_to in group]

@@ -46,26 +46,26 @@ class Draft:
 
     @property
     def seal(self) -> str:
-        """Digest that shows if the text is still the one that was tried."""
+        """Digest of the text, which shows if it was edited after the trial."""
         return sha256(json.dumps([self.base, self.file, self.text]).encode()).hexdigest()
 
     def numbers(self, marks: Mapping[int, str]) -> list[tuple[int, str, str]]:
-        """The numbers of its lines, in pieces: (0, "", numbers below each other), or a marked line, its kind, ""."""
-        found, start, last = list[tuple[int, str, str]](), 1, len(self.lines)
-        for number in sorted(one for one in marks if 1 <= one <= last):
+        """Returns its line numbers in pieces: (0, "", numbers one below the other) or (a marked line, its kind, "")."""
+        pieces, start, last = list[tuple[int, str, str]](), 1, len(self.lines)
+        for number in sorted(mark for mark in marks if 1 <= mark <= last):
             if start < number:
-                found.append((0, "", _below_each_other(start, number)))
-            found.append((number, marks[number], ""))
+                pieces.append((0, "", _below_each_other(start, number)))
+            pieces.append((number, marks[number], ""))
             start = number + 1
         if start <= last:
-            found.append((0, "", _below_each_other(start, last + 1)))
-        return found
+            pieces.append((0, "", _below_each_other(start, last + 1)))
+        return pieces
 
     def with_line(self, line: str) -> Draft:
-        """The same with one more line, below the last one of its kind (`p`, `g`, `never`), else above the end."""
+        """Returns the draft with one more line, below the last of its kind (`p`, `g`, `never`), else above the end."""
         lines, kind = self.lines, line.partition(",")[0].strip()
-        alike = [number for number, one in enumerate(lines) if one.partition(",")[0].strip() == kind]
-        ends = [number for number, one in enumerate(lines) if one.strip() == _END]
+        alike = [number for number, text in enumerate(lines) if text.partition(",")[0].strip() == kind]
+        ends = [number for number, text in enumerate(lines) if text.strip() == _END]
         place = alike[-1] + 1 if alike else ends[-1] if ends else len(lines)
         text = "\n".join([*lines[:place], line, *lines[place:]])
         return replace(self, text=text, marks=frozenset((place + 1,)))
@@ -87,7 +87,7 @@ class _FormSchema(StrictSchema):
         return schema.load({name: value for name, value in sent.items() if name in schema.fields})
 
     def files_of(self, loaded: dict[str, Any]) -> Any:
-        """The files as the API has them. Raises `ValidationError`."""
+        """Returns the files as the API has them. Raises `ValidationError`."""
         raise NotImplementedError
 
 
@@ -122,7 +122,7 @@ class FilesToApplySchema(FilesSchema):
 
 
 def with_plain_ends(text: str) -> str:
-    """The text as a file has it: browsers send CR LF."""
+    """Returns the text as a file has it. Browsers send CR LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

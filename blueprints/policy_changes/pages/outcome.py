@@ -30,7 +30,7 @@ class Turn:
 
     kind    `MORE`, `LESS`, `OTHER` (some more and some less), or `UNDECIDED`
     before, after  the conditions in words; empty: never
-    gained, lost   a request with another answer, in words; empty: none is needed, or none is known
+    gained, lost   an example of a request with another answer; empty if none is needed or known
     lines, gone    places of the new rules that decide, and of the old rules that decided
     """
 
@@ -66,11 +66,11 @@ class Changes:
     @property
     def reversed(self) -> Changes:
         turned = {"+": "−", "−": "+", "-": "+"}
-        return Changes(tuple(one.reversed for one in self.turns),
-                       tuple(turned.get(one[:1], one[:1]) + one[1:] for one in self.doors), self.unknown)
+        return Changes(tuple(turn.reversed for turn in self.turns),
+                       tuple(turned.get(line[:1], line[:1]) + line[1:] for line in self.doors), self.unknown)
 
     def count(self, kind: str) -> int:
-        return sum(one.kind == kind for one in self.turns)
+        return sum(turn.kind == kind for turn in self.turns)
 
 
 def called_for(call: Call) -> Called:
@@ -84,29 +84,29 @@ def called_for(call: Call) -> Called:
     return called
 
 
-def of_trial(found: Mapping[str, Any], called: Called) -> Changes:
+def of_trial(trial: Mapping[str, Any], called: Called) -> Changes:
     """Returns the changes of a trial that compared the policies. Subjects with the same change are listed together."""
     groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], list[Who]]] = {}
-    for one in found["changes"] or ():
-        alike = tuple(str(one[name]) for name in ("sign", "permission", "having", "before", "after", "lines"))
-        who = called(f"{_PERSON}{one['user']}") if one["user"] else Who(one["role"] or one["scope"])
-        groups.setdefault(alike, (one, []))[1].append(who)
-    return Changes(tuple(_turn(_KINDS[one["sign"]], tuple(who), one, one["example"]) for one, who in groups.values()),
-                   tuple(found["invariants"] or ()))
+    for change in trial["changes"] or ():
+        alike = tuple(str(change[name]) for name in ("sign", "permission", "having", "before", "after", "lines"))
+        who = called(f"{_PERSON}{change['user']}") if change["user"] else Who(change["role"] or change["scope"])
+        groups.setdefault(alike, (change, []))[1].append(who)
+    return Changes(tuple(_turn(_KINDS[change["sign"]], tuple(who), change, change["example"])
+                         for change, who in groups.values()), tuple(trial["invariants"] or ()))
 
 
 def of_ledger(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
     """Returns the changes in a row of the policy history; None if they are not computed yet."""
     if changes is None:
         return None
-    told = [*changes]
-    turns = [_turn(one["change"], tuple(map(called, one["who"])), one, {}) for one in told
-             if one["change"] in (MORE, LESS, OTHER, UNDECIDED)]
-    return Changes(tuple(turns), tuple(str(one["line"]) for one in told if one["change"] == "invariant"),
-                   next((str(one["detail"]) for one in told if one["change"] == "unknown"), ""))
+    items = [*changes]
+    turns = [_turn(item["change"], tuple(map(called, item["who"])), item, {}) for item in items
+             if item["change"] in (MORE, LESS, OTHER, UNDECIDED)]
+    return Changes(tuple(turns), tuple(str(item["line"]) for item in items if item["change"] == "invariant"),
+                   next((str(item["detail"]) for item in items if item["change"] == "unknown"), ""))
 
 
-def _turn(kind: str, who: tuple[Who, ...], one: Mapping[str, Any], example: Mapping[str, Any]) -> Turn:
-    gained, lost = (said if (said := example.get(name)) != "always" else "" for name in ("gained", "lost"))
-    return Turn(kind, one["permission"], who, tuple(one["having"]), one["before"] or "", one["after"] or "",
-                gained or "", lost or "", tuple(one["lines"]), tuple(one["lines_before"]))
+def _turn(kind: str, who: tuple[Who, ...], change: Mapping[str, Any], example: Mapping[str, Any]) -> Turn:
+    gained, lost = (text if (text := example.get(name)) != "always" else "" for name in ("gained", "lost"))
+    return Turn(kind, change["permission"], who, tuple(change["having"]), change["before"] or "", change["after"] or "",
+                gained or "", lost or "", tuple(change["lines"]), tuple(change["lines_before"]))

@@ -29,9 +29,10 @@ def bad_names(declared: type[Collection]) -> str | None:
     Runs on the class, before the collection is created.
     """
     for attribute in _SEVERAL:
-        named: object = getattr(declared, attribute)
-        if isinstance(named, str) or not isinstance(named, Iterable) or not all(isinstance(one, str) for one in named):
-            return f"{attribute} must be several names, such as ({_example(named)!r},); the comma makes them several"
+        names: object = getattr(declared, attribute)
+        if isinstance(names, str) or not isinstance(names, Iterable) or not all(
+                isinstance(name, str) for name in names):
+            return f"{attribute} must be several names, such as ({_example(names)!r},); the comma makes them several"
     filters: object = declared.filters
     if not isinstance(filters, Mapping):
         return "filters must say for each field by which operators, such as {'status': ('eq', 'in')}"
@@ -99,5 +100,5 @@ def _called(schema: Schema) -> str:
     return type(schema).__name__
 
 
-def _example(named: object) -> str:
-    return named if isinstance(named, str) else "created_at"
+def _example(names: object) -> str:
+    return names if isinstance(names, str) else "created_at"

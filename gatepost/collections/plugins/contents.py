@@ -24,7 +24,7 @@ Plugin = ModuleType | type[Collection] | Routes | Blueprint  # the target of an 
 
 
 class PluginError(Exception):
-    """A plugin cannot be used; the sentence names it and says why."""
+    """Error of a plugin that cannot be used. The message names it and has the reason."""
 
 
 def contents(plugin: Plugin) -> list[Any]:
@@ -48,10 +48,10 @@ def policy_of(source: str, plugin: Plugin) -> dict[str, Path]:
     Raises `PluginError` if a collection has no file, or if a file has the name of a shipped one.
     """
     shipped = {}
-    for found in contents(plugin):
-        file = Path(_module_of(found).__file__ or "").with_name(f"{found.name}.csv")
+    for content in contents(plugin):
+        file = Path(_module_of(content).__file__ or "").with_name(f"{content.name}.csv")
         if not file.is_file():
-            if isinstance(found, type):
+            if isinstance(content, type):
                 raise PluginError(f"{source}: {file.name} is missing; a collection ships its rules beside its module")
             continue  # routes need none if they are public, or if the administrator writes the rules
         if SHIPPED.joinpath(file.name).is_file():

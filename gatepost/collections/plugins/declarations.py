@@ -6,6 +6,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -13,8 +14,11 @@ from marshmallow import missing
 
 from models.base import Record
 from models.records.columns import ListField
+from policies import SHIPPED
 from policies.syntax.attributes import ENVIRONMENT, SUBJECT
-from policies.syntax.matcher import FUNCTIONS, OURS
+from policies.syntax.conditions import branches_of
+from policies.syntax.matcher import FUNCTIONS, OURS, Refused, parse
+from policies.syntax.model import MODEL_FILE, read_model
 from policies.syntax.vocabulary import Condition, Function
 from policies.wording.suggestions import hint
 from settings import Setting
@@ -85,8 +89,8 @@ def unusable(function: Function) -> str | None:
         return "it reads a column and lacks `where`, its half for a table"
     if not {*function.literals} <= {str, int}:
         return "`literals` must be types, each of them str or int"
-    for word, given in function.words.items():
-        if not _WORD.fullmatch(word) or tuple(map(type, given)) != function.literals:
+    for word, values in function.words.items():
+        if not _WORD.fullmatch(word) or tuple(map(type, values)) != function.literals:
             return f"`words` must have words of the condition column, each with its literals; {word!r} has not"
     return None
 
@@ -96,14 +100,14 @@ def wrong_with(collection: Collection) -> str | None:
 
     `bad_action` and `bad_filter` check actions and filters.
     """
-    named = type(collection).__name__
+    class_name = type(collection).__name__
     if (reason := bad_guard(collection)) is not None:
-        return f"{named}.guarded {reason}"
+        return f"{class_name}.guarded {reason}"
     if (reason := bad_erasure(collection)) is not None:
-        return f"{named}.{reason}"
+        return f"{class_name}.{reason}"
     if collection.search != collection.model.searched:
-        return (f"{named}.search and {collection.model.__name__}.searched differ; only what a new row is indexed by "
-                "can be searched for")
+        return (f"{class_name}.search and {collection.model.__name__}.searched differ; only what a new row is indexed "
+                "by can be searched for")
     return lost(collection) or bad_default(collection)
 
 
@@ -196,15 +200,15 @@ def takes_bodies(collection: Collection) -> bool:
 
 def bad_action(collection: Collection) -> tuple[Action, str] | None:
     """Returns the first action that cannot be used, and the reason; None if there is none."""
-    taken = Counter(endpoint.name for endpoint in collection.served)
+    names = Counter(endpoint.name for endpoint in collection.served)
     for action in collection.actions:
-        named = f"the action {action.name!r}"
+        action_name = f"the action {action.name!r}"
         if not _WORD.fullmatch(action.name):
-            return action, f"{named} must be called by small letters, digits and _"
-        if taken[action.name] > 1 or action.name in (*VERBS, CREATED, UPDATED, DELETED):
-            return action, f"{named} has a name that means something else already"
+            return action, f"{action_name} must be called by small letters, digits and _"
+        if names[action.name] > 1 or action.name in (*VERBS, CREATED, UPDATED, DELETED):
+            return action, f"{action_name} has a name that means something else already"
         if action.transitions and action.state not in collection.model._meta.fields:
-            return action, f"{named} moves the column {action.state!r}, which {collection.model.__name__} lacks"
+            return action, f"{action_name} moves the column {action.state!r}, which {collection.model.__name__} lacks"
     return None
 
 
@@ -217,7 +221,45 @@ def unknown_event(hook: Hook, collections: Iterable[Collection]) -> str | None:
 
 
 def _unknown(root: str, name: str) -> str:
-    known: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
-    if known is None:
+    attributes: Mapping[str, object] | None = {"sub": SUBJECT, "env": ENVIRONMENT}.get(root)
+    if attributes is None:
         return "; the first is obj, sub or env"
-    return "" if name in known else hint(name, known)
+    return "" if name in attributes else hint(name, attributes)
+
+
+class Words:
+    """The words of all plugins so far."""
+
+    def __init__(self) -> None:
+        self._branches: dict[str, str] = {}
+
+    def taken(self, functions: Iterable[Function], conditions: Iterable[Condition]) -> str | None:
+        """Describes the first word that has another meaning already; else adds the words and returns None."""
+        for word, branch in branches_of(functions, conditions).items():
+            if word in _shipped():
+                return f"the word {word!r} is a condition of Gatepost itself; choose another"
+            if self._branches.setdefault(word, branch) != branch:
+                return f"the word {word!r} means something else already: {self._branches[word]}"
+        return None
+
+
+def unreadable(condition: Condition, functions: Mapping[str, Function]) -> str | None:
+    """Describes why a condition cannot stand in model.conf; None if it can.
+
+    `functions` are those that its matcher may call. Raises TypeError for a declaration with values of wrong types.
+    """
+    if not _WORD.fullmatch(condition.word):
+        return "its word must be small letters, digits and _, with a letter first"
+    if "\n" in condition.matcher:
+        return "its matcher must be one line"
+    try:
+        parse(condition.matcher, file="", line=0, fields=(), functions=functions.values())
+    except Refused as error:
+        return error.findings[0].message
+    return None
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    model, _ = read_model(SHIPPED.joinpath(MODEL_FILE).read_bytes())
+    return frozenset(() if model is None else model.conditions)

@@ -48,6 +48,7 @@ from .contents import (
     translations_of,
 )
 from .declarations import (
+    Words,
     bad_action,
     bad_filter,
     bad_null,
@@ -56,6 +57,7 @@ from .declarations import (
     functions_of,
     settings_of,
     unknown_event,
+    unreadable,
     unusable,
     wrong_with,
 )
@@ -64,7 +66,6 @@ from .leaving_out import refuse_unusable
 from .places import place, place_among, raised_at
 from .plain import routes_of
 from .references import bad_expansion, leads_nowhere
-from .words import Words, unreadable
 
 _CHECK = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _VARIABLE = re.compile("<[^>]*>")
@@ -105,18 +106,18 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
     translations: list[Traversable] = [messages.SHIPPED]
 
     def add(source: str, module: Plugin) -> None:
-        for found in contents(module):
-            if isinstance(found, Blueprint):
-                found = routes_of(source, found)
-            if isinstance(found, Routes):
-                claim(source, routes, found.name, found)
-                for endpoint in found.endpoints:
+        for content in contents(module):
+            if isinstance(content, Blueprint):
+                content = routes_of(source, content)
+            if isinstance(content, Routes):
+                claim(source, routes, content.name, content)
+                for endpoint in content.endpoints:
                     claim_path(source, endpoint.handler, endpoint)
             else:
-                collection = made(source, found)
-                claim(source, collections, found.name, collection)
+                collection = made(source, content)
+                claim(source, collections, content.name, collection)
                 for endpoint in collection.served:
-                    claim_path(source, found, endpoint)
+                    claim_path(source, content, endpoint)
         for function in functions_of(modules_of(module)):
             if functions.setdefault(function.name, function) is not function:
                 raise PluginError(f"{source}: the name of the function {function.name!r} is taken "
@@ -133,17 +134,17 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
             if (wrong_parts := malformed(feature)) is not None:
                 raise PluginError(f"{source}: the feature {feature.name!r}: {wrong_parts} "
                                   f"({place_among(modules, feature)})")
-            taken = {name for one in features.values() if one is not feature for name in one.checks}
+            check_names = {name for other in features.values() if other is not feature for name in other.checks}
             if feature.name in shipped.features() or features.setdefault(feature.name, feature) is not feature:
                 raise PluginError(f"{source}: the name of the feature {feature.name!r} is taken "
                                   f"({place_among(modules, feature)})")
-            if declared := [name for name in ("commands", "permissions", "rows", "settings") if getattr(feature, name)]:
-                raise PluginError(f"{source}: the feature {feature.name!r} declares {declared[0]}, which only shipped "
+            if reserved := [name for name in ("commands", "permissions", "rows", "settings") if getattr(feature, name)]:
+                raise PluginError(f"{source}: the feature {feature.name!r} declares {reserved[0]}, which only shipped "
                                   f"features do ({place_among(modules, feature)})")
             if wrong := [name for name in (*feature.checks, *feature.doctor) if not _CHECK.fullmatch(name)]:
                 raise PluginError(f"{source}: the name of the check {wrong[0]!r} must be small letters, digits and _ "
                                   f"({place_among(modules, feature)})")
-            if clashing := sorted((taken | OWN_CHECKS) & feature.checks.keys()):
+            if clashing := sorted((check_names | OWN_CHECKS) & feature.checks.keys()):
                 raise PluginError(f"{source}: the name of the check {clashing[0]!r} is taken "
                                   f"({place_among(modules, feature)})")
 
@@ -157,31 +158,31 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
                                   f"({place_among(modules, condition)})")
             conditions[condition.word] = condition
 
-    def made(source: str, found: type[Collection]) -> Collection:
-        if (reason := bad_names(found)) is not None:
-            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
-        if (reason := bad_filter(found)) is not None:
-            raise PluginError(f"{source}: {place(found)}: {found.__name__}.{reason}")
-        if (reason := bad_expansion(found)) is not None:
-            raise PluginError(f"{source}: {place(found)}: {reason}")
-        collection = found.__new__(found)
+    def made(source: str, declared: type[Collection]) -> Collection:
+        if (reason := bad_names(declared)) is not None:
+            raise PluginError(f"{source}: {place(declared)}: {declared.__name__}.{reason}")
+        if (reason := bad_filter(declared)) is not None:
+            raise PluginError(f"{source}: {place(declared)}: {declared.__name__}.{reason}")
+        if (reason := bad_expansion(declared)) is not None:
+            raise PluginError(f"{source}: {place(declared)}: {reason}")
+        collection = declared.__new__(declared)
         if SHARING in without:  # on the object, not the class; and before `__init__`, which makes the endpoints
             collection.shares = False  # type: ignore[misc]
         collection.__init__()  # type: ignore[misc]
         if (wrong := bad_action(collection)) is not None:
             raise PluginError(f"{source}: {place(wrong[0].method)}: {wrong[1]}")
-        ours = shipped.is_shipped(found.__module__)
+        ours = shipped.is_shipped(declared.__module__)
         if (reason := wrong_with(collection) or (None if ours else bad_null(collection))) is not None:
-            raise PluginError(f"{source}: {place(found)}: {reason}")
+            raise PluginError(f"{source}: {place(declared)}: {reason}")
         return collection
 
-    def claim(source: str, taken: dict[str, Any], name: str, found: Any) -> None:
+    def claim(source: str, group: dict[str, Any], name: str, declared: Any) -> None:
         if name in collections or name in routes:
-            raise PluginError(f"{source}: {place(found)}: the name {name!r} is taken")
-        resource = getattr(found, "resource", None)
+            raise PluginError(f"{source}: {place(declared)}: the name {name!r} is taken")
+        resource = getattr(declared, "resource", None)
         if resource is not None and any(resource == other.resource for other in collections.values()):
-            raise PluginError(f"{source}: {place(found)}: the resource {resource!r} is taken")
-        taken[name] = found
+            raise PluginError(f"{source}: {place(declared)}: the resource {resource!r} is taken")
+        group[name] = declared
 
     def claim_path(source: str, declared: Any, endpoint: Endpoint) -> None:
         way = endpoint.method, _VARIABLE.sub("<>", endpoint.path)
@@ -190,10 +191,10 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
         paths.add(way)
 
     def add_settings(source: str, name: str, plugin: Plugin) -> None:
-        known = {one for declared in settings.values() for one in declared.values()}
+        existing = {setting_of_plugin for declared in settings.values() for setting_of_plugin in declared.values()}
         mine = settings.setdefault(name, {})
         for setting in settings_of(modules_of(plugin)):
-            if setting not in known and mine.setdefault(setting.name, setting) is not setting:
+            if setting not in existing and mine.setdefault(setting.name, setting) is not setting:
                 raise PluginError(f"{source}: the name of the setting {setting.name!r} is taken")
         if (reason := clash(settings, DECLARED)) is not None:
             raise PluginError(f"{source}: {reason}; choose another name")
@@ -208,8 +209,8 @@ def _discover(extra: tuple[Plugin, ...], without: frozenset[str], points: tuple[
                     raise PluginError(f"{source}: {place(found)}: the name {found.name!r} is taken")
             policies.update(policy_of(source, plugin))
             migrations.update(migrations_of(source, plugin))
-            if (brought := translations_of(source, plugin)) is not None:
-                translations.append(brought)
+            if (folder := translations_of(source, plugin)) is not None:
+                translations.append(folder)
             add(source, plugin)
             add_settings(source, name, plugin)
         except (AttributeError, KeyError, TypeError) as error:

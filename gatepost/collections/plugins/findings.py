@@ -38,11 +38,11 @@ def unreachable(collection: Collection) -> Iterator[str]:
         actions = [action for action in collection.actions if action.transitions and action.state == column]
         default = collection.model._meta.fields[column].default
         first = {*values_of(collection.body_schema.fields.get(column))} | ({default} if _is_state(default) else set())
-        reached = _reached(first, actions)
+        reachable = _reachable(first, actions)
         reported = set[Any]()
         for action in actions if first else ():
             for state in action.transitions:
-                if state not in reached and state not in reported:
+                if state not in reachable and state not in reported:
                     reported.add(state)
                     yield (f"{_place_of(collection, action)}: no row is ever {state!r}, from which {action.name} "
                            f"starts: it is not the default of {column}, no transition leads to it, and it is no choice "
@@ -53,13 +53,13 @@ def _is_state(default: object) -> bool:
     return default is not None and not callable(default)
 
 
-def _reached(first: set[Any], actions: Iterable[Action]) -> set[Any]:
+def _reachable(first: set[Any], actions: Iterable[Action]) -> set[Any]:
     """Returns the first states and every state that the transitions of these actions lead to from them."""
     steps = [step for action in actions for step in action.transitions.items()]
-    reached = set(first)
-    while more := {end for start, end in steps if start in reached} - reached:
-        reached |= more
-    return reached
+    states = set(first)
+    while next_states := {end for start, end in steps if start in states} - states:
+        states |= next_states
+    return states
 
 
 def _place_of(collection: Collection, action: Action) -> str:

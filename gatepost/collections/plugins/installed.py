@@ -90,7 +90,7 @@ def _wrong(serving: Mapping[str, list[EntryPoint]], without: Group[str]) -> dict
 
 
 def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
-               served: Mapping[str, Collection]) -> Installed:
+               by_name: Mapping[str, Collection]) -> Installed:
     points = list(points)
     version = next((point.dist.version for point in points if point.dist is not None), "")
     commands = tuple(point for point in points if point.group == COMMANDS)
@@ -108,20 +108,20 @@ def _described(name: str, points: Iterable[EntryPoint], wrong: str | None,
         if point.group == COMMANDS:
             continue
         plugin = point.load()
-        for found in contents(plugin):
-            if isinstance(found, Routes | Blueprint):
-                routes.append(found.name)
+        for content in contents(plugin):
+            if isinstance(content, Routes | Blueprint):
+                routes.append(content.name)
             else:
-                collections.append(served[found.name])
-        doubtful += findings(plugin, [served[part.name] for part in contents(plugin) if part.name in served])
+                collections.append(by_name[content.name])
+        doubtful += findings(plugin, [by_name[part.name] for part in contents(plugin) if part.name in by_name])
         modules = modules_of(plugin)
-        settings += [f"{name_of(point.name)}.{one.name}" for one in settings_of(modules)]
+        settings += [f"{name_of(point.name)}.{declared.name}" for declared in settings_of(modules)]
         hooks += [hook.name for hook in hooks_of(modules)]
         checks += [name for feature in features_of(modules) for name in (*feature.checks, *feature.doctor)]
         conditions += [function.name for function in functions_of(modules)]
         conditions += [condition.word for condition in conditions_of(modules)]
         migrations |= migrations_of(name, plugin)
-    kinds = {"collections": [one.name for one in collections], "routes": routes, "settings": settings,
+    kinds = {"collections": [declared.name for declared in collections], "routes": routes, "settings": settings,
              "hooks": hooks, "conditions": conditions, "checks": checks}
     return Installed(name, version, commands, None, tuple(collections),
                      {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}, migrations,

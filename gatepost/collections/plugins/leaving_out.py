@@ -32,13 +32,13 @@ def refuse_unusable(names: Iterable[str], collections: Mapping[str, Collection])
     absent = frozenset(names)
     for name in sorted(absent.difference(optional())):
         raise SettingError(f"without: {_cannot(name, collections)}")
-    for served in collections.values():
-        if served.name not in absent and (needed := next(
-                ((field, to.collection) for field, to in references(served.body_schema)
+    for collection in collections.values():
+        if collection.name not in absent and (needed := next(
+                ((field, to.collection) for field, to in references(collection.body_schema)
                  if to.collection in absent), None)):
             field, name = needed
-            raise SettingError(f"without: {name} cannot be left out, because {served.name} refer to them ({field})"
-                               f"{'; leave out both' if served.name in OPTIONAL else ''}")
+            raise SettingError(f"without: {name} cannot be left out, because {collection.name} refer to them ({field})"
+                               f"{'; leave out both' if collection.name in OPTIONAL else ''}")
     for name in sorted(absent):
         if needing := [feature.name for feature in shipped.features().values()
                        if name in feature.needs and feature.name not in absent]:

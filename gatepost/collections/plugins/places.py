@@ -55,8 +55,8 @@ def place_among(modules: Iterable[ModuleType], declared: object) -> str:
         with suppress(OSError, SyntaxError, TypeError):
             for node in ast.parse(inspect.getsource(module)).body:
                 targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-                if name in [one.id for target in targets if target is not None for one in ast.walk(target)
-                            if isinstance(one, ast.Name)]:
+                if name in [part.id for target in targets if target is not None for part in ast.walk(target)
+                            if isinstance(part, ast.Name)]:
                     return f"{module.__file__}:{node.lineno}"
     return str(next(iter(modules)).__file__)
 

@@ -29,67 +29,69 @@ _AROUND = ("before_request_funcs", "after_request_funcs", "teardown_request_func
            "url_value_preprocessors", "url_default_functions", "template_context_processors")
 
 
-def routes_of(source: str, made: Blueprint) -> Routes:
+def routes_of(source: str, blueprint: Blueprint) -> Routes:
     """Returns the views of a Blueprint as routes.
 
     Raises `PluginError` for a view without a permission, and for parts that the pipeline would not run.
     """
-    app, bare = _registered(made), _registered(Blueprint(made.name, made.import_name))
-    if made.has_static_folder or made.template_folder is not None:
-        raise PluginError(f"{source}: the Blueprint {made.name!r} has files of its own, which no permission guards")
+    app, empty = _registered(blueprint), _registered(Blueprint(blueprint.name, blueprint.import_name))
+    if blueprint.has_static_folder or blueprint.template_folder is not None:
+        raise PluginError(f"{source}: the Blueprint {blueprint.name!r} has files of its own, which no permission "
+                          "guards")
     for name in _AROUND:
-        if _filled(getattr(app, name)) != _filled(getattr(bare, name)):
-            raise PluginError(f"{source}: the Blueprint {made.name!r} has {name}, which would not be called: "
+        if _count_functions(getattr(app, name)) != _count_functions(getattr(empty, name)):
+            raise PluginError(f"{source}: the Blueprint {blueprint.name!r} has {name}, which would not be called: "
                               "every view runs through the pipeline of Gatepost")
-    found = Routes(made.name, (inspect.getdoc(importlib.import_module(made.import_name)) or "").partition("\n")[0])
-    found.__module__, found.made_of = made.import_name, made
+    about = inspect.getdoc(importlib.import_module(blueprint.import_name)) or ""
+    routes = Routes(blueprint.name, about.partition("\n")[0])
+    routes.__module__, routes.made_of = blueprint.import_name, blueprint
     for rule in app.url_map.iter_rules():
         if rule.defaults or rule.subdomain or rule.host or rule.redirect_to:
             raise PluginError(f"{source}: {place(app.view_functions[rule.endpoint])}: the route {rule.rule} has "
                               "defaults, a host or a redirection; only its path and methods are served")
-        found.endpoints.extend(_endpoints(source, made, rule, app.view_functions[rule.endpoint]))
-    return found
+        routes.endpoints.extend(_endpoints(source, blueprint, rule, app.view_functions[rule.endpoint]))
+    return routes
 
 
-def _endpoints(source: str, made: Blueprint, rule: Rule, view: Callable[..., Any]) -> Iterator[Endpoint]:
+def _endpoints(source: str, blueprint: Blueprint, rule: Rule, view: Callable[..., Any]) -> Iterator[Endpoint]:
     methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
     for method in methods:
-        declared = _declared(view, method)
+        declared = _declaration(view, method)
         if declared is None:
-            raise PluginError(f"{source}: {place(_behind(view, method))}: the view of {method} {rule.rule} has no "
+            raise PluginError(f"{source}: {place(_function_of(view, method))}: the view of {method} {rule.rule} has no "
                               'permission; say it with @permission("…"), or @public("why it needs none")')
-        name = rule.endpoint.removeprefix(f"{made.name}.").replace(".", "_")
+        name = rule.endpoint.removeprefix(f"{blueprint.name}.").replace(".", "_")
         if len(methods) > 1:
             name = f"{name}_{method.lower()}"
-        summary = (_behind(view, method).__doc__ or "").strip().partition("\n")[0]
+        summary = (_function_of(view, method).__doc__ or "").strip().partition("\n")[0]
         try:
-            yield Endpoint(**{"name": name, "method": method, "path": rule.rule, "handler": _answering(view),
+            yield Endpoint(**{"name": name, "method": method, "path": rule.rule, "handler": _handler(view),
                               "summary": summary, **(_WRITES if method not in _READS else {}), **declared})
         except TypeError as error:
-            raise PluginError(f"{source}: {place(_behind(view, method))}: {error}") from error
+            raise PluginError(f"{source}: {place(_function_of(view, method))}: {error}") from error
 
 
-def _registered(made: Blueprint) -> Flask:
-    app = Flask(made.import_name, static_folder=None)
-    app.register_blueprint(made)
+def _registered(blueprint: Blueprint) -> Flask:
+    app = Flask(blueprint.import_name, static_folder=None)
+    app.register_blueprint(blueprint)
     return app
 
 
-def _filled(spec: Any) -> int:
+def _count_functions(spec: Any) -> int:
     """Counts the functions in Flask's nested dictionaries."""
     if isinstance(spec, dict):
-        return sum(map(_filled, spec.values()))
+        return sum(map(_count_functions, spec.values()))
     return len(spec) if isinstance(spec, list) else 1
 
 
-def _behind(view: Callable[..., Any], method: str) -> Callable[..., Any]:
+def _function_of(view: Callable[..., Any], method: str) -> Callable[..., Any]:
     """Returns the function that answers: the view, or the method of its class."""
     function: Callable[..., Any] = getattr(getattr(view, "view_class", None), method.lower(), view)
     return function
 
 
-def _declared(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
-    for holder in (_behind(view, method), view, getattr(view, "view_class", None)):
+def _declaration(view: Callable[..., Any], method: str) -> dict[str, Any] | None:
+    for holder in (_function_of(view, method), view, getattr(view, "view_class", None)):
         declared: dict[str, Any] | None = getattr(holder, DECLARED, None)
         if declared is not None:
             return declared
@@ -107,7 +109,7 @@ def _body_read(call: Call) -> Iterator[None]:
 _WRITES: Mapping[str, Any] = {"writes": True, "around": _body_read}
 
 
-def _answering(view: Callable[..., Any]) -> Callable[[Call], Response]:
+def _handler(view: Callable[..., Any]) -> Callable[[Call], Response]:
     """Returns a handler with the view's response, whatever type Flask accepts for it.
 
     An error status is raised as `Problem`, so that the transaction is rolled back.

@@ -25,17 +25,17 @@ def references(schema: Schema) -> Iterator[tuple[str, Reference]]:
 
 def bad_expansion(declared: type[Collection]) -> str | None:
     """Describes the first error in `expand`; None if there is none. Runs before the collection is created."""
-    named: object = declared.expand
-    if isinstance(named, str) or not isinstance(named, Iterable):
-        return f"`expand` must be several names, such as ({named!r},)"
+    names: object = declared.expand
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return f"`expand` must be several names, such as ({names!r},)"
     schema = declared.schema()
-    known = expansions(schema)
-    for name in named:
-        if name in known:
+    possible = expansions(schema)
+    for name in names:
+        if name in possible:
             continue
-        meant = next(((field, to) for field, to in references(schema) if field in (name, f"{name}_id")), None)
-        cure = (did_you_mean(name, known) if meant is None else
-                f'; write {meant[0]} = Reference("{meant[1].collection}", expand="{name}", …)')
+        reference = next(((field, to) for field, to in references(schema) if field in (name, f"{name}_id")), None)
+        cure = (did_you_mean(name, possible) if reference is None else
+                f'; write {reference[0]} = Reference("{reference[1].collection}", expand="{name}", …)')
         return f"`expand` names {name!r}, and no Reference of {declared.schema.__name__} is expanded as that{cure}"
     return None
 
@@ -45,10 +45,10 @@ def leads_nowhere(collection: Collection, collections: Iterable[str]) -> str | N
 
     Returns None if there is none.
     """
-    known = frozenset(collections)
+    names = frozenset(collections)
     for schema in (collection.body_schema, *(action.body for action in collection.actions)):
         for name, field in references(schema):
-            if field.collection not in known:
+            if field.collection not in names:
                 return (f"{type(schema).__name__}.{name} refers to {field.collection!r}, and there is no such "
-                        f"collection{hint(field.collection, known)}")
+                        f"collection{hint(field.collection, names)}")
     return None

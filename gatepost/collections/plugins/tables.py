@@ -20,34 +20,34 @@ def check(database: Database, collections: Iterable[Collection]) -> None:
     checked = list(collections)
     catalog = look(database, (collection.model._meta.table_name for collection in checked))
     for collection in checked:
-        for reason in _lacking(catalog, collection.model):
+        for reason in _column_faults(catalog, collection.model):
             raise PluginError(reason)
-        for reason in _unserved(database, catalog, collection):
+        for reason in _index_faults(database, catalog, collection):
             raise PluginError(f"{place(type(collection))}: {reason}")
 
 
-def _lacking(catalog: Catalog, model: type[Record]) -> Iterator[str]:
+def _column_faults(catalog: Catalog, model: type[Record]) -> Iterator[str]:
     """Describes each column in which a model and its table differ, with the place in the model."""
     table, fields = model._meta.table_name, model._meta.fields
-    known = catalog.columns.get(table)
-    if known is None:
+    columns = catalog.columns.get(table)
+    if columns is None:
         yield f"{place(model)}: there is no table {table!r} of {model.__name__}; a migration makes it with ddl.table"
         return
     for name, field in fields.items():
-        if field.column_name not in known:
+        if field.column_name not in columns:
             yield (f"{place_in(model, name)}: the table {table!r} has no column {field.column_name!r}, which "
                    f"{model.__name__} names; a migration adds it")
-    for column in known.keys() - {field.column_name for field in fields.values()}:
-        if known[column].demanded:
+    for column in columns.keys() - {field.column_name for field in fields.values()}:
+        if columns[column].demanded:
             yield (f"{place(model)}: the table {table!r} has the column {column!r}, which takes no null and has no "
                    f"default, and {model.__name__} lacks it: no row could be stored; give {model.__name__} the column")
 
 
-def _unserved(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
+def _index_faults(database: Database, catalog: Catalog, collection: Collection) -> Iterator[str]:
     """Describes each index and constraint that a table lacks for its collection's declaration."""
-    model, named = collection.model, type(collection).__name__
+    model, class_name = collection.model, type(collection).__name__
     table, fields = model._meta.table_name, model._meta.fields
-    known = catalog.columns[table]
+    columns_of_table = catalog.columns[table]
     if collection.search and not search.is_current(database, model):
         columns = "".join(f'"{name}", ' for name in collection.search).rstrip(" ")
         yield (f"the words of {collection.name} have no index, or one of other columns or of all tenants; "
@@ -56,26 +56,26 @@ def _unserved(database: Database, catalog: Catalog, collection: Collection) -> I
         keys = tuple(f"{'-' if key.descending else ''}{key.column.column_name}"
                      for key in collection.listing.query.orders[text].keys)
         if not catalog.serves(table, keys):
-            wanted = text if "," in text else text.removeprefix("-")  # one key is read forward and backward
-            yield (f"{named} can be sorted by {text!r}, and no index serves that; "
-                   f'a migration makes one with ddl.index(db, "{table}", "{wanted}")')
-    for one in catalog.loose:
-        if table in (one.table, one.parent):
-            yield _unsupported(one)
+            keys_of_index = text if "," in text else text.removeprefix("-")  # one key is read forward and backward
+            yield (f"{class_name} can be sorted by {text!r}, and no index serves that; "
+                   f'a migration makes one with ddl.index(db, "{table}", "{keys_of_index}")')
+    for foreign_key in catalog.loose:
+        if table in (foreign_key.table, foreign_key.parent):
+            yield _unsupported(foreign_key)
     if not takes_bodies(collection):
         return
     required = {name for name, field in collection.body_schema.load_fields.items() if field.required}
     for name, field in fields.items():
-        if (known[field.column_name].strict and field.null and field.default is None and name not in required
+        if (columns_of_table[field.column_name].strict and field.null and field.default is None and name not in required
                 and name not in Record._meta.fields and name != "owner_id"):
             yield (f"a body may leave out {name!r}, and the column {field.column_name!r} of the table {table!r} takes "
                    f"no null, as {model.__name__} says it does")
 
 
-def _unsupported(one: Loose) -> str:
-    columns = ", ".join(one.columns)
-    cure = (f'ddl.index(db, "{one.parent}", "{", ".join(one.columns[1:])}", unique=True)'
-            if one.columns[0] == "tenant_id" and len(one.columns) > 1 else
-            f'ddl.run(db, "CREATE UNIQUE INDEX … ON {one.parent} ({columns})")')
-    return (f"a foreign key of the table {one.table!r} leads to {one.parent} ({columns}), of which no index is unique, "
-            f"so that every write would fail; a migration makes one with {cure}")
+def _unsupported(foreign_key: Loose) -> str:
+    columns = ", ".join(foreign_key.columns)
+    cure = (f'ddl.index(db, "{foreign_key.parent}", "{", ".join(foreign_key.columns[1:])}", unique=True)'
+            if foreign_key.columns[0] == "tenant_id" and len(foreign_key.columns) > 1 else
+            f'ddl.run(db, "CREATE UNIQUE INDEX … ON {foreign_key.parent} ({columns})")')
+    return (f"a foreign key of the table {foreign_key.table!r} leads to {foreign_key.parent} ({columns}), of which no "
+            f"index is unique, so that every write would fail; a migration makes one with {cure}")

@@ -10,11 +10,11 @@ from gatepost.commands.printing import Group
 
 @click.group(cls=Group)
 def plugin() -> None:
-    """Begin a plugin, and list those that are installed."""
+    """Create a plugin, and list the installed ones."""
 
 
 for _command in (
-    Lazy("new", "gatepost.commands.plugin.new:new_command", "Write a plugin that works, to be changed."),
-    Lazy("list", "gatepost.commands.plugin.listing:list_command", "List what is installed, and what each brings."),
+    Lazy("new", "gatepost.commands.plugin.new:new_command", "Create a working plugin as a start for yours."),
+    Lazy("list", "gatepost.commands.plugin.listing:list_command", "List the installed plugins and their contents."),
 ):
     plugin.add_command(_command)

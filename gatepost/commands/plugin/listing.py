@@ -22,10 +22,10 @@ from settings import SettingError
 
 @click.command("list")
 def list_command() -> None:
-    """List what is installed, and what each brings.
+    """List the installed plugins and their contents.
 
-    It says why a plugin cannot be used, and then exits with 1. It also names states and translations that nothing uses.
-    Of migrations it says which are not applied, where the settings name an instance.
+    If a plugin cannot be used, it prints the reason and exits with 1. It also names unused states and translations, and
+    migrations that are not applied to the instance.
 
     \b
     Example: gatepost plugin list
@@ -54,20 +54,20 @@ def _show(plugin: Installed, database: Database | None) -> bool:
     for kind, names in (plugin.brings or {}).items():
         _line(kind, names)
     _line("commands", tuple(point.name for point in plugin.commands))
-    wrong = [plugin.wrong] if plugin.wrong is not None else []
+    faults = [plugin.wrong] if plugin.wrong is not None else []
     try:
         names, waiting = _migrations(plugin, database)
         _line("migrations", names)
         if database is not None and not waiting:
             tables.check(database, plugin.collections)
     except (MigrationError, PluginError) as error:
-        wrong.append(str(error))
-    wrong += filter(None, map(wrong_with_command, plugin.commands))
-    for sentence in wrong:
+        faults.append(str(error))
+    faults += filter(None, map(wrong_with_command, plugin.commands))
+    for sentence in faults:
         echo(f"  cannot be used: {sentence}")
     for sentence in plugin.findings:
         echo(f"  finding: {sentence}")
-    return bool(wrong)
+    return bool(faults)
 
 
 def _line(kind: str, names: tuple[str, ...]) -> None:

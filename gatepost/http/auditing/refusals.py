@@ -71,7 +71,7 @@ class Refusal(NamedTuple):
         return "guest" if self.principal == "guest" else "principal"
 
     @property
-    def what(self) -> tuple[str | int | None, ...]:
+    def identity(self) -> tuple[str | int | None, ...]:
         """Values that distinguish the refusals of one source."""
         # A hash instead of the facts, because the keys of a minute stay in memory.
         return (self.tenant_id, self.action, self.resource, self.reason, self.resource_id, self.result,
@@ -98,7 +98,8 @@ class Merged:
             return
         if refusal != self.refusal:
             self.refusal = Refusal._make(
-                one if one == other else blank for one, other, blank in zip(self.refusal, refusal, _BLANK, strict=True))
+                value if value == new else blank
+                for value, new, blank in zip(self.refusal, refusal, _BLANK, strict=True))
 
     def row(self) -> Audit:
         """Returns the audit event with a new id. Its reason has the number of refusals."""
@@ -124,52 +125,52 @@ class Refusals:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._own: dict[Key, Merged] = {}
-        self._rest: dict[Key, Merged] = {}
+        self._distinct: dict[Key, Merged] = {}
+        self._summed: dict[Key, Merged] = {}
         # By kind and source: the keys that have, or will have, a row of their own in this minute.
-        self._own_keys: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
+        self._distinct_keys: defaultdict[str, dict[str, set[Key]]] = defaultdict(dict)
         self._ends = monotonic() + MINUTE
 
     def add(self, refusal: Refusal, request_id: str) -> None:
         """Adds one refusal, for the next `take`."""
-        source, what = refusal.source, refusal.what
+        source, identity = refusal.source, refusal.identity
         with self._lock:
-            own = self._own.get((source, *what))
-            if own is not None:
-                own.add(refusal)
+            merged = self._distinct.get((source, *identity))
+            if merged is not None:
+                merged.add(refusal)
                 return
-            sources = self._own_keys[refusal.kind]
+            sources = self._distinct_keys[refusal.kind]
             keys = sources.get(source)
             if keys is None:
                 if len(sources) >= SOURCES:
                     source = ANY
                 keys = sources.setdefault(source, set())
-            if source != ANY and what not in keys and len(keys) < OWN and len(self._own) < MOST:
-                keys.add(what)
-                self._own[source, *what] = Merged(refusal, request_id)
+            if source != ANY and identity not in keys and len(keys) < OWN and len(self._distinct) < MOST:
+                keys.add(identity)
+                self._distinct[source, *identity] = Merged(refusal, request_id)
             else:
                 self._count(source, Merged(refusal, request_id))
 
     def take(self, *, early: bool = False) -> Taken:
         """Takes the refusals that are to be stored now; `early`: also those of the current minute."""
         with self._lock:
-            own, self._own = self._own, {}
+            own, self._distinct = self._distinct, {}
             rest: dict[Key, Merged] = {}
             if early or monotonic() >= self._ends:
-                rest, self._rest = self._rest, {}
-                self._own_keys.clear()
+                rest, self._summed = self._summed, {}
+                self._distinct_keys.clear()
                 self._ends = monotonic() + MINUTE
         return Taken(own, rest)
 
     def put_back(self, taken: Taken) -> None:
         """Keeps rows that could not be stored, for the next `take`."""
         with self._lock:
-            newer, self._own = self._own, taken.own
+            newer, self._distinct = self._distinct, taken.own
             for key, merged in newer.items():
-                if key in self._own:
-                    self._own[key].add(merged.refusal, merged.count)
-                elif len(self._own) < MOST:
-                    self._own[key] = merged
+                if key in self._distinct:
+                    self._distinct[key].add(merged.refusal, merged.count)
+                elif len(self._distinct) < MOST:
+                    self._distinct[key] = merged
                 else:
                     self._count(merged.refusal.source, merged)
             for (source, *_), merged in taken.rest.items():
@@ -178,20 +179,20 @@ class Refusals:
     def _count(self, source: str, merged: Merged) -> None:
         """Merges into the source's row of this minute."""
         key = source, merged.refusal.tenant_id, merged.refusal.result
-        if key not in self._rest and len(self._rest) >= MOST:
+        if key not in self._summed and len(self._summed) >= MOST:
             source, key = ANY, (ANY, *key[1:])
         merged.refusal = _for_a_minute(merged.refusal, source)
-        known = self._rest.get(key)
-        if known is None:
-            self._rest[key] = merged
+        stored = self._summed.get(key)
+        if stored is None:
+            self._summed[key] = merged
         else:
-            known.add(merged.refusal, merged.count)
+            stored.add(merged.refusal, merged.count)
 
 
 def _for_a_minute(refusal: Refusal, source: str) -> Refusal:
     """Reduces a refusal to the row of a minute: no object, no facts, and for a guest the network as the address."""
-    told = refusal.reason or ""
-    reason = told if told.endswith(_MORE) else f"{told}, {_MORE}" if told else _MORE
+    text = refusal.reason or ""
+    reason = text if text.endswith(_MORE) else f"{text}, {_MORE}" if text else _MORE
     refusal = refusal._replace(resource_id=None, reason=reason, facts=None, decided=False)
     if source == ANY:
         return refusal._replace(principal=ANY, role=ANY, address=None)

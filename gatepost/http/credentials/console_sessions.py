@@ -42,22 +42,22 @@ def start(call: Call, user: User) -> None:
     if user.role not in call.access.policy.roles.of_users:
         raise lost_role(user.role)
     settings, id, secret = call.services.settings, new_id(), secrets.token_urlsafe(32)
-    before = _live(call.services, call.request)
-    if before is not None:
-        revoke(before[0].tenant_id, Session.id == before[0].id)
+    previous = _find_login(call.services, call.request)
+    if previous is not None:
+        revoke(previous[0].tenant_id, Session.id == previous[0].id)
     end = later(settings.console_hours * _HOUR)
     session = Session(id=id, owner_id=user.id, family=id, kind=CONSOLE, token_hash=hashed(f"{PREFIX}{id}_{secret}"),
                       address=audit.address_of(call), device=call.access.environment.device,
                       expires_at=min(later(settings.console_idle_minutes * _MINUTE), end), absolute_expires_at=end)
     call.row = Rows(Session, user.tenant_id).insert(session)
     keep_newest(session, settings.user_sessions)
-    _give(call, f"{PREFIX}{id}_{secret}", round(settings.console_hours * _HOUR))
+    _set_cookie(call, f"{PREFIX}{id}_{secret}", round(settings.console_hours * _HOUR))
 
 
 def end(call: Call) -> None:
     """Ends the session of the caller in a transaction, and clears the cookie."""
     revoke(call.tenant_id, Session.id == (call.credential_id or ""))
-    _give(call, "", 0)
+    _set_cookie(call, "", 0)
 
 
 def identify(services: Services, request: Request) -> tuple[Principal, str | None]:
@@ -70,13 +70,13 @@ def identify(services: Services, request: Request) -> tuple[Principal, str | Non
         cookies.refuse_foreign(services.settings, request, unsaid=False)
     if cookies.sent(request, _name_of(services.settings, request)) is None:
         return guest(services.guest_tenant), None
-    found = _live(services, request)
-    if found is None:
+    login = _find_login(services, request)
+    if login is None:
         raise Problem("invalid_token", "The session has ended. Log in again.",
                       headers={"Set-Cookie": cleared(services.settings, request)})
-    session, user = found
+    session, user = login
     idle = later(services.settings.console_idle_minutes * _MINUTE)
-    services.trail.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
+    services.audit_writer.session_uses.note(session.id, session.last_used_at, min(idle, session.absolute_expires_at))
     return principal_of(user), session.id
 
 
@@ -100,7 +100,7 @@ def cleared(settings: Settings, request: Request) -> str:
     return cookies.cookie(settings, request, _name_of(settings, request), "", _path(settings, request), 0)
 
 
-def _live(services: Services, request: Request) -> tuple[Session, User] | None:
+def _find_login(services: Services, request: Request) -> tuple[Session, User] | None:
     tokens = cookies.all_sent(request, _name_of(services.settings, request))
     token = tokens.pop() if len(tokens) == 1 else ""
     id = token[len(PREFIX):][:_ID]
@@ -113,7 +113,7 @@ def _live(services: Services, request: Request) -> tuple[Session, User] | None:
     return None if user is None or not user.active else (session, user)
 
 
-def _give(call: Call, value: str, seconds: int) -> None:
+def _set_cookie(call: Call, value: str, seconds: int) -> None:
     settings, request = call.services.settings, call.request
     call.headers["Set-Cookie"] = cookies.cookie(settings, request, _name_of(settings, request), value,
                                                 _path(settings, request), seconds)

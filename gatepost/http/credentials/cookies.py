@@ -30,12 +30,12 @@ def sent(request: Request, name: str) -> str | None:
     Raises `Problem` (`invalid_header`) for two of them: a page of a neighbouring host may have set one. Does not clear
     our own, because then the other one would be accepted.
     """
-    found = all_sent(request, name)
-    if len(found) > 1:
+    values = all_sent(request, name)
+    if len(values) > 1:
         fault = Fault("invalid_header", "A cookie that is a credential was sent twice, with different values.",
                       header="Cookie")
         raise Problem.of([fault], "invalid_header")
-    return next(iter(found), None)
+    return next(iter(values), None)
 
 
 def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True) -> None:
@@ -46,13 +46,13 @@ def refuse_foreign(settings: Settings, request: Request, *, unsaid: bool = True)
     """
     site, origin = request.environ.get("HTTP_SEC_FETCH_SITE"), request.environ.get("HTTP_ORIGIN")
     if site is not None:
-        own = site in ("same-origin", "none")
+        is_own = site in ("same-origin", "none")
     elif origin is not None:
-        home = _origin(settings.public_url or request.host_url)
-        own = home is not None and _origin(origin) == home
+        own_origin = _origin(settings.public_url or request.host_url)
+        is_own = own_origin is not None and _origin(origin) == own_origin
     else:
-        own = unsaid
-    if not own:
+        is_own = unsaid
+    if not is_own:
         raise Problem("forbidden", "The cookie is only for pages of the service's own origin.")
 
 

@@ -20,11 +20,11 @@ def guessing(call: Call, email: str) -> AbstractContextManager[None]:
     All spellings that find the same account are counted together (`User.by_email`). Raises `Problem` (`rate_limited`)
     for too many guesses.
     """
-    def known() -> set[str]:
+    def recent_origins() -> set[str]:
         with call.services.database.connected():
             user = User.by_email(email)
             # The audit log is also read if there is no account, so that the answer takes as long.
             tenant_id, id = (call.tenant_id, new_id()) if user is None else (user.tenant_id, user.id)
             return origins(tenant_id, f"user:{id}", later(-REMEMBERED))
 
-    return call.services.limits.guessing(mailbox(email).casefold(), call.address, known)
+    return call.services.limits.guessing(mailbox(email).casefold(), call.address, recent_origins)

@@ -54,15 +54,15 @@ def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
     `rate_limited`; `forbidden` for a user whose role the policy does not have for users.
     """
     services, id, answer = call.services, token[len(PREFIX):][:_ID], None
-    found = _named(token)
-    if found is not None:
-        session, user = found
+    login = _find_login(token)
+    if login is not None:
+        session, user = login
         accepted = hashed(token) in _acceptable(session)
         # Only the valid token takes the user's units; otherwise a thief could use them up with an old one.
         if accepted:
             services.limits.spend_of_session(principal_of(user))
         # A forged token does not make other writers wait either.
-        if accepted or _genuine(services.keys, id, token):
+        if accepted or _is_genuine(services.keys, id, token):
             answer = services.database.transact(lambda: _exchange(call, id, token, newest))
     if answer is None:
         raise invalid()
@@ -71,8 +71,8 @@ def exchange(call: Call, token: str, *, newest: bool = False) -> dict[str, Any]:
 
 def renewable(token: str) -> tuple[Session, User] | None:
     """Returns the session that this refresh token can renew now, and its user."""
-    found = _named(token)
-    return found if found is not None and hashed(token) in _acceptable(found[0]) else None
+    login = _find_login(token)
+    return login if login is not None and hashed(token) in _acceptable(login[0]) else None
 
 
 def invalid(headers: dict[str, str] | None = None) -> Problem:
@@ -81,13 +81,13 @@ def invalid(headers: dict[str, str] | None = None) -> Problem:
                    headers=headers or {})
 
 
-def _named(token: str) -> tuple[Session, User] | None:
+def _find_login(token: str) -> tuple[Session, User] | None:
     """Returns the session that a refresh token names, without checking the rest of the token."""
     id = token[len(PREFIX):][:_ID]
-    return _live(id) if token.startswith(PREFIX) and is_id(id) else None
+    return _active_login(id) if token.startswith(PREFIX) and is_id(id) else None
 
 
-def _live(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
+def _active_login(id: str, *, lock: bool = False) -> tuple[Session, User] | None:
     """Returns the session and its user, if both are active."""
     session = Session.by_id(id, lock=lock)
     if session is None or session.kind != API or session.revoked_at is not None or session.expires_at <= now():
@@ -109,30 +109,30 @@ def _uses(session: Session) -> list[tuple[str, str]]:
 
 def _exchange(call: Call, id: str, token: str, newest: bool) -> dict[str, Any] | None:
     call.write = Write()  # a transaction may run twice
-    keys, moment, found = call.services.keys, now(), _live(id, lock=True)
-    if found is None:
+    keys, moment, login = call.services.keys, now(), _active_login(id, lock=True)
+    if login is None:
         return None
-    (session, user), presented = found, hashed(token)
+    (session, user), token_hash = login, hashed(token)
     call.row = session
     hashes = _acceptable(session)
-    if presented in hashes:
+    if token_hash in hashes:
         _require_role(call, user)
-    if compare_digest(presented, session.token_hash):
+    if compare_digest(token_hash, session.token_hash):
         refresh = _successor(keys, id, token)
-        session.recent = [" ".join(use) for use in (*_uses(session), (presented, moment))]
+        session.recent = [" ".join(use) for use in (*_uses(session), (token_hash, moment))]
         session.token_hash, session.last_used_at = hashed(refresh), moment
         session.expires_at = min(later(call.services.settings.refresh_idle_days * DAY), session.absolute_expires_at)
         Rows(Session, session.tenant_id).save(session)
         answer = _answer(call, user, session, refresh)
         audit.record(call)
         return answer
-    if presented in hashes:
-        again: str | None = token
-        successors = hashes[hashes.index(presented) + 1:]
+    if token_hash in hashes:
+        issued: str | None = token
+        successors = hashes[hashes.index(token_hash) + 1:]
         for successor in successors if newest else successors[:1]:
-            again = None if again is None else _the_same(keys, id, again, successor)
-        return None if again is None else _answer(call, user, session, again)
-    if _genuine(keys, id, token):
+            issued = None if issued is None else _reissued(keys, id, issued, successor)
+        return None if issued is None else _answer(call, user, session, issued)
+    if _is_genuine(keys, id, token):
         revoke(session.tenant_id, Session.family == session.family)
         call.write.acted_as = principal_of(user)
         audit.record(call, result="refused", reason="a used refresh token came back: its sessions were ended")
@@ -164,17 +164,17 @@ def _successor(keys: Keys, id: str, token: str) -> str:
     return _sealed(keys, id, encode(digest(keys.derive("refresh successor"), token.encode(), "sha256")))
 
 
-def _the_same(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
+def _reissued(keys: Keys, id: str, token: str, token_hash: str) -> str | None:
     """Returns the successor that was issued, perhaps before a rotation of the keys."""
     for (_, key), (_, sealing) in zip(keys.every("refresh successor"), keys.every("refresh token"), strict=True):
         secret = encode(digest(key, token.encode(), "sha256"))
-        found = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
-        if compare_digest(hashed(found), token_hash):
-            return found
+        candidate = PREFIX + id + "_" + secret + _seal(sealing, id, secret)
+        if compare_digest(hashed(candidate), token_hash):
+            return candidate
     return None
 
 
-def _genuine(keys: Keys, id: str, token: str) -> bool:
+def _is_genuine(keys: Keys, id: str, token: str) -> bool:
     """True if Gatepost issued this token."""
     secret, seal = token[len(PREFIX) + _ID + 1:-_SEAL], token[-_SEAL:]
     return len(secret) == _SECRET and any(

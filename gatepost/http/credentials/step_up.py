@@ -36,9 +36,9 @@ class CurrentPassword(Text):
     """
 
     def __init__(self, *, about: str, on_create: bool = True) -> None:
-        told = f"Your own password, to {about}: not needed within {FRESH / 60:.0f} minutes of a login."
+        description = f"Your own password, to {about}: not needed within {FRESH / 60:.0f} minutes of a login."
         super().__init__(maximum=passwords.LONGEST, load_only=True, allow_none=True,
-                         metadata={"description": told, "on_create": on_create})
+                         metadata={"description": description, "on_create": on_create})
 
 
 def confirm(call: Call) -> None:
@@ -70,7 +70,7 @@ def refuse_elsewhere(body: Values) -> None:
 
 def require(call: Call) -> None:
     """Checks in the transaction that the result of `confirm` still holds. Raises `Problem` (`forbidden`)."""
-    user = _oneself(call, lock=True)
+    user = _caller(call, lock=True)
     if user is not None:
         _require(call, user)
 
@@ -83,18 +83,18 @@ def allowed(call: Call, user: User, changes: Values) -> dict[str, Any]:
     """
     if user.id == call.principal.id and _changes_email(user, changes):
         _require(call, user)
-    kept = "email" in changes and not _changes_email(user, changes) and user.shares_mailbox()
-    return {name: value for name, value in changes.items() if name != FIELD and not (kept and name == "email")}
+    keeps_email = "email" in changes and not _changes_email(user, changes) and user.shares_mailbox()
+    return {name: value for name, value in changes.items() if name != FIELD and not (keeps_email and name == "email")}
 
 
-def _oneself(call: Call, *, lock: bool = False) -> User | None:
+def _caller(call: Call, *, lock: bool = False) -> User | None:
     return Rows(User, call.tenant_id).find(call.principal.id or "", lock=lock)
 
 
 def _confirm(call: Call, body: Values, sensitive: Callable[[User], bool]) -> None:
     with call.services.database.connected():  # holds no connection while the password is hashed
-        user = _oneself(call)
-        if user is None or not sensitive(user) or not _needed(call):
+        user = _caller(call)
+        if user is None or not sensitive(user) or not _needs_password(call):
             return
     _check(call, user, body.get(FIELD))
 
@@ -103,7 +103,7 @@ def _changes_email(user: User, body: Values) -> bool:
     return "email" in body and mailbox(body["email"]) != mailbox(user.email)
 
 
-def _needed(call: Call) -> bool:
+def _needs_password(call: Call) -> bool:
     """True if the caller must send a password: with a service token always, with a session unless it is recent."""
     if call.credential_id is None:
         return False
@@ -111,11 +111,11 @@ def _needed(call: Call) -> bool:
     return session is None or session.revoked_at is not None or session.created_at <= later(-FRESH)
 
 
-def _check(call: Call, user: User, sent: str | None) -> None:
-    if sent is None:
+def _check(call: Call, user: User, password: str | None) -> None:
+    if password is None:
         raise missing()
     with guessing(call, user.email):
-        if not passwords.verify(sent, user.password_hash):
+        if not passwords.verify(password, user.password_hash):
             audit.note_failure(call, user)
             raise audit.WrongPassword.of([Fault("forbidden", "The current password is wrong.", pointer=f"/{FIELD}")],
                                          "forbidden")
@@ -123,7 +123,7 @@ def _check(call: Call, user: User, sent: str | None) -> None:
 
 
 def _require(call: Call, user: User) -> None:
-    if call.confirmed != user.password_hash and _needed(call):
+    if call.confirmed != user.password_hash and _needs_password(call):
         raise missing()
 
 

@@ -1,6 +1,7 @@
-"""The OpenAPI document: flask-smorest assembles it (3.1, and 3.0 for tools that lag behind).
+"""The OpenAPI document, in version 3.1, and 3.0 for tools that cannot read 3.1. flask-smorest assembles it.
 
-Here is also how fields of marshmallow become JSON Schema, and which parameters stand once for several operations.
+This module also describes fields of marshmallow as JSON Schema, and makes components of parameters that several
+operations have.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from gatepost.http.schemas.fields import Id, Time
 
 
 def share_parameters(described: dict[str, Any]) -> None:
-    """Put a reference in the place of each parameter that another operation has, too.
+    """Replaces each parameter that several operations have by a reference to a component.
 
-    A component is called like the parameter, and where operations of one group alone have it, like the group as well:
-    `articles.title`.
+    The component has the name of the parameter. If only operations of one group have it, the name of the group comes
+    first: `articles.title`.
     """
     places: dict[bytes, list[tuple[str, list[Any], int]]] = defaultdict(list)
     for group, parameters in parameter_lists(described):
@@ -46,22 +47,22 @@ def share_parameters(described: dict[str, Any]) -> None:
             if "$ref" not in parameter:
                 places[orjson.dumps(parameter)].append((group, parameters, index))
     shared = described["components"]["parameters"]
-    for content, found in places.items():
-        if len(found) > 1:
+    for content, uses in places.items():
+        if len(uses) > 1:
             parameter = orjson.loads(content)
-            groups = {group for group, _, _ in found}
+            groups = {group for group, _, _ in uses}
             name = parameter["name"] if len(groups) > 1 else f"{groups.pop()}.{parameter['name']}"
             if name in shared:
-                name = f"{found[0][0]}.{parameter['name']}"
+                name = f"{uses[0][0]}.{parameter['name']}"
             if name in shared:
                 continue
             shared[name] = parameter
-            for _, parameters, index in found:
+            for _, parameters, index in uses:
                 parameters[index] = {"$ref": f"#/components/parameters/{name}"}
 
 
 def parameter_lists(described: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """(group, parameters) of every path and operation."""
+    """Yields (group, parameters) of every path and operation."""
     for item in described["paths"].values():
         operations = [operation for name, operation in item.items() if name != "parameters"]
         group = operations[0]["tags"][0]
@@ -84,59 +85,60 @@ class Types:
             "type": "object", "enum": [None], "nullable": True}
         self._converter = converter
         self._collections = collections
-        for function in (self._portable, self._expanded, self._untyped, self._unless_given, self._named):
-            # As a closure, since apispec makes a method of the converter of it.
+        for function in (self._portable, self._expanded, self._untyped, self._without_default, self._with_component):
+            # A closure, because apispec binds the function to the converter as a method.
             converter.add_attribute_function(  # type: ignore[no-untyped-call]
-                lambda _, field, *, ret, asked=function, **__: asked(field, ret))
+                lambda _, field, *, ret, describe=function, **__: describe(field, ret))
 
-    def _portable(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """Patterns in the dialect of JSON Schema (ECMA-262), which has other anchors than Python."""
-        pattern: str | None = made.get("pattern")
+    def _portable(self, field: fields.Field[Any], described: dict[str, Any]) -> dict[str, Any]:
+        """Returns a pattern in the dialect of JSON Schema (ECMA-262), whose anchors differ from those of Python."""
+        pattern: str | None = described.get("pattern")
         return {} if pattern is None else {"pattern": pattern.replace(r"\A", "^").replace(r"\Z", "$")}
 
-    def _expanded(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """An object that is expanded is one of its collection."""
+    def _expanded(self, field: fields.Field[Any], described: dict[str, Any]) -> dict[str, Any]:
+        """Describes an expanded object by the schema of its collection."""
         if not isinstance(field, Expanded) or (target := self._collections.get(field.collection)) is None:
             return {}
-        shown = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
-        made.pop("nullable", None)
-        return {"anyOf": [shown, self._null]}
+        reference = self._converter.resolve_nested_schema(target.answer)  # type: ignore[no-untyped-call]
+        described.pop("nullable", None)
+        return {"anyOf": [reference, self._null]}
 
-    def _untyped(self, _: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """OpenAPI 3.0 takes `nullable` only beside a type; what may be anything may be null."""
-        if not made.keys() & {"type", "allOf", "anyOf", "$ref"}:
-            made.pop("nullable", None)
+    def _untyped(self, _: fields.Field[Any], described: dict[str, Any]) -> dict[str, Any]:
+        """Removes `nullable` from a field without a type: OpenAPI 3.0 allows it only beside a type."""
+        if not described.keys() & {"type", "allOf", "anyOf", "$ref"}:
+            described.pop("nullable", None)
         return {}
 
-    def _unless_given(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
+    def _without_default(self, field: fields.Field[Any], described: dict[str, Any]) -> dict[str, Any]:
         """Moves the default of a field to its description.
 
         Client generators assume that a field with a `default` is always present.
         """
-        if "default" in field.metadata or "default" not in made:
+        if "default" in field.metadata or "default" not in described:
             return {}
-        value = made.pop("default")
-        told = f"{orjson.dumps(value).decode()} unless given."
-        return {"description": f"{made.get('description', '')} {told}".strip()}
+        value = described.pop("default")
+        sentence = f"{orjson.dumps(value).decode()} unless given."
+        return {"description": f"{described.get('description', '')} {sentence}".strip()}
 
-    def _named(self, field: fields.Field[Any], made: dict[str, Any]) -> dict[str, Any]:
-        """Values that several fields have are a component of their own; beside it null, where a field may be that."""
-        if (wanted := field.metadata.get("component")) is None:
+    def _with_component(self, field: fields.Field[Any], described: dict[str, Any]) -> dict[str, Any]:
+        """Makes a component of the values that several fields have. A field that may be null gets null beside it."""
+        if (component := field.metadata.get("component")) is None:
             return {}
-        name = self._component(wanted, {"type": "string", "enum": [one for one in made["enum"] if one is not None]})
+        values = [value for value in described["enum"] if value is not None]
+        name = self._component(component, {"type": "string", "enum": values})
         for key in ("type", "enum", "minLength", "maxLength", "nullable"):
-            made.pop(key, None)
+            described.pop(key, None)
         reference: dict[str, Any] = self._components.get_ref("schema", name)
         return {"anyOf": [reference, self._null]} if field.allow_none else reference
 
-    def _component(self, wanted: str, values: dict[str, Any]) -> str:
-        """The name of the component with these values: with a number, as apispec does it, where a schema of a plugin
-        is called like another one."""
-        name, number = wanted, 0
-        while (known := self._components.schemas.get(name)) and set(known.get("enum", ())) != set(values["enum"]):
+    def _component(self, component: str, values: dict[str, Any]) -> str:
+        """Returns the name of the component with these values. A number distinguishes it from another component of the
+        same name, such as that of a plugin."""
+        name, number = component, 0
+        while (existing := self._components.schemas.get(name)) and set(existing.get("enum", ())) != set(values["enum"]):
             number += 1
-            name = f"{wanted}{number}"
-        if known is None:
+            name = f"{component}{number}"
+        if existing is None:
             self._components.schema(name, values)
         return name
 
@@ -154,14 +156,14 @@ is deprecated is announced by `Deprecation` and `Sunset`, with a `Link` to its s
 or field that was sent.
 """
 
-_MAKING = Lock()  # one thread makes a document, and the others wait for it: each would take half a second
+_MAKING = Lock()  # one thread makes a document and the others wait for it, because it takes half a second
 
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
     """Facts about the instance that serves the document.
 
-    open_to_guests  the permissions that a guest may have on some object; None: unknown
+    open_to_guests  permissions that a guest may have on some object; None: unknown
     page_size       rows on a page by default; `largest_page`: the largest size that any role may request
     """
 
@@ -171,7 +173,7 @@ class Served:
 
     @classmethod
     def by(cls, services: Services, request: Request) -> Self:
-        """Returns what it says of this instance, to a guest who sends this request."""
+        """Returns the facts of this instance for a guest who sends this request."""
         settings = services.settings
         visitor = Access(services.policy.current, guest(services.guest_tenant),
                          RequestEnvironment(request, settings.zone))
@@ -180,22 +182,24 @@ class Served:
 
 
 def document(registry: Discovered, version: str, served: Served | None = None, url: str = "") -> bytes:
-    """The OpenAPI document of everything in the registry, `3.1.0` or `3.0.3`, as JSON; `url` is that of the service.
+    """Returns the OpenAPI document of the registry in `version`, `3.1.0` or `3.0.3`, as JSON.
+
+    url  URL of the service
     """
     with _MAKING:
-        return _written(registry, version, served or Served(), url)
+        return _render(registry, version, served or Served(), url)
 
 
 @lru_cache(maxsize=16)
-def _written(registry: Discovered, version: str, served: Served, url: str) -> bytes:
-    found = _document(registry, version, served.page_size, served.largest_page)
-    info = found["info"] | {"description": _ABOUT.format(url=url),
-                            "contact": found["info"]["contact"] | ({"url": url} if url else {})}
-    return orjson.dumps({**found, "info": info, "servers": [{"url": url or "/"}],
-                         "paths": _secured(found["paths"], registry, served.open_to_guests)})
+def _render(registry: Discovered, version: str, served: Served, url: str) -> bytes:
+    content = _document(registry, version, served.page_size, served.largest_page)
+    info = content["info"] | {"description": _ABOUT.format(url=url),
+                              "contact": content["info"]["contact"] | ({"url": url} if url else {})}
+    return orjson.dumps({**content, "info": info, "servers": [{"url": url or "/"}],
+                         "paths": _with_security(content["paths"], registry, served.open_to_guests)})
 
 
-# Without what a request brings: rules may ask for its device or hour, and to make a document takes half a second.
+# Depends on nothing of a request, such as its device or hour, because making a document takes half a second.
 @lru_cache(maxsize=8)
 def _document(registry: Discovered, version: str, page_size: int, largest_page: int) -> dict[str, Any]:
     # An app documents in one version only, so each document is made in a throw-away app.
@@ -215,22 +219,22 @@ def _document(registry: Discovered, version: str, page_size: int, largest_page: 
     api.register_field(Id, "string", "uuid")
     api.register_field(Time, "string", "date-time")
     _declare_components(api, registry)
-    # First, so that none of their names goes to what a plugin's route answers.
+    # First, so that the answer of a plugin's route cannot take one of their names.
     for collection in registry.collections.values():
         plugin.converter.resolve_nested_schema(collection.answer)  # type: ignore[no-untyped-call]
-    for made in registry.documented():
-        api.register_blueprint(made)
+    for blueprint in registry.documented():
+        api.register_blueprint(blueprint)
     described: dict[str, Any] = api.spec.to_dict()
     for name in ("Error", "PaginationMetadata"):  # flask-smorest's own, which no operation answers
         del described["components"]["schemas"][name]
     for _, parameters in parameter_lists(described):
-        _tell_sizes(parameters, page_size, largest_page)
+        _add_sizes(parameters, page_size, largest_page)
         _leave_empty(parameters)
     _leave_empty(described["components"]["parameters"].values())
     share_parameters(described)
-    _name_guards(described["components"]["schemas"], registry, plugin.converter)
+    _describe_guards(described["components"]["schemas"], registry, plugin.converter)
     if version.startswith("3.0"):
-        _leave_references_alone(described)
+        _strip_references(described)
     return described
 
 
@@ -258,24 +262,25 @@ def _declare_components(api: Api, registry: Discovered) -> None:
             "content": {"application/json": {"schema": registry.collections["jobs"].answer}}}, lazy=True)
 
 
-def _secured(paths: dict[str, Any], registry: Discovered, open_to_guests: frozenset[str] | None) -> dict[str, Any]:
-    """The paths, in which every operation says which credentials it takes."""
-    found = registry.by_operation
+def _with_security(paths: dict[str, Any], registry: Discovered,
+                   open_to_guests: frozenset[str] | None) -> dict[str, Any]:
+    """Returns the paths with the credentials that each operation accepts."""
+    endpoints = registry.by_operation
     return {path: {name: content if name == "parameters"
-                   else {**content, "security": _security(found[content["operationId"]], open_to_guests)}
+                   else {**content, "security": _security(endpoints[content["operationId"]], open_to_guests)}
                    for name, content in item.items()} for path, item in paths.items()}
 
 
 def _security(endpoint: Endpoint, open_to_guests: frozenset[str] | None) -> list[dict[str, list[str]]]:
     if endpoint.anonymous:
-        return []  # no token of a user or service is taken there, not even a wrong one
+        return []  # ignores the token of a user or service, even a wrong one
     closed = open_to_guests is not None and endpoint.permission not in (None, *open_to_guests)
     cookie: list[dict[str, list[str]]] = [{"refresh_cookie": []}] if endpoint.by_cookie else []
     needed: list[dict[str, list[str]]] = [{"bearer": []}, *cookie]
     return needed if closed else [{}, *needed]
 
 
-def _tell_sizes(parameters: list[Any], page_size: int, largest_page: int) -> None:
+def _add_sizes(parameters: list[Any], page_size: int, largest_page: int) -> None:
     """Adds the sizes of pages to the parameters.
 
     The schema has no default: a client that sent it would contradict the other names of the parameter.
@@ -288,29 +293,30 @@ def _tell_sizes(parameters: list[Any], page_size: int, largest_page: int) -> Non
 
 
 def _leave_empty(parameters: Iterable[Any]) -> None:
-    """Examples of parameters are there to be read: what the page sends is what its reader has typed."""
+    """Tells the documentation page to send no example value of an optional parameter that its reader left empty."""
     for parameter in parameters:
         if "$ref" not in parameter and not parameter.get("required"):
             parameter["x-fill-example"] = "no"  # RapiDoc's own word
 
 
-def _leave_references_alone(described: Any) -> None:
+def _strip_references(described: Any) -> None:
     """Removes all keys beside a reference, as OpenAPI 3.0 requires."""
     if isinstance(described, dict) and isinstance(reference := described.get("$ref"), str):
         described.clear()
         described["$ref"] = reference
         return
-    for one in described.values() if isinstance(described, dict) else described if isinstance(described, list) else ():
-        _leave_references_alone(one)
+    values = described.values() if isinstance(described, dict) else described if isinstance(described, list) else ()
+    for value in values:
+        _strip_references(value)
 
 
-def _name_guards(schemas: dict[str, Any], registry: Discovered, converter: OpenAPIConverter) -> None:
-    """Answers say which permission shows a guarded field."""
+def _describe_guards(schemas: dict[str, Any], registry: Discovered, converter: OpenAPIConverter) -> None:
+    """Adds to each guarded field of an answer the permission that shows it."""
     for collection in registry.collections.values():
-        # Not by `schema_name`: schemas of plugins may be called like ours, and then have a number.
+        # Not by `schema_name`: a plugin's schema may have the name of one of ours, and then gets a number.
         name = converter.refs.get(make_schema_key(collection.answer), "")
-        shown = schemas.get(name, {}).get("properties", {})
+        properties = schemas.get(name, {}).get("properties", {})
         for name, permission in collection.guards.items():
-            if name in shown:
-                known = shown[name].get("description", "")
-                shown[name]["description"] = f"{known} Shown with the permission `{permission}`.".strip()
+            if name in properties:
+                description = properties[name].get("description", "")
+                properties[name]["description"] = f"{description} Shown with the permission `{permission}`.".strip()

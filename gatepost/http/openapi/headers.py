@@ -1,4 +1,4 @@
-"""The headers of requests and answers: each is described once, and each operation refers to those that it has."""
+"""Headers of requests and answers. Each is described once, and operations refer to it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..reading.query import NUMBERS
 from ..request.endpoint import Endpoint
 
 _TEXT = {"type": "string"}
-# Entity tags as clients write them, of which `protocol/entity_tags` takes more (RFC 9110 section 8.8.3).
+# Entity tags in the usual form; `protocol/entity_tags` accepts more (RFC 9110 section 8.8.3).
 _TAG = r'(W/)?"[!#-~]*"'
 _TAGS = {"type": "string", "pattern": rf"^(\*|{_TAG}( *, *{_TAG})*)$"}
 _SECONDS = {"type": "integer", "minimum": 0}
 
-# What a client may send, by its name among the components. `X-Request-ID`, `API-Version` and `Accept-Language` go with
-# every request: the text at the head of the document tells of them, so that they burden no function of a client.
+# Request headers, by component name. `X-Request-ID`, `API-Version` and `Accept-Language` are possible with every
+# request. The text at the start of the document describes them, so that generated clients have no parameters for them.
 SENT: Mapping[str, dict[str, Any]] = {
     "IfMatch": {"name": "If-Match", "schema": _TAGS, "description":
                 "The `ETag` of the object as it was read: 412 where it has changed since (RFC 9110 section 13.1.1)."},
@@ -34,7 +34,7 @@ SENT: Mapping[str, dict[str, Any]] = {
                     "`respond-async` has it done as a job: 202 (RFC 7240 section 4.1)."},
 }
 
-# What an answer may carry.
+# Headers of answers.
 ANSWERED: Mapping[str, dict[str, Any]] = {
     "X-Request-ID": {"schema": _TEXT, "description": "Names this request in the service's log and audit trail."},
     "API-Version": {"schema": _TEXT, "description": "The version of the API that answered."},
@@ -59,28 +59,28 @@ ANSWERED: Mapping[str, dict[str, Any]] = {
     "RateLimit": {"schema": _TEXT, "description": "What is left of the caller's units, and until when."},
     "RateLimit-Policy": {"schema": _TEXT, "description": "The caller's units and the seconds that they are for."},
 }
-# On answers of every kind: the text at the head of the document tells of them, and the shared answers have them.
+# Headers of every answer: the text at the start of the document describes them, and the shared answers have them.
 EVERYWHERE = ("X-Request-ID", "API-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link")
 _OF_PROBLEMS = {401: ("WWW-Authenticate", "Set-Cookie"), 403: ("WWW-Authenticate",), 409: ("Retry-After",),
                 412: ("ETag",), None: ("Retry-After", "Accept", "Accept-Encoding", "Accept-Patch", "Accept-Post")}
 
 
-def sent(endpoint: Endpoint) -> list[str]:
-    """The request headers of an endpoint, by their names among the components."""
-    found = []
+def request_headers(endpoint: Endpoint) -> list[str]:
+    """Returns the request headers of an endpoint, by component name."""
+    names = []
     if endpoint.conditional:
-        found.append("IfMatch")
+        names.append("IfMatch")
     if endpoint.method == "GET":
-        found.append("IfNoneMatch")
+        names.append("IfNoneMatch")
     if endpoint.repeatable:
-        found.append("IdempotencyKey")
+        names.append("IdempotencyKey")
     if is_list(endpoint):
-        found.append("PreferCount")
+        names.append("PreferCount")
     if endpoint.minimal:
-        found.append("PreferReturn")
+        names.append("PreferReturn")
     if endpoint.deferred is not None:
-        found.append("PreferAsync")
-    return found
+        names.append("PreferAsync")
+    return names
 
 
 def is_list(endpoint: Endpoint) -> bool:
@@ -89,12 +89,13 @@ def is_list(endpoint: Endpoint) -> bool:
 
 
 def of_problems(status: int | None) -> dict[str, str]:
-    """The headers of the problem documents of a status, by name; None: of those that have no status of their own."""
+    """Returns the headers of the problem documents of a status, by name; None: of the shared answer for other statuses.
+    """
     return {name: name for name in (*EVERYWHERE, *_OF_PROBLEMS.get(status, ()))}
 
 
 def of_success(endpoint: Endpoint) -> dict[str, str]:
-    """The headers of what the endpoint answers when nothing is wrong, by name."""
+    """Returns the headers of an endpoint's successful answer, by name."""
     return {name: name for name in _of_success(endpoint)}
 
 

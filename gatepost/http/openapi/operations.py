@@ -1,4 +1,4 @@
-"""One endpoint as an operation of the OpenAPI description, with examples made of those of its fields."""
+"""Description of one endpoint as an operation of the OpenAPI document, with examples made from those of its fields."""
 
 from __future__ import annotations
 
@@ -12,30 +12,37 @@ from gatepost.http.openapi import headers, problems
 from gatepost.http.protocol.language import PARAMETER
 from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.schemas import file_formats
-from gatepost.http.schemas.documented import IN_THE_DEMO, answered, component_name, example_id, sent, serves_both
+from gatepost.http.schemas.documented import (
+    IN_THE_DEMO,
+    answer_schema,
+    body_schema,
+    component_name,
+    example_id,
+    serves_both,
+)
 from gatepost.http.schemas.fields import Reference
 
 
 def example_of(schema: Schema, *, partial: bool = False) -> dict[str, Any] | None:
-    """A body that the schema takes: every required field, and each that has an example of its own; `partial`: the first
-    of them alone.
+    """Returns an example of a body: every required field, and each field with its own example.
 
-    None where a required field has none, and where there would be nothing in it.
+    partial  only the first of these fields
+    Returns None if a required field has no example, or if the body would be empty.
     """
-    found = {}
+    example = {}
     for name, field in schema.fields.items():
         if field.dump_only:
             continue
         value = _value(field, needed=field.required)
         if value is not None:
-            found[name] = value
+            example[name] = value
         elif field.required:
             return None
-    return dict(list(found.items())[:1 if partial else None]) or None
+    return dict(list(example.items())[:1 if partial else None]) or None
 
 
 def example_lines(schema: Schema, media_type: str) -> str | None:
-    """A file of one line that an import of such rows takes."""
+    """Returns an example of an import file of these rows, with one line."""
     example = example_of(schema)
     if example is None:
         return None
@@ -65,13 +72,13 @@ def operation_id(group: str, endpoint: Endpoint) -> str:
 
 
 def path_parameters(group: str, endpoint: Endpoint) -> list[Any]:
-    """Those of every operation of the endpoint's path."""
-    found: list[Any] = [PARAMETER]
+    """Returns the parameters of every operation of the endpoint's path."""
+    parameters: list[Any] = [PARAMETER]
     if "<id>" in endpoint.path:
         example = {"example": example_id(group)} if group in IN_THE_DEMO else {}
-        found.append({"in": "path", "name": "id", "required": True, "schema": {"type": "string", "format": "uuid"},
-                      "description": "The id of the object.", **example})
-    return found
+        parameters.append({"in": "path", "name": "id", "required": True, "schema": {"type": "string", "format": "uuid"},
+                           "description": "The id of the object.", **example})
+    return parameters
 
 
 def describe(group: str, endpoint: Endpoint) -> dict[str, Any]:
@@ -92,16 +99,16 @@ def _parameters(endpoint: Endpoint) -> Iterator[Any]:
                "description": "The id or the slug of the object.", "example": "imprint"}
     if endpoint.query is not None:
         yield {"in": "query", "required": False, "schema": endpoint.query}
-    body = None if endpoint.body is None else _sent(endpoint, endpoint.body)
-    # A body in which nothing can be is taken, and nobody has to know.
+    body = None if endpoint.body is None else _body_schema(endpoint, endpoint.body)
+    # An optional body without fields is accepted, and not documented.
     if body is not None and (body.fields or endpoint.body_required):
         example = example_of(body, partial=endpoint.partial)
         yield {"in": "json", "required": endpoint.body_required, "schema": body, "content_type": endpoint.accepts[0],
                **({} if example is None else {"examples": _examples(example)})}
-    yield from headers.sent(endpoint)
+    yield from headers.request_headers(endpoint)
 
 
-def _sent(endpoint: Endpoint, body: Schema) -> Schema:
+def _body_schema(endpoint: Endpoint, body: Schema) -> Schema:
     name, creating = component_name(type(body)), False
     if endpoint.partial:
         name = f"{name}Changes"
@@ -111,48 +118,49 @@ def _sent(endpoint: Endpoint, body: Schema) -> Schema:
         name, creating = f"New{name.removeprefix('New')}", True
     else:
         return body
-    return sent(type(body), name, creating=creating, partial=endpoint.partial, fixed=endpoint.fixed,
-                kept=endpoint.kept, defaults=endpoint.defaults)
+    return body_schema(type(body), name, creating=creating, partial=endpoint.partial, fixed=endpoint.fixed,
+                       kept=endpoint.kept, defaults=endpoint.defaults)
 
 
 def _responses(endpoint: Endpoint) -> dict[int | str, list[Any]]:
     success: dict[str, Any] = {"description": "Done.", "content_type": None, "headers": headers.of_success(endpoint)}
     if endpoint.answer is not None:
-        success["schema"] = _in_full(type(endpoint.answer)) if serves_both(endpoint.answer) else endpoint.answer
-    found: dict[int | str, list[Any]] = {status: [dict(success)] for status in (endpoint.status, *endpoint.statuses)}
+        success["schema"] = _with_all_fields(type(endpoint.answer)) if serves_both(endpoint.answer) else endpoint.answer
+    responses: dict[int | str, list[Any]] = {
+        status: [dict(success)] for status in (endpoint.status, *endpoint.statuses)}
     if endpoint.minimal and endpoint.status != 201:
-        found[204] = [LEFT_OUT]
+        responses[204] = [LEFT_OUT]
     if endpoint.deferred is not None:
-        found[202] = [ACCEPTED]
+        responses[202] = [ACCEPTED]
     if endpoint.method == "GET":
-        found[304] = [NOT_MODIFIED]
-    return found | problems.responses(endpoint)
+        responses[304] = [NOT_MODIFIED]
+    return responses | problems.responses(endpoint)
 
 
 def _examples(value: Any) -> dict[str, Any]:
-    """Returns named examples, the form of the two that the documentation page reads."""
+    """Returns named examples (`examples`): the documentation page does not read `example`."""
     return {"example": {"value": value}}
 
 
 @lru_cache(maxsize=128)
-def _in_full(schema: type[Schema]) -> Schema:
-    """A row with all its fields, as an endpoint beside its collection answers it."""
-    return answered(schema)
+def _with_all_fields(schema: type[Schema]) -> Schema:
+    """Returns the schema of a row with all its fields, for an endpoint outside its collection."""
+    return answer_schema(schema)
 
 
 def _files(endpoint: Endpoint) -> dict[str, Any]:
-    """Bodies that no schema describes: pages, and files of rows."""
-    found: dict[str, Any] = {}
+    """Returns the description of bodies without a schema: pages, and files of rows."""
+    documentation: dict[str, Any] = {}
     if endpoint.body is None and endpoint.prepare is not None:
         content = _content(endpoint.accepts)
         if endpoint.lines is not None:
             for media_type, described in content.items():
                 if (example := example_lines(endpoint.lines, media_type)) is not None:
                     described["examples"] = _examples(example)
-        found["requestBody"] = {"required": True, "content": content}
+        documentation["requestBody"] = {"required": True, "content": content}
     if endpoint.produces:
-        found["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}
-    return found
+        documentation["responses"] = {endpoint.status: {"content": _content(endpoint.produces)}}
+    return documentation
 
 
 def _content(media_types: tuple[str, ...]) -> dict[str, Any]:

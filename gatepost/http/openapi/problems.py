@@ -1,4 +1,4 @@
-"""Problem documents as the description has them: one answer for each status, which every operation refers to."""
+"""Problem documents in the OpenAPI document: one shared answer for each status, to which operations refer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBLEM_JSON = "application/problem+json"
 
 
 class Answer(NamedTuple):
-    """An answer that operations share: its name among the components, and what it says."""
+    """An answer that operations share: its component name and its description."""
 
     name: str
     description: str
@@ -33,7 +33,7 @@ ANSWERS: Mapping[int, Answer] = {
     422: Answer("UnprocessableContent", "The Idempotency-Key was used for another body."),
     428: Answer("PreconditionRequired", "If-Match is required."),
 }
-# What any operation may answer: described once, since a client treats it alike wherever it comes from.
+# Problems of any operation: described once, because a client handles them in the same way everywhere.
 OTHERWISE = Answer("Otherwise", "Any other problem: 406 and 415 for a media type, 413 and 414 for a body or URL that is"
                                 " too long, 429 for too many requests, 500 and 503 where the service cannot answer.")
 
@@ -72,15 +72,14 @@ class ProblemSchema(StrictSchema):
 
 
 def components() -> Mapping[str, dict[str, Any]]:
-    """The shared answers by name."""
+    """Returns the shared answers by name."""
     return {answer.name: {"description": answer.description, "headers": headers.of_problems(status),
                           "content": {PROBLEM_JSON: {"schema": ProblemSchema}}}
             for status, answer in (*ANSWERS.items(), (None, OTHERWISE))}
 
 
 def responses(endpoint: Endpoint) -> dict[int | str, list[str]]:
-    """The problem documents that the endpoint may answer: status → the name of the answer, as flask-smorest takes it.
-    """
+    """Returns the problem documents of an endpoint: status → name of the answer, in the form of flask-smorest."""
     implied = {
         400: True,
         401: not endpoint.anonymous,
@@ -88,10 +87,10 @@ def responses(endpoint: Endpoint) -> dict[int | str, list[str]]:
         404: endpoint.load is not None or "<" in endpoint.path,
         409: endpoint.writes or endpoint.deferred is not None,
         410: endpoint.deprecated is not None,
-        # Also a read may ask for a version of the row.
+        # A read may send If-Match as well.
         412: endpoint.conditional or (endpoint.method == "GET" and endpoint.load is not None),
         422: endpoint.repeatable,
         428: endpoint.conditional,
     }
-    found = [status for status, answered in implied.items() if answered or status in endpoint.problems]
-    return {status: [ANSWERS[status].name] for status in found} | {"default": [OTHERWISE.name]}
+    statuses = [status for status, answered in implied.items() if answered or status in endpoint.problems]
+    return {status: [ANSWERS[status].name] for status in statuses} | {"default": [OTHERWISE.name]}

@@ -45,6 +45,6 @@ class OneCore:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if not hasattr(self._thread, "kept"):
-            self._thread.kept = True
+            self._thread.bound = True
             keep(self._number)
         return self._application(environ, start_response)

@@ -44,7 +44,7 @@ class BackgroundTask:
                 run()
         except (Exception, SystemExit) as error:
             if not self.failing:
-                log.error("%s failed and will be tried again: %s: %s", self.name, type(error).__name__, error)
+                log.error("%s failed and will be retried: %s: %s", self.name, type(error).__name__, error)
             self.failing = True
         else:
             if self.failing:

@@ -115,7 +115,7 @@ class Counters:
                 # Set before the attempt: while Redis does not answer, only one request a second waits for it.
                 self._next_try = monotonic() + RECONNECT_AFTER
             try:
-                counted = self._shared.add(key, units, seconds)
+                count = self._shared.add(key, units, seconds)
             except Unreachable as error:
                 self._next_try = monotonic() + RECONNECT_AFTER
                 if not self.degraded:
@@ -126,5 +126,5 @@ class Counters:
                     log.warning("Redis answers again, limits are shared")
                 self.degraded = False
                 self._next_try = 0.0
-                return counted
+                return count
         return self._own.add(key, units, seconds)

@@ -70,25 +70,25 @@ class DeprecatedUses:
         Each use is counted at most once: counts are not added again after a COMMIT without an answer.
         """
         with self._lock:
-            taken, self._waiting = self._waiting, Counter()
-        if not taken:
+            uses, self._waiting = self._waiting, Counter()
+        if not uses:
             return
-        done = False
+        stored = False
 
         def work() -> None:
-            nonlocal done
-            done = False
+            nonlocal stored
+            stored = False
             # All processes use the same order, so that they cannot deadlock.
-            for use, times in sorted(taken.items()):
+            for use, times in sorted(uses.items()):
                 note_use(*use, times)
-            done = True
+            stored = True
 
         try:
             self._database.transact(work)
         except BaseException:
-            if not done:
+            if not stored:
                 with self._lock:
-                    self._waiting.update(taken)
+                    self._waiting.update(uses)
             raise
 
 

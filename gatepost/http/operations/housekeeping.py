@@ -43,24 +43,24 @@ def end_retention(settings: Settings, database: Database) -> int:
     These are audit events, contact messages and ended jobs older than the settings `audit_days`, `contact_days` and
     `job_days`, policy versions that were replaced before the oldest audit event, and old counts of rule uses.
     """
-    gone = _in_batches(database, policy_use.purge, later(-policy_use.KEPT))
-    gone += _in_batches(database, backup.purge, later(-backup.KEPT))
+    number = _in_batches(database, policy_use.purge, later(-policy_use.KEPT))
+    number += _in_batches(database, backup.purge, later(-backup.KEPT))
     if settings.contact_days:
-        gone += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
+        number += _in_batches(database, ContactMessage.purge, later(-settings.contact_days * DAY))
     if settings.job_days:
-        gone += _in_batches(database, Job.purge, later(-settings.job_days * DAY))
+        number += _in_batches(database, Job.purge, later(-settings.job_days * DAY))
     if settings.audit_days:
-        gone += seals.retire(database, later(-settings.audit_days * DAY))
-        gone += database.transact(lambda: policy_version.purge(_BATCH))
-    return gone
+        number += seals.retire(database, later(-settings.audit_days * DAY))
+        number += database.transact(lambda: policy_version.purge(_BATCH))
+    return number
 
 
 def _in_batches(database: Database, purge: Callable[[str, int], int], before: str, size: int = _BATCH) -> int:
     """Deletes in short transactions, so that other writers get their turn. Returns the number of rows."""
-    gone = 0
+    number = 0
     for _ in range(_BATCHES):
-        some = database.transact(lambda: purge(before, size))
-        gone += some
-        if some < size:
+        deleted = database.transact(lambda: purge(before, size))
+        number += deleted
+        if deleted < size:
             break
-    return gone
+    return number

@@ -40,7 +40,7 @@ DAILY = 50  # contact messages, and new accounts, of one address in a day
 MOST_KEPT = 16 * 2**20  # bytes of answers that one process stores for a principal in a day, for repeated requests
 SESSION = 10  # units that a login or refresh takes from the user: each stores rows
 ACCOUNT_FACTOR = 10  # times as many wrong passwords for one account, from all networks together, as from one network
-_LEFT = "gatepost.left"  # units that the nearest limit of a request leaves
+_REMAINING = "gatepost.left"  # units that the nearest limit of a request leaves
 
 
 class Quota(NamedTuple):
@@ -72,7 +72,7 @@ class Limits:
     def __init__(self, settings: Settings) -> None:
         self.follow(settings)
         self._counters = Counters(settings.redis_url)
-        self._kept = OwnCounters()
+        self._stored_bytes = OwnCounters()
 
     def follow(self, settings: Settings) -> None:
         """Applies new settings."""
@@ -102,7 +102,7 @@ class Limits:
         spent = [(self._quotas.address, network_of(address))]
         if principal is not None and principal.kind != "guest":
             spent.append((self._quota(principal), _account(principal)))
-        request.environ.pop(_LEFT, None)
+        request.environ.pop(_REMAINING, None)
         for quota, key in spent:
             with suppress(Problem):  # other calls may have exceeded the quota
                 self._spend(quota, key, 1 - min(cost, quota.units))
@@ -114,7 +114,7 @@ class Limits:
         """
         self.spend_of_principal(principal, min(SESSION, self._quota(principal).units // 2))
 
-    def spend_by_size(self, principal: Principal, address: str, size: int, taken: int = 0, *, cost: int) -> int:
+    def spend_by_size(self, principal: Principal, address: str, size: int, spent: int = 0, *, cost: int) -> int:
         """Takes a unit for each `IMPORT_PIECE` of a body of at least `size` bytes. Returns the units taken so far.
 
         Counts those that were `taken` before. Takes at most what a full quota leaves after the call's own `cost`, so
@@ -123,15 +123,15 @@ class Limits:
         """
         quota = self._quotas.address if principal.kind == "guest" else self._quota(principal)
         key = payer(principal, address)
-        due = min(ceil(size / IMPORT_PIECE), quota.units - cost) - taken
+        due = min(ceil(size / IMPORT_PIECE), quota.units - cost) - spent
         if due <= 0:
-            return taken
+            return spent
         try:
             self._spend(quota, key, due)
         except Problem:
             self._counters.add(f"{quota.name}/{key}", -due, quota.seconds)
             raise
-        return taken + due
+        return spent + due
 
     def attempt(self, name: str, address: str) -> None:
         """Counts one use of a tight endpoint by an address. Raises `Problem` (`rate_limited`)."""
@@ -153,7 +153,7 @@ class Limits:
     def may_keep(self, principal: Principal, size: int) -> bool:
         """True if an answer of `size` bytes may be stored for its caller, given the answers of the last day."""
         # Counted in this process: the caller holds a transaction, which must not wait for another server.
-        return not self._quotas.enabled or self._kept.add(principal.key, size, DAY)[0] <= MOST_KEPT
+        return not self._quotas.enabled or self._stored_bytes.add(principal.key, size, DAY)[0] <= MOST_KEPT
 
     @contextmanager
     def guessing(self, account: str, address: str, origins: Callable[[], Iterable[str]]) -> Iterator[None]:
@@ -171,8 +171,8 @@ class Limits:
         try:
             self._spend(*counted[0], 1)
             self._spend(*counted[1], 1, excused=lambda: network in map(network_of, origins()))
-        except Problem as refused:
-            raise TooManyGuesses(refused.code, refused.detail, headers=refused.headers) from None
+        except Problem as problem:
+            raise TooManyGuesses(problem.code, problem.detail, headers=problem.headers) from None
         try:
             yield
         except Problem:
@@ -196,16 +196,16 @@ class Limits:
             return
         # A cost above the quota takes the whole quota, so that large bodies stay possible.
         used, ends = self._counters.add(f"{quota.name}/{key}", min(cost, quota.units), quota.seconds)
-        left, wait = quota.units - used, max(1, ceil(ends))
-        if left < 0 and excused is not None and excused():
+        remaining, wait = quota.units - used, max(1, ceil(ends))
+        if remaining < 0 and excused is not None and excused():
             return
         environ = request.environ
         # Another limit may be closer; the one that refuses comes last.
-        if left < environ.get(_LEFT, inf):
-            environ[_LEFT] = left
+        if remaining < environ.get(_REMAINING, inf):
+            environ[_REMAINING] = remaining
             carry(environ, {"RateLimit-Policy": f'"{quota.name}";q={quota.units};w={quota.seconds}',
-                            "RateLimit": f'"{quota.name}";r={max(0, left)};t={wait}'})
-        if left < 0:
+                            "RateLimit": f'"{quota.name}";r={max(0, remaining)};t={wait}'})
+        if remaining < 0:
             raise Problem("rate_limited", Message("Try again in {seconds} s.", seconds=wait),
                           headers={"Retry-After": str(wait)})
 
@@ -220,8 +220,8 @@ def network_of(address: str) -> str:
 
     One IPv6 customer has at least 2⁶⁴ addresses (RFC 6177).
     """
-    known = normalized(address)
-    return UNREADABLE if known is None else _network(known) if ":" in known else known
+    readable = normalized(address)
+    return UNREADABLE if readable is None else _network(readable) if ":" in readable else readable
 
 
 def _account(principal: Principal) -> str:

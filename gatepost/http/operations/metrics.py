@@ -80,17 +80,17 @@ class Metrics:
         self._waits = Histogram("gatepost_database_wait_seconds",
                                 "Waits: for the turn to write (SQLite), for a connection (Postgres).",
                                 buckets=WAITS, registry=self._registry)
-        self._late = Counter("gatepost_database_refusals", "Waits that were refused, or lasted too long.",
-                             registry=self._registry)
+        self._refused_waits = Counter("gatepost_database_refusals", "Waits that were refused, or lasted too long.",
+                                      registry=self._registry)
         self._copies = Histogram("gatepost_checkpoint_seconds", "Time of copies of the log into the file (SQLite).",
                                  buckets=WAITS, registry=self._registry)
-        self._held = Counter("gatepost_checkpoints_held_back", "Copies of the log that a long read has held back.",
-                             registry=self._registry)
+        self._held_back = Counter("gatepost_checkpoints_held_back", "Copies of the log that a long read has held back.",
+                                  registry=self._registry)
         self.unreadable_addresses = Counter("gatepost_unreadable_addresses", "Requests from an unreadable address.",
                                             registry=self._registry)
         self.unknown_facts = Counter("gatepost_unknown_facts", "Facts that could not be recorded with a decision.",
                                      registry=self._registry)
-        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._children_by_labels: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._numbers = count()
 
     def samples(self) -> bool:
@@ -114,28 +114,28 @@ class Metrics:
                 self._allowed.inc()
             elif g.get("problem") in REFUSAL_CODES:
                 self._refused.inc()
-        for stage, taken in (call.timings or {}).items():
-            self._stages.labels(stage).observe(taken)
+        for stage, duration in (call.timings or {}).items():
+            self._stages.labels(stage).observe(duration)
         return response
 
     def waited(self, seconds: float) -> None:
         self._waits.observe(seconds)
 
     def refused(self) -> None:
-        self._late.inc()
+        self._refused_waits.inc()
 
     def copied(self, seconds: float, *, held_back: bool) -> None:
         self._copies.observe(seconds)
         if held_back:
-            self._held.inc()
+            self._held_back.inc()
 
     def _children(self, method: str, route: str, status: int) -> tuple[Any, Any]:
         key = method, route, status
-        found = self._known.get(key)
-        if found is None:
-            found = self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
-            self._known[key] = found
-        return found
+        children = self._children_by_labels.get(key)
+        if children is None:
+            children = self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
+            self._children_by_labels[key] = children
+        return children
 
     def text(self) -> tuple[bytes, str]:
         """Returns all metrics in Prometheus' text format, and the media type."""
@@ -146,8 +146,8 @@ class Metrics:
         if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             registry = CollectorRegistry()
             MultiProcessCollector(registry, folder)
-        found = generate_latest(registry) + generate_latest(self._state) + generate_latest(self._instance)
-        return found, CONTENT_TYPE_LATEST
+        text = generate_latest(registry) + generate_latest(self._state) + generate_latest(self._instance)
+        return text, CONTENT_TYPE_LATEST
 
 
 class _State:

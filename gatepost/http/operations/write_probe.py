@@ -43,8 +43,8 @@ class WriteProbe:
         self._database = database
         self._lock = Lock()
         self._ended = Event()
-        self._began: float | None = None
-        self._tried = self._written = self._refused = float("-inf")
+        self._start: float | None = None
+        self._last_attempt = self._last_success = self._last_refusal = float("-inf")
         self._error: str | None = None
         self._full = False
 
@@ -52,20 +52,20 @@ class WriteProbe:
         """Writes, unless the last result is recent, and returns the result within `PATIENCE` seconds. Never raises."""
         with self._lock:
             now = monotonic()
-            if self._began is None and (self._error is not None or now - self._tried >= KEPT):
-                self._began, self._ended = now, Event()
+            if self._start is None and (self._error is not None or now - self._last_attempt >= KEPT):
+                self._start, self._ended = now, Event()
                 try:
                     Thread(target=self._write, args=(self._ended,), name="write-probe", daemon=True).start()
-                except (RuntimeError, MemoryError) as failed:
-                    self._began, self._error = None, str(failed) or "there is no memory"
-            ended, begun = self._ended, self._began
-        if begun is not None:
-            ended.wait(max(0.0, begun + PATIENCE - monotonic()))
+                except (RuntimeError, MemoryError) as error:
+                    self._start, self._error = None, str(error) or "there is no memory"
+            ended, start = self._ended, self._start
+        if start is not None:
+            ended.wait(max(0.0, start + PATIENCE - monotonic()))
         with self._lock:
             now = monotonic()
-            return ProbeResult(now - self._written if self._written > 0 else None,
-                               None if self._began is None else now - self._began, self._error,
-                               now - self._refused if self._refused > 0 else None, self._full)
+            return ProbeResult(now - self._last_success if self._last_success > 0 else None,
+                               None if self._start is None else now - self._start, self._error,
+                               now - self._last_refusal if self._last_refusal > 0 else None, self._full)
 
     def doubt(self, *, refused: Exception | None = None) -> None:
         """Makes the next caller write again, because the database has failed a request.
@@ -73,9 +73,9 @@ class WriteProbe:
         `refused` is the error with which it refused the write of a client.
         """
         with self._lock:
-            self._tried = float("-inf")
+            self._last_attempt = float("-inf")
             if refused is not None:
-                self._refused, self._full = monotonic(), isinstance(refused, NoRoom)
+                self._last_refusal, self._full = monotonic(), isinstance(refused, NoRoom)
 
     def _write(self, ended: Event) -> None:
         error = None
@@ -87,7 +87,7 @@ class WriteProbe:
         except Exception as failed:  # any exception means that a write is not possible
             error = f"{type(failed).__name__}: {failed}"
         with self._lock:
-            self._tried, self._began, self._error = monotonic(), None, error
+            self._last_attempt, self._start, self._error = monotonic(), None, error
             if error is None:
-                self._written = self._tried
+                self._last_success = self._last_attempt
         ended.set()

@@ -58,10 +58,10 @@ class _Rule(Rule):
         return {**super().get_empty_kwargs(), "taken": self._taken}
 
     def get_converter(self, variable_name: str, *rest: Any) -> BaseConverter:
-        made = super().get_converter(variable_name, *rest)
+        converter = super().get_converter(variable_name, *rest)
         if words := "|".join(map(re.escape, self._taken.get(variable_name, ()))):
-            made.regex = rf"(?!(?:{words})\Z){made.regex}"
-        return made
+            converter.regex = rf"(?!(?:{words})\Z){converter.regex}"
+        return converter
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
         """Compiles the function that builds URLs of this rule at its first call.

@@ -22,23 +22,23 @@ _SIZE = 16  # bytes
 
 def hidden_version(keys: Keys, id: str, version: str) -> str:
     """Returns the keyed hash of the version with the newest key: `h` and 32 hex digits."""
-    return _written(keys.derive(_PURPOSE), id, version)
+    return _keyed_hash(keys.derive(_PURPOSE), id, version)
 
 
 def hidden_versions(keys: Keys, id: str, version: str) -> frozenset[str]:
     """Returns the keyed hashes of the version with all keys that still verify."""
-    return frozenset(_written(key, id, version) for key in keys.secrets(_PURPOSE))
+    return frozenset(_keyed_hash(key, id, version) for key in keys.secrets(_PURPOSE))
 
 
-def _written(key: bytes, id: str, version: str) -> str:
+def _keyed_hash(key: bytes, id: str, version: str) -> str:
     return "h" + hashlib.blake2b(f"{id} {version}".encode(), key=key, digest_size=_SIZE).hexdigest()
 
 
 def check_syntax(call: Call) -> None:
     """Raises `invalid_header` for a precondition that is not a list of entity tags."""
     for header, key in (("If-Match", "HTTP_IF_MATCH"), ("If-None-Match", "HTTP_IF_NONE_MATCH")):
-        sent = call.request.environ.get(key)
-        if sent is not None and not TAGS.fullmatch(sent):
+        value = call.request.environ.get(key)
+        if value is not None and not TAGS.fullmatch(value):
             fault = Fault("invalid_header", 'Send entity tags such as "3", or *.', header=header)
             raise Problem.of([fault], "invalid_header")
 
@@ -47,13 +47,13 @@ def check(call: Call) -> None:
     """Raises `version_conflict` if a precondition is false for the row, `precondition_required` if one is missing."""
     if not call.endpoint.conditional:
         return
-    wanted, unwanted = call.request.environ.get("HTTP_IF_MATCH"), call.request.environ.get("HTTP_IF_NONE_MATCH")
-    if wanted is None and call.services.settings.require_if_match:
+    if_match, if_none_match = call.request.environ.get("HTTP_IF_MATCH"), call.request.environ.get("HTTP_IF_NONE_MATCH")
+    if if_match is None and call.services.settings.require_if_match:
         raise Problem("precondition_required", "Send If-Match with the ETag that you have read.")
-    if wanted is not None and not names_version(wanted, _versions(call), weak=False):
+    if if_match is not None and not names_version(if_match, _versions(call), weak=False):
         raise _conflict(call)
     # A write answers 412 when a read would answer 304 (RFC 9110 section 13.1.2).
-    if unwanted is not None and names_version(unwanted, _versions(call), weak=True):
+    if if_none_match is not None and names_version(if_none_match, _versions(call), weak=True):
         raise _conflict(call)
 
 
@@ -62,12 +62,13 @@ def is_known(call: Call, tag: str) -> bool:
 
     Raises `version_conflict` if its `If-Match` names another version.
     """
-    sent, wanted = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
-    if (wanted is not None and call.row is not None and VERSION.fullmatch(tag)
-            and not names_version(wanted, _versions(call), weak=False)):
+    if_none_match, if_match = call.request.environ.get("HTTP_IF_NONE_MATCH"), call.request.environ.get("HTTP_IF_MATCH")
+    if (if_match is not None and call.row is not None and VERSION.fullmatch(tag)
+            and not names_version(if_match, _versions(call), weak=False)):
         raise _conflict(call)
-    return sent is not None and (
-        sent.strip(" \t") == "*" or tag in (known.removeprefix("W/") for known in TAG.findall(sent)))
+    return if_none_match is not None and (
+        if_none_match.strip(" \t") == "*"
+        or tag in (client_tag.removeprefix("W/") for client_tag in TAG.findall(if_none_match)))
 
 
 def written_version(call: Call, permission: str | None) -> str:

@@ -42,12 +42,12 @@ _BY_STATUS = {401: "unauthenticated", 403: "forbidden", 404: "not_found", 405: "
 
 def problem_response(problem: Problem) -> Response:
     """Returns the problem document (RFC 9457 section 3) with its headers, in the caller's language."""
-    found = services()
-    translation = found.translations.wanted(request)
+    app = services()
+    translation = app.translations.wanted(request)
     status, title = problem.status, translation.say(CATALOGUE[problem.code][1])
     g.problem = problem.code
     document = {
-        "type": url_of(found.settings, request, f"/docs/errors#{problem.code}", by_proxy=False),
+        "type": url_of(app.settings, request, f"/docs/errors#{problem.code}", by_proxy=False),
         "title": title,
         "status": status,
         "detail": translation.say(problem.detail) or title + ".",

@@ -45,13 +45,13 @@ class Claimed(Exception):
 
 def check_syntax(call: Call) -> None:
     """Raises `Problem` for an invalid key: `idempotency_unsupported`, `invalid_header`."""
-    sent = _sent(call)
-    if sent is None:
+    header = _header(call)
+    if header is None:
         return
     if not call.endpoint.repeatable or call.principal.kind == "guest":
         raise Problem("idempotency_unsupported", "Only writes of a logged-in caller can be repeated by key, and no "
                                                  "request whose answer is a secret.")
-    if _KEY.fullmatch(sent) is None:
+    if _KEY.fullmatch(header) is None:
         fault = Fault("invalid_header", "Send 1 to 255 visible characters, quoted or bare.", header=_HEADER)
         raise Problem.of([fault], "invalid_header")
 
@@ -62,8 +62,8 @@ def replay(call: Call) -> None:
     Raises `Problem`: `idempotency_mismatch` if the key was used with another body or query, `not_found` if the caller
     can no longer see the row in the answer.
     """
-    sent = _sent(call)
-    match = _KEY.fullmatch(sent) if sent is not None else None
+    header = _header(call)
+    match = _KEY.fullmatch(header) if header is not None else None
     if match is None:
         return
     call.claim = IdempotencyKey(principal=call.principal.key, credential=_credential(call), method=call.request.method,
@@ -93,19 +93,19 @@ def remember(call: Call, response: Response) -> None:
     headers = {name: response.headers[name] for name in _REPLAYED_HEADERS if name in response.headers}
     _note_row(call, call.claim)
     body = response.get_data()
-    kept = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
+    keeps_body = len(body) <= LARGE and call.services.limits.may_keep(call.principal, len(body))
     idempotency.keep_answer(call.tenant_id, call.claim, response.status_code, orjson.dumps(headers).decode(),
-                            body if kept else None)
+                            body if keeps_body else None)
 
 
-def replay_twin(call: Call, wanted: IdempotencyKey) -> None:
+def replay_twin(call: Call, claimed: IdempotencyKey) -> None:
     """Replays the answer of the twin. Raises `Problem` as `replay` does, and if the answer does not exist yet."""
-    _answer_again(call, wanted)
+    _answer_again(call, claimed)
     if call.write.response is None:
         raise _in_progress()
 
 
-def _sent(call: Call) -> str | None:
+def _header(call: Call) -> str | None:
     """Returns the header, if the method is not idempotent by itself (RFC 9110 section 9.2.2).
 
     The method of the endpoint counts, which is POST for a form that deletes.
@@ -130,28 +130,28 @@ def _fingerprints(call: Call) -> Iterator[str]:
         yield digest(key, call.request.query_string + b"\n" + content.encode(), "sha256").hex()
 
 
-def _answer_again(call: Call, wanted: IdempotencyKey) -> None:
+def _answer_again(call: Call, claimed: IdempotencyKey) -> None:
     with call.services.database.connected():
-        kept = idempotency.stored(call.tenant_id, wanted)
-        if kept is None:
+        stored = idempotency.stored(call.tenant_id, claimed)
+        if stored is None:
             return
-        if kept.fingerprint not in _fingerprints(call):
+        if stored.fingerprint not in _fingerprints(call):
             raise Problem("idempotency_mismatch", "This key was used for another body or query.")
-        if kept.status is None or kept.headers is None:
+        if stored.status is None or stored.headers is None:
             raise _in_progress()
-        lost = _lost(call, kept)
+        hidden = _hidden_fields(call, stored)
         # The first commit may not have reached its standby: a replay must not confirm it.
         call.services.database.confirm()
-    headers = {**orjson.loads(kept.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
-    body = None if kept.body is None else bytes(kept.body)
-    if lost:
+    headers = {**orjson.loads(stored.headers), "Cache-Control": "no-store", "Idempotency-Replayed": "true"}
+    body = None if stored.body is None else bytes(stored.body)
+    if hidden:
         # The tag has the version, which may be a hidden field.
         headers.pop("ETag", None)
-        body = body and orjson.dumps({name: value for name, value in orjson.loads(body).items() if name not in lost})
+        body = body and orjson.dumps({name: value for name, value in orjson.loads(body).items() if name not in hidden})
     if body is None:
         headers.pop("Content-Type", None)
         headers["Preference-Applied"] = "return=minimal"
-    call.write.response = Response(body or b"", kept.status, headers)
+    call.write.response = Response(body or b"", stored.status, headers)
     if "Content-Type" not in headers:
         del call.write.response.headers["Content-Type"]
 
@@ -177,19 +177,19 @@ def _peer(call: Call) -> Peer | None:
     if not isinstance(call.row, Record):
         return None
     resource = (call.endpoint.permission or "").partition(".")[0]
-    found = [peer for peer in call.services.collections.values() if isinstance(call.row, peer.model)]
-    return max(found, key=lambda peer: peer.resource == resource, default=None)
+    peers = [peer for peer in call.services.collections.values() if isinstance(call.row, peer.model)]
+    return max(peers, key=lambda peer: peer.resource == resource, default=None)
 
 
-def _lost(call: Call, kept: IdempotencyKey) -> frozenset[str]:
+def _hidden_fields(call: Call, stored: IdempotencyKey) -> frozenset[str]:
     """Returns the guarded fields of a stored answer that the caller can no longer see. Raises `not_found` as a read."""
-    if kept.row_id is None:
+    if stored.row_id is None:
         return frozenset()
-    peer = call.services.collections.get(kept.collection or "")
-    row = None if peer is None else peer.visible(call, kept.row_id)
+    peer = call.services.collections.get(stored.collection or "")
+    row = None if peer is None else peer.visible(call, stored.row_id)
     if peer is None or row is None:
         raise not_found()
-    return frozenset(peer.hidden(call, row, kept.guarded))
+    return frozenset(peer.hidden(call, row, stored.guarded))
 
 
 def _in_progress() -> Problem:

@@ -24,9 +24,9 @@ JSON, HTML = "application/json", "text/html"
 def check(call: Call) -> None:
     """Raises `not_acceptable` if `Accept` excludes all media types of the endpoint. It does not apply to errors."""
     endpoint = call.endpoint
-    sent = call.request.environ.get("HTTP_ACCEPT")
+    accept = call.request.environ.get("HTTP_ACCEPT")
     types = endpoint.produces or (JSON,)
-    if sent and endpoint.status != 204 and not _takes(sent, types):
+    if accept and endpoint.status != 204 and not _takes(accept, types):
         raise not_acceptable(types)
 
 
@@ -38,16 +38,16 @@ def best(call: Call, *types: str) -> str:
     wishes = call.request.accept_mimetypes
     if not any("/" in kind for kind in wishes.values()):
         return types[0]
-    found = max(types, key=wishes.quality)
-    if not wishes.quality(found):
+    preferred = max(types, key=wishes.quality)
+    if not wishes.quality(preferred):
         raise not_acceptable(types)
-    return found
+    return preferred
 
 
 def check_version(call: Call) -> None:
     """Raises `unsupported_version` if the header `API-Version` names another version than the current one."""
-    sent = call.request.environ.get("HTTP_API_VERSION")
-    if sent is not None and sent.strip() != CURRENT:
+    version = call.request.environ.get("HTTP_API_VERSION")
+    if version is not None and version.strip() != CURRENT:
         fault = Fault("unsupported_version", Message("This server speaks version {current}.", current=CURRENT),
                       header="API-Version")
         raise Problem.of([fault], "unsupported_version")
@@ -59,11 +59,11 @@ def refuse_unknown_versions(app: Flask) -> None:
     @app.errorhandler(404)
     def refuse(error: NotFound) -> Response:
         # Only the current version is removed from a path, so no route has another one.
-        named = named_version(request)
-        if named == CURRENT:
+        version = named_version(request)
+        if version == CURRENT:
             return problem_response(translate(error))
         return problem_response(Problem("unsupported_version", Message(
-            "This server speaks version {current}, not {asked}.", current=CURRENT, asked=named)))
+            "This server speaks version {current}, not {asked}.", current=CURRENT, asked=version)))
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +71,8 @@ def _takes(accept: str, types: tuple[str, ...]) -> bool:
     # An unintelligible header excludes nothing. Parameters of media types are ignored: a scraper sends
     # text/plain;version=0.0.4.
     wishes = MIMEAccept((_bare(kind), quality) for kind, quality in parse_accept_header(accept, MIMEAccept))
-    return not any("/" in kind for kind in wishes.values()) or any(wishes.quality(one) > 0 for one in map(_bare, types))
+    return not any("/" in kind for kind in wishes.values()) or any(
+        wishes.quality(media_type) > 0 for media_type in map(_bare, types))
 
 
 def _bare(media_type: str) -> str:

@@ -41,7 +41,7 @@ class JsonResponse(Response):
 def respond(call: Call) -> Response:
     """Returns the response: `application/json` for data, 204 for None, a Response unchanged."""
     reads, result = call.request.method in ("GET", "HEAD"), call.write.result
-    response = _finished(call, result, reads) if isinstance(result, Response) else _json(call, reads)
+    response = _with_headers(call, result, reads) if isinstance(result, Response) else _json(call, reads)
     if call.services.settings.server_timing and call.timings is not None:
         response.headers["Server-Timing"] = ", ".join(
             f"{stage};dur={seconds * 1000:.3f}" for stage, seconds in call.timings.items())
@@ -70,38 +70,38 @@ def as_preferred(call: Call) -> Response:
 def _without_body(response: Response) -> Response:
     """Removes the body. 204 replaces 200; other statuses, such as 201 with its `Location`, stay."""
     response.close()
-    made = Headers([(name, value) for name, value in response.headers if name.lower() not in _OF_A_BODY])
-    made["Preference-Applied"] = "return=minimal"
+    headers = Headers([(name, value) for name, value in response.headers if name.lower() not in _OF_A_BODY])
+    headers["Preference-Applied"] = "return=minimal"
     if response.status_code == 200:
-        return JsonResponse(status=204, headers=made)
-    made["Content-Length"] = "0"
-    return JsonResponse(status=response.status_code, headers=made)
+        return JsonResponse(status=204, headers=headers)
+    headers["Content-Length"] = "0"
+    return JsonResponse(status=response.status_code, headers=headers)
 
 
 def _json(call: Call, reads: bool) -> Response:
     headers = _headers(call, reads)
     if call.write.result is None:
-        return JsonResponse(status=204, headers=_as_they_are(headers))
+        return JsonResponse(status=204, headers=_unchecked(headers))
     body = orjson.dumps(call.write.result)
     if reads and call.status == 200:
         tag = headers.get("ETag") or headers.setdefault("ETag", f'"{body_hash(body)}"')
         if conditional.is_known(call, tag):
-            return JsonResponse(status=304, headers=_as_they_are(headers))
+            return JsonResponse(status=304, headers=_unchecked(headers))
     headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(body))
-    return JsonResponse([body], call.status, _as_they_are(headers))
+    return JsonResponse([body], call.status, _unchecked(headers))
 
 
-def _as_they_are(headers: Mapping[str, str]) -> Headers:
+def _unchecked(headers: Mapping[str, str]) -> Headers:
     """Returns the headers of a response without Werkzeug's checks.
 
     Werkzeug checks each for several values and line breaks, which takes as long as a query. Servers refuse line breaks.
     """
-    made = Headers()
-    made._list = list(headers.items())
-    return made
+    copy = Headers()
+    copy._list = list(headers.items())
+    return copy
 
 
-def _finished(call: Call, response: Response, reads: bool) -> Response:
+def _with_headers(call: Call, response: Response, reads: bool) -> Response:
     """Adds the headers that every answer of an endpoint has to a handler's own Response."""
     response.headers.update(_headers(call, reads, response.headers))
     if not reads or response.status_code != 200:
@@ -117,13 +117,13 @@ def _finished(call: Call, response: Response, reads: bool) -> Response:
     return response
 
 
-def _headers(call: Call, reads: bool, given: Mapping[str, str] | Headers = NONE) -> dict[str, str]:
+def _headers(call: Call, reads: bool, own: Mapping[str, str] | Headers = NONE) -> dict[str, str]:
     """Returns the headers of the answer, apart from those that a handler's own Response already has (`given`)."""
     headers = dict(call.headers)
-    if "Cache-Control" not in given:
+    if "Cache-Control" not in own:
         headers.setdefault("Cache-Control", "private, no-cache" if reads else "no-store")
     if reads:
         # The answer depends on the caller: shared caches store nothing, and a client revalidates with its ETag.
-        vary = headers.get("Vary") or given.get("Vary")
+        vary = headers.get("Vary") or own.get("Vary")
         headers["Vary"] = f"{vary}, {VARIES}" if vary else VARIES
     return headers

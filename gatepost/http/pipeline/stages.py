@@ -102,9 +102,9 @@ def validate(call: Call) -> None:
     if endpoint.body is not None:
         if endpoint.read_form is None:
             limiting.allow_body(call)
-        sent = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
+        content = read_json(call.request, accepts=endpoint.accepts, required=endpoint.body_required)
         call.body, call.read_only = validation.load_body(
-            endpoint.body, sent, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
+            endpoint.body, content, partial=endpoint.partial, fixed=endpoint.fixed, kept=endpoint.kept)
     for mark, name, deprecation in endpoint.deprecated_parts:
         if name in (call.query if mark == QUERY else call.body):
             _announce(call, deprecation, mark + name)
@@ -226,7 +226,7 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     g._get_current_object().call = call
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
-    _judged(call, lambda: _run(call))
+    _recording_refusals(call, lambda: _run(call))
     return responses.as_preferred(call)
 
 
@@ -244,16 +244,16 @@ def run_within(outer: Call, endpoint: Endpoint, sent: Request, path: dict[str, s
             call.principal = identity.as_of_now(call.services, outer.principal, outer.credential_id)
             call.credential_id = outer.credential_id
             call.access = Access(call.services.policy.current, call.principal, outer.access.environment)
-            _through(_WITHIN, call)
-        _through(VALIDATION, call)
+            _run_stages(_WITHIN, call)
+        _run_stages(VALIDATION, call)
         if call.write.response is None:
             _write(call)
 
-    _judged(call, effect)
+    _recording_refusals(call, effect)
     return call
 
 
-def _judged(call: Call, effect: Callable[[], None]) -> None:
+def _recording_refusals(call: Call, effect: Callable[[], None]) -> None:
     """Runs `effect`. Records a refusal, and gives back the units of a call that did nothing because of load."""
     try:
         effect()
@@ -270,20 +270,20 @@ def _judged(call: Call, effect: Callable[[], None]) -> None:
 
 def _run(call: Call) -> None:
     with nullcontext() if call.endpoint.anonymous or call.endpoint.offline else call.services.database.connected():
-        _through(_arrival(call), call)
+        _run_stages(_arrival_stages(call), call)
         if call.write.response is not None:
             return
         if not call.endpoint.writes:
-            _through(VALIDATION, call)
-            _through(EFFECT, call)
+            _run_stages(VALIDATION, call)
+            _run_stages(EFFECT, call)
             return
     # Outside `connected()`: the call holds no connection while a body is read, or while a writer waits for its turn.
-    _through(VALIDATION, call)
+    _run_stages(VALIDATION, call)
     if call.write.response is None:
         _write(call)
 
 
-def _arrival(call: Call) -> tuple[Stage, ...]:
+def _arrival_stages(call: Call) -> tuple[Stage, ...]:
     head = call.request.environ.get(expectation.ENVIRON_KEY)
     if head is None:
         return ARRIVAL
@@ -296,7 +296,7 @@ def _write(call: Call) -> None:
     def effect() -> None:
         # A transaction may run twice, so nothing of the first run may remain.
         call.write = Write()
-        _through(EFFECT, call)
+        _run_stages(EFFECT, call)
 
     try:
         with nullcontext() if call.endpoint.around is None else call.endpoint.around(call):
@@ -314,8 +314,8 @@ def _write(call: Call) -> None:
 
 def _read_path(call: Call, id: str) -> None:
     """Normalizes the id in the path. Raises 400 if it is not an id, unless it may be a slug."""
-    if (read := read_id(id)) is not None:
-        call.path = {**call.path, "id": read}
+    if (normalized := read_id(id)) is not None:
+        call.path = {**call.path, "id": normalized}
     elif not call.endpoint.by_slug:
         raise Problem.of([Fault("invalid_parameter", "This is not an id.", parameter="id")], "invalid_parameter")
 
@@ -345,7 +345,7 @@ def _announce(call: Call, deprecation: Deprecation, part: str = "") -> None:
     call.services.deprecated_uses.add(call.tenant_id, endpoint, call.principal.key)
 
 
-def _through(stages: tuple[Stage, ...], call: Call) -> None:
+def _run_stages(stages: tuple[Stage, ...], call: Call) -> None:
     if call.timings is None:
         for stage in stages:
             stage(call)

@@ -25,7 +25,7 @@ class AnswerHeaders:
             constant = self._headers
             for name, _ in headers:
                 if name in constant:
-                    constant = {other: value for other, value in constant.items() if other != name}
+                    constant = {key: value for key, value in constant.items() if key != name}
             return start_response(status, [*headers, *carried.items(), *constant.items()], error)
 
         return self._application(environ, start)

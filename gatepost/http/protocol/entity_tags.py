@@ -1,8 +1,8 @@
 """Entity tags (RFC 9110 section 8.8.3): written for answers, and read from `If-Match` and `If-None-Match`.
 
-A row's tag is `"<version>"`; a partial or personalised view adds a hash of itself, `"<version>-<hash>"`. For a reader
-who may not see the version, a keyed hash (`h…`) stands in its place. After a restore the version says of which epoch it
-is, `"<epoch>.<version>"`.
+A row's tag is `"<version>"`. A partial or personalised view adds its own hash: `"<version>-<hash>"`. For a reader who
+may not see the version, a keyed hash (`h…`) replaces it. After a restore the version begins with its epoch:
+`"<epoch>.<version>"`.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ def names_version(tags: str, versions: Collection[str], *, weak: bool) -> bool:
     weak  also accepts a weak tag of the version
     """
     return tags.strip(" \t") == "*" or not {
-        written for prefix, written in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)
+        version for prefix, version in VERSION.findall(tags) if weak or not prefix}.isdisjoint(versions)

@@ -17,7 +17,7 @@ ASKED = "asked"
 ASK = {ENVIRON_KEY: ASKED}
 
 
-def resumed(asked: WSGIEnvironment) -> dict[str, Any]:
+def resumed(head: WSGIEnvironment) -> dict[str, Any]:
     """Returns the additions to the environment of the whole request, after its head (`asked`) was accepted."""
-    headers = carried(asked)
+    headers = carried(head)
     return {ENVIRON_KEY: headers} | ({"HTTP_X_REQUEST_ID": headers["X-Request-ID"]} if headers else {})

@@ -49,8 +49,9 @@ def refuse_coded(request: Request) -> None:
 
     `identity` means no encoding (RFC 9110 section 12.5.3).
     """
-    sent = request.environ.get("HTTP_CONTENT_ENCODING")
-    if sent is not None and any(coding.strip(" \t").lower() not in ("", "identity") for coding in sent.split(",")):
+    codings = request.environ.get("HTTP_CONTENT_ENCODING")
+    names = [] if codings is None else [name.strip(" \t").lower() for name in codings.split(",")]
+    if any(name not in ("", "identity") for name in names):
         fault = Fault("unsupported_media_type", "Send the body without Content-Encoding.", header="Content-Encoding")
         problem = Problem.of([fault], "unsupported_media_type")
         problem.headers["Accept-Encoding"] = "identity"
@@ -71,22 +72,22 @@ def parse_object(raw: bytes, *, line: int = 1) -> dict[str, Any]:
             line=line + error.lineno - 1, column=error.colno)) from None
     if not isinstance(value, dict):
         raise Problem("invalid_body", "The body must be a JSON object.")
-    # The decoder refuses a raw NUL or surrogate: only an escape brings one in. Few brackets cannot nest deep.
+    # The decoder refuses a raw NUL or surrogate, so only an escape can contain one. Few brackets cannot nest deeply.
     if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") >= MAX_DEPTH:
         try:
             _check(value, 1)
-        except _Unstorable as found:
-            pointer = reduce(below, reversed(found.path), "")
-            raise Problem.of([Fault("invalid_field", found.reason, pointer=pointer)], "invalid_body") from None
+        except _Unstorable as invalid:
+            pointer = reduce(below, reversed(invalid.path), "")
+            raise Problem.of([Fault("invalid_field", invalid.reason, pointer=pointer)], "invalid_body") from None
     return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        raise Problem("malformed_json", Message("The key {key} appears twice in one object.", key=_shown(twice)))
-    return made
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        repeated = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        raise Problem("malformed_json", Message("The key {key} appears twice in one object.", key=_quoted(repeated)))
+    return result
 
 
 def _constant(name: str) -> None:
@@ -110,7 +111,7 @@ def _number(text: str) -> float:
     return number
 
 
-# `json.loads` would make one for each body.
+# `json.loads` would make a decoder for each body.
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer,
                             parse_float=_number)
 
@@ -138,14 +139,14 @@ def _check(value: dict[str, Any] | list[Any], depth: int) -> None:
         if isinstance(item, str):
             reason = unstorable(item)
             if reason is not None:
-                found = _Unstorable(reason)
-                found.path.append(str(name))
-                raise found
+                error = _Unstorable(reason)
+                error.path.append(str(name))
+                raise error
         elif item and isinstance(item, _CONTAINERS):
             try:
                 _check(item, depth + 1)
-            except _Unstorable as found:
-                found.path.append(str(name))
+            except _Unstorable as error:
+                error.path.append(str(name))
                 raise
 
 
@@ -165,7 +166,7 @@ def _too_long() -> Problem:
     return Problem("malformed_json", Message("A number has at most {most} characters.", most=MAX_DIGITS))
 
 
-def _shown(name: str) -> str:
+def _quoted(name: str) -> str:
     return json.dumps(name[:80])
 
 

@@ -43,12 +43,12 @@ def formatted(tag: str) -> str:
 def wishes(request: Request) -> list[Wish]:
     """Returns the languages that the caller prefers, the best first. Ignores invalid ones."""
     try:
-        named = request.args.getlist(PARAMETER)
+        tags = request.args.getlist(PARAMETER)
     except UnicodeError:  # some servers let a query through that is not UTF-8
-        named = []
-    sent = request.headers.get("Accept-Language", "")
-    accepted = parse_accept_header(sent, LanguageAccept) if len(sent) <= _LONGEST else ()
-    return [*((tag, 1.0) for tag in named if len(named) == 1 and is_well_formed(tag)), *accepted]
+        tags = []
+    header = request.headers.get("Accept-Language", "")
+    accepted = parse_accept_header(header, LanguageAccept) if len(header) <= _LONGEST else ()
+    return [*((tag, 1.0) for tag in tags if len(tags) == 1 and is_well_formed(tag)), *accepted]
 
 
 def best(wishes: Iterable[Wish], available: Collection[str], default: str) -> str:
@@ -60,8 +60,8 @@ def best(wishes: Iterable[Wish], available: Collection[str], default: str) -> st
     # Werkzeug's own best_match prefers an exact second wish to a shortened first one.
     tags = sorted(available, key=lambda tag: (-len(tag), tag))
     for wish, quality in (*wishes, (default, 1.0)):
-        wanted = wish.lower().replace("_", "-") + "-"
+        prefix = wish.lower().replace("_", "-") + "-"
         for tag in tags:
-            if quality > 0 and wanted.startswith(tag.lower() + "-"):
+            if quality > 0 and prefix.startswith(tag.lower() + "-"):
                 return tag
     return min(available)

@@ -1,10 +1,10 @@
 """Texts for clients, in English, and their translations.
 
-A text is its own name, as gettext has it: `translations/de.po` says what it is in German. A constant text is a plain
-`str`; one with values in it is a `Message`, which is put together again in the language of the answer, and with it the
-values that are messages. Words of the API (fields, codes, states) are values, and stay what they are.
+The English text is the key of its translations, as in gettext: `translations/de.po` has the German ones. A constant
+text is a plain `str`. A text with values is a `Message`, which is formatted in the language of the answer; values that
+are messages are translated as well. Words of the API (fields, codes, states) are values that are not translated.
 
-`make messages` collects what is given to `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`,
+`make messages` collects the arguments of `Problem`, `Fault`, `Conflict`, `ValidationError`, `Message` and `plural`,
 in `models` to `InvalidState`, and in `policies` to `Message`.
 """
 
@@ -29,56 +29,56 @@ __all__ = ["LIBRARIES", "SHIPPED", "SOURCE", "Message", "Translation", "Translat
            "read_texts", "text_ids", "together"]
 
 SOURCE = "en"  # the language of the texts in the code
-# Of the escapes of gettext, those that Babel reads.
+# Lines of a .po file, with the escapes that Babel reads.
 _LINE = re.compile(r'(?:#.*|(?:(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]\])[ \t]*)?("(?:[^"\\]|\\[\\nrt"])*"))?')
 _FIRST = ("msgctxt", "msgid")
-# keyword → those that may follow it
+# keyword → keywords that may follow it
 _NEXT = {"": _FIRST, "msgctxt": ("msgid",), "msgid": ("msgid_plural", "msgstr"), "msgid_plural": ("msgstr[0]",),
          "msgstr": _FIRST, **{f"msgstr[{form}]": (*_FIRST, f"msgstr[{form + 1}]") for form in range(10)}}
 SHIPPED = files("gatepost").joinpath("translations")
 
 
 class Unreadable(Exception):
-    """A file of translations that is none; the sentence names it."""
+    """Error of a translation file that cannot be read. The message names the file."""
 
 
 def plural(one: str, many: str, number: int, /, **values: Any) -> Message:
-    """`one` or `many`, whichever the number asks for; it is `{number}` in the text."""
-    made = Message(one if number == 1 else many, number=number, **values)
-    made.template, made.many = one, many
-    return made
+    """Returns the message `one` if `number` is 1, else `many`. The text has the number as `{number}`."""
+    message = Message(one if number == 1 else many, number=number, **values)
+    message.template, message.many = one, many
+    return message
 
 
 class Translation:
-    """The texts in one language. `tag` is the language's (RFC 5646)."""
+    """Texts in one language. `tag` is its language tag (RFC 5646)."""
 
     def __init__(self, tag: str, catalogue: NullTranslations) -> None:
         self.tag = tag
         self._catalogue = catalogue
 
     def say(self, text: str) -> str:
-        """The text in this language; in English where there is no translation."""
+        """Returns the text in this language, or in English if there is no translation."""
         if not isinstance(text, Message):
-            # The empty text is the name of a catalogue's own header.
+            # The empty text is the key of a catalogue's header.
             return self._catalogue.gettext(str(text)) if text else ""
         if text.many is not None:
-            said = self._catalogue.ngettext(text.template, text.many, text.values["number"])
+            translated = self._catalogue.ngettext(text.template, text.many, text.values["number"])
         else:
-            said = self._catalogue.gettext(text.template)
+            translated = self._catalogue.gettext(text.template)
         if not text.values:
-            return said
+            return translated
         try:
-            return said.format(**{name: self.say(value) if isinstance(value, Message) else value
-                                  for name, value in text.values.items()})
+            return translated.format(**{name: self.say(value) if isinstance(value, Message) else value
+                                        for name, value in text.values.items()})
         except (AttributeError, LookupError, TypeError, ValueError):
             # A faulty translation must not break the answer.
             return str(text)
 
 
 class Translations:
-    """Every language that errors can be said in: English, and each for which a directory has a file `<tag>.po`.
+    """Languages of errors: English, and each language for which a directory has a file `<tag>.po`.
 
-    What several directories have in one language is looked up in their order.
+    If several directories have a file for one language, they are searched in their order.
     """
 
     def __init__(self, default: str, directories: Iterable[Traversable] = (SHIPPED,)) -> None:
@@ -90,15 +90,15 @@ class Translations:
             elif kind == "po":
                 catalogues[tag] = read_texts(file, tag)
         self._default = default
-        self._known = {tag: Translation(tag, catalogue) for tag, catalogue in catalogues.items()}
+        self._by_tag = {tag: Translation(tag, catalogue) for tag, catalogue in catalogues.items()}
 
     def wanted(self, request: Request) -> Translation:
-        """The language that suits the caller best: `lang`, then `Accept-Language`, then the setting `language`."""
-        return self._known[best((*wishes(request), (self._default, 1.0)), self._known, SOURCE)]
+        """Returns the best language for the caller: by `lang`, then `Accept-Language`, then the setting `language`."""
+        return self._by_tag[best((*wishes(request), (self._default, 1.0)), self._by_tag, SOURCE)]
 
 
 def read_texts(file: Traversable, tag: str) -> GNUTranslations:
-    """The texts of one file. Raises `Unreadable`: Babel would go on with other texts than are written."""
+    """Reads the texts of one file. Raises `Unreadable` for errors that Babel would ignore."""
     compiled = _compiled(str(file), file.read_bytes(), tag)
     try:
         return GNUTranslations(BytesIO(compiled))
@@ -107,7 +107,7 @@ def read_texts(file: Traversable, tag: str) -> GNUTranslations:
 
 
 def text_ids(file: Traversable) -> list[tuple[int, str]]:
-    """The English texts of one file that can be read, of a plural the singular, each with its line."""
+    """Returns the English texts of a readable file, each with its line. Of a plural text only the singular."""
     from babel.messages.pofile import read_po
 
     lines = StringIO(_strict(str(file), file.read_bytes().decode()))
@@ -117,7 +117,7 @@ def text_ids(file: Traversable) -> list[tuple[int, str]]:
 
 @lru_cache(maxsize=16)
 def _compiled(file: str, content: bytes, tag: str) -> bytes:
-    """The content of a .po file as that of a .mo file."""
+    """Compiles the content of a .po file to that of a .mo file."""
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import PoFileError, read_po
 
@@ -133,33 +133,33 @@ def _compiled(file: str, content: bytes, tag: str) -> bytes:
 
 
 def _strict(file: str, text: str) -> str:
-    """A file as Babel reads it. Raises `Unreadable` with the line where Babel would go on with other texts than are
-    written."""
+    """Returns a file in the form that Babel reads. Raises `Unreadable` with the line of an error that Babel would
+    ignore."""
     keyword, within, lines = "", False, []
     for number, line in enumerate(text.split("\n"), 1):
-        # An entry that is no longer used; `#~|` is what such a text was before.
+        # An obsolete entry; `#~|` is its previous text.
         obsolete = line.lstrip().startswith("#~")
-        said = line.strip().removeprefix("#~").strip() if obsolete else line.strip()
-        if obsolete and said.startswith("|"):
+        entry = line.strip().removeprefix("#~").strip() if obsolete else line.strip()
+        if obsolete and entry.startswith("|"):
             lines.append("")
             continue
-        if (found := _LINE.fullmatch(said)) is None:
+        if (match := _LINE.fullmatch(entry)) is None:
             raise Unreadable(f'{file}:{number}: this is no line of a .po file; texts are written msgid "…" and msgstr '
                              '"…", each in quotes that end on their line; after \\ stands \\, ", n, r or t')
-        if found[1] is not None:
-            if found[1] not in _NEXT[keyword]:
-                raise Unreadable(f"{file}:{number}: {found[1]} stands where {' or '.join(_NEXT[keyword])} belongs")
-            keyword, within = found[1], True
-            said = f"{found[1]} {found[2]}"
-        elif found[2] is not None and not within:
+        if match[1] is not None:
+            if match[1] not in _NEXT[keyword]:
+                raise Unreadable(f"{file}:{number}: {match[1]} stands where {' or '.join(_NEXT[keyword])} belongs")
+            keyword, within = match[1], True
+            entry = f"{match[1]} {match[2]}"
+        elif match[2] is not None and not within:
             raise Unreadable(f"{file}:{number}: this text belongs to no msgid or msgstr")
-        elif said.startswith("#"):
+        elif entry.startswith("#"):
             within = False
-        lines.append(f"#~ {said}" if obsolete else said)
+        lines.append(f"#~ {entry}" if obsolete else entry)
     return "\n".join(lines)
 
 
-# What is said by the libraries that look at bodies and parameters: marshmallow, json and csv.
+# Messages of the libraries that read bodies and parameters: marshmallow, json and csv.
 LIBRARIES = (
     Message("Missing data for required field."),
     Message("Field may not be null."),

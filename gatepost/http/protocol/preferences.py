@@ -17,9 +17,9 @@ def preferences(header: str | None) -> Mapping[str, str]:
 
     Of several preferences with the same name the first counts (RFC 7240 section 2).
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for part in parse_http_list(header or ""):
         if (match := _PREFERENCE.fullmatch(part.strip())) is not None:
             value = match[2] or ""
-            found.setdefault(match[1].lower(), value[1:-1] if value.startswith('"') else value)
-    return found
+            result.setdefault(match[1].lower(), value[1:-1] if value.startswith('"') else value)
+    return result

@@ -12,8 +12,8 @@ from typing import Any
 
 from .messages import Message, Translation, plural
 
-REFUSED_BY_SERVER = "gatepost.refusal"  # in the environment, from the server: a `Problem`, which is all to answer
-CUT_UNSEEN = "gatepost.cut_unseen"  # likewise: its body is in chunks, which look whole where they broke off
+REFUSED_BY_SERVER = "gatepost.refusal"  # in the environment, from the server: a `Problem` that becomes the answer
+CUT_UNSEEN = "gatepost.cut_unseen"  # likewise: the body is chunked, and the server cannot see that it was cut off
 
 # code → (status, title). A code's meaning never changes; a new meaning is a new code.
 CATALOGUE: dict[str, tuple[int, str]] = {
@@ -65,7 +65,7 @@ CATALOGUE: dict[str, tuple[int, str]] = {
     "timeout": (503, Message("The request took too long")),
 }
 
-MOST_FAULTS = 100  # of one request in the answer, which must not be many times as long as the request
+MOST_FAULTS = 100  # faults in one answer, which must not be much longer than its request
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,17 @@ class Fault:
 
     def to_dict(self, translation: Translation) -> dict[str, Any]:
         """Returns the fault as JSON-ready data, in the language of the answer."""
-        known = {name: value for name, value in vars(self).items() if value is not None}
-        return known | {"detail": translation.say(self.detail)}
+        fields = {name: value for name, value in vars(self).items() if value is not None}
+        return fields | {"detail": translation.say(self.detail)}
 
 
 @dataclass
 class Problem(Exception):
-    """An answer that is an error. Raise it anywhere below the pipeline.
+    """An error as the answer of a request. Raise it anywhere below the pipeline.
 
-    `detail` is a constant text, or a `Message` where there are values in it: it is told in the caller's language.
-    `permission` is the one that the policy does not give, where it is the policy that refuses; `reason` is then why,
-    where the setting `explain_refusals` lets that be told.
+    `detail` is a constant text, or a `Message` if it has values. It is translated into the caller's language.
+    If the policy refuses, `permission` is the missing permission; `reason` explains the refusal, if the setting
+    `explain_refusals` allows that.
 
     >>> raise Problem("version_conflict", Message("The object is at version {version} now.", version=4))
     """
@@ -113,11 +113,11 @@ class Problem(Exception):
 
     @classmethod
     def of(cls, faults: Sequence[Fault], together: str) -> Problem:
-        """A single fault lends its own code to the problem; several come under `together`."""
+        """Returns a problem with these faults. It has the code of a single fault; several faults have `together`."""
         if len(faults) == 1:
             return cls(faults[0].code, faults[0].detail, faults)
-        found = plural("{number} problem; see errors.", "{number} problems; see errors.", len(faults))
-        return cls(together, found, faults)
+        detail = plural("{number} problem; see errors.", "{number} problems; see errors.", len(faults))
+        return cls(together, detail, faults)
 
 
 def not_found() -> Problem:
@@ -132,9 +132,9 @@ def not_acceptable(types: Iterable[str]) -> Problem:
 
 def unsupported_media_type(types: Iterable[str], header: str) -> Problem:
     """Returns 415 for a body of another media type; `header` is the header that lists these types for the client."""
-    known = ", ".join(types)
-    return Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=known),
-                   headers={header: known})
+    names = ", ".join(types)
+    return Problem("unsupported_media_type", Message("Media types that are taken here: {types}.", types=names),
+                   headers={header: names})
 
 
 def dangling(pointer: str) -> Fault:

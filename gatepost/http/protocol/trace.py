@@ -22,8 +22,8 @@ _ID, _STARTED = "gatepost.request_id", "gatepost.started"
 def begin(environ: WSGIEnvironment) -> str:
     """Notes the arrival of a request, and returns its id: the client's if it is valid, otherwise a new one."""
     environ[_STARTED] = perf_counter()
-    sent = environ.get("HTTP_X_REQUEST_ID")
-    id: str = sent if sent is not None and _REQUEST_ID.fullmatch(sent) else new_id()
+    header = environ.get("HTTP_X_REQUEST_ID")
+    id: str = header if header is not None and _REQUEST_ID.fullmatch(header) else new_id()
     environ[_ID] = id
     return id
 

@@ -41,20 +41,20 @@ class Expansion:
                 answer[self.within] = [dict(entry) for entry in answer[self.within]]
             holders = [(entry, entry) for answer in answers for entry in answer[self.within]]
         target = call.services.collections[self.collection]
-        found = target.visible_many(call, {values[self.field] for values, _ in holders} - {None})
+        objects = target.visible_many(call, {values[self.field] for values, _ in holders} - {None})
         for values, answer in holders:
-            answer[self.name] = found.get(values[self.field])
+            answer[self.name] = objects.get(values[self.field])
 
 
 def expansions(schema: Schema) -> dict[str, Expansion]:
     """Returns the expansions of a schema's references, by the name that a client writes."""
-    found: dict[str, Expansion] = {}
+    result: dict[str, Expansion] = {}
     for name, field in schema.fields.items():
         match field:
             case Reference() if field.expand:
-                found[field.expand] = Expansion(field.expand, name, field.collection)
+                result[field.expand] = Expansion(field.expand, name, field.collection)
             case fields.List() if isinstance(field.inner, fields.Nested):
                 for inner in expansions(field.inner.schema).values():
                     if inner.within is None:
-                        found[f"{name}.{inner.name}"] = Expansion(inner.name, inner.field, inner.collection, name)
-    return found
+                        result[f"{name}.{inner.name}"] = Expansion(inner.name, inner.field, inner.collection, name)
+    return result

@@ -29,13 +29,13 @@ def endpoint(listing: Listing) -> Endpoint:
     collection = listing.collection
 
     def export(call: Call) -> Response:
-        media_type = wanted(call.request)
-        noted = audit.Export(call, filters(call))
+        media_type = media_type_of(call.request)
+        event = audit.Export(call, filters(call))
         headers = {"Content-Disposition": disposition(collection.name, media_type), "Vary": "Accept"}
-        response = long_answers.answer(call, lambda: content(listing, call, media_type, noted.count),
+        response = long_answers.answer(call, lambda: content(listing, call, media_type, event.count),
                                        mimetype=media_type, headers=headers)
         # Also if the client disconnects: then with the rows sent so far.
-        response.call_on_close(noted.note)
+        response.call_on_close(event.note)
         return response
 
     return Endpoint(name="export", method="GET", path=f"/api/{collection.name}/export",
@@ -79,11 +79,11 @@ def filters(call: Call) -> dict[str, str]:
     return {name: text for name, text in call.query.sent if name not in _OTHERS}
 
 
-def wanted(request: Request) -> str:
+def media_type_of(request: Request) -> str:
     """Returns the media type that the client prefers; NDJSON by default. Raises `Problem`."""
     if not request.accept_mimetypes:
         return file_formats.NDJSON
-    found = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))
-    if found is None:
+    preferred = request.accept_mimetypes.best_match((*file_formats.MEDIA_TYPES, f"{file_formats.CSV}; charset=utf-8"))
+    if preferred is None:
         raise not_acceptable(file_formats.MEDIA_TYPES)
-    return found.partition(";")[0]
+    return preferred.partition(";")[0]

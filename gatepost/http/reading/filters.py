@@ -1,7 +1,7 @@
 """Filters of lists: `price__gte=1000` as a typed parameter, and as a condition on the table.
 
-Each is declared: a field of the collection and the operators that it takes (`eq` is written without a suffix).
-The name of a reference (`category`) filters by the id or the slug of the object that it leads to.
+A collection declares its filters: a field, and the operators for it (`eq` has no suffix in the query string).
+The name of a reference (`category`) filters by the id or the slug of the object to which it refers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Filter:
             case "isnull":
                 return {}
             case "in":
-                return {f"{name}.{index}": one for index, one in enumerate(self.value)}
+                return {f"{name}.{index}": value for index, value in enumerate(self.value)}
             case "startswith":
                 # U+10FFFF is the last character of Unicode.
                 return {name: self.value, f"{name}.until": self.value + "\U0010ffff"}
@@ -86,40 +86,41 @@ def operand(collection: Readable, name: str, operator: str) -> fields.Field[Any]
     if name in collection.expansions:
         return IdText(maximum=_LONGEST, metadata={"description": f"Only rows whose {words(name)} has this id or slug."})
     # A column that is not in answers can still have a filter.
-    declared = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
-    said = {"description": meaning(name, operator, declared)}
-    about: dict[str, Any] = {} if operator == "in" else said
+    field = collection.body_schema.fields.get(name, collection.model._meta.fields.get(name))
+    described = {"description": meaning(name, operator, field)}
+    item_metadata: dict[str, Any] = {} if operator == "in" else described
     if operator == "isnull":
-        return Switch(metadata=about)
-    known: tuple[str, ...] = ()
+        return Switch(metadata=item_metadata)
+    allowed: tuple[str, ...] = ()
     if operator in ("eq", "ne", "in"):
-        known = collection.values_of(name)
-    elif operator == "has" and isinstance(declared, fields.List):
-        declared = declared.inner
-        known = values_of(declared)
+        allowed = collection.values_of(name)
+    elif operator == "has" and isinstance(field, fields.List):
+        field = field.inner
+        allowed = values_of(field)
     least = 1 if operator in ("contains", "startswith", "in", "has") else 0
     value: fields.Field[Any]
-    match declared:
-        case _ if known:
-            value = fields.String(validate=one_of(known), metadata=about | choices(collection.schema, name, known))
+    match field:
+        case _ if allowed:
+            value = fields.String(validate=one_of(allowed),
+                                  metadata=item_metadata | choices(collection.schema, name, allowed))
         case Id() | IdField():
-            value = Id(metadata=about)
+            value = Id(metadata=item_metadata)
         case Time() | TimeField():
-            value = NextTime(metadata=about) if operator in ("gte", "lt") else Time(metadata=about)
+            value = NextTime(metadata=item_metadata) if operator in ("gte", "lt") else Time(metadata=item_metadata)
         case Int():
-            value = Number(metadata=about)
+            value = Number(metadata=item_metadata)
         case Bool() | fields.Boolean():
-            value = Switch(metadata=about)
+            value = Switch(metadata=item_metadata)
         case IdText():
-            value = IdText(maximum=_LONGEST, minimum=least, metadata=about)
+            value = IdText(maximum=_LONGEST, minimum=least, metadata=item_metadata)
         case Email():
-            value = AddressText(maximum=_LONGEST, minimum=least, metadata=about)
+            value = AddressText(maximum=_LONGEST, minimum=least, metadata=item_metadata)
         case Language() if operator in ("eq", "ne", "in"):
-            value = LanguageText(maximum=_LONGEST, minimum=least, metadata=about)
+            value = LanguageText(maximum=_LONGEST, minimum=least, metadata=item_metadata)
         case _:
-            value = Text(maximum=_LONGEST, minimum=least, metadata=about)
+            value = Text(maximum=_LONGEST, minimum=least, metadata=item_metadata)
     if operator == "in":
-        return ListParameter(value, validate=length(1, _IN_LIMIT), metadata=said)
+        return ListParameter(value, validate=length(1, _IN_LIMIT), metadata=described)
     return value
 
 
@@ -137,20 +138,20 @@ def fits(column: pw.Field | None, operator: str) -> bool:
     return operator in OPERATORS and operator != "has"
 
 
-def resolve(call: Call, collection: Readable, found: Filter) -> Filter:
+def resolve(call: Call, collection: Readable, requested: Filter) -> Filter:
     """Turns a filter by the name of a reference into a filter by its column.
 
     An object that the caller may not view is treated as absent, so that no row matches.
     """
-    reference = collection.expansions.get(found.column)
+    reference = collection.expansions.get(requested.column)
     if reference is None:
-        return found
+        return requested
     target = call.services.collections[reference.collection]
-    key = "id" if is_id(found.value) else "slug"
-    seen = target.visible(call, found.value, key) if key in target.model._meta.fields else None
-    if seen is not None and key in target.guards and not call.access.allows(target.guards[key], seen):
-        seen = None
-    return Filter(reference.field, "eq", None if seen is None else seen["id"])
+    key = "id" if is_id(requested.value) else "slug"
+    row = target.visible(call, requested.value, key) if key in target.model._meta.fields else None
+    if row is not None and key in target.guards and not call.access.allows(target.guards[key], row):
+        row = None
+    return Filter(reference.field, "eq", None if row is None else row["id"])
 
 
 def condition(table: type[Record], form: Form, name: str, dialect: str) -> pw.Expression:
@@ -207,23 +208,23 @@ def meaning(name: str, operator: str, declared: Any) -> str:
 
     Raises `LookupError` for an unknown operator.
     """
-    said, happened = words(name), words(name.removesuffix(_HAPPENED))
+    subject, event = words(name), words(name.removesuffix(_HAPPENED))
     if operator == "isnull":
         if isinstance(declared, Time) and name.endswith(_HAPPENED):
-            return f"Only rows that were never {happened} (`true`), or only rows that were (`false`)."
-        return f"Only rows without any {said} (`true`), or only rows that have one (`false`)."
+            return f"Only rows that were never {event} (`true`), or only rows that were (`false`)."
+        return f"Only rows without any {subject} (`true`), or only rows that have one (`false`)."
     if operator == "has":
-        return f"Only rows that have this among their {said}."
+        return f"Only rows that have this among their {subject}."
     match declared:
         case Time() if operator in _TIME and name.endswith(_HAPPENED):
-            return f"Only rows {happened} {_TIME[operator]}."
+            return f"Only rows {event} {_TIME[operator]}."
         case Time() if operator in _TIME:
-            return f"Only rows whose {said} is {_TIME[operator].removeprefix('at ')}."
+            return f"Only rows whose {subject} is {_TIME[operator].removeprefix('at ')}."
         case Int() if operator in _NUMBER:
-            return f"Only rows whose {said} {_NUMBER[operator]}."
+            return f"Only rows whose {subject} {_NUMBER[operator]}."
         case Bool() | fields.Boolean() if operator == "eq":
-            return f"Only rows that are {said} (`true`), or only rows that are not (`false`)."
+            return f"Only rows that are {subject} (`true`), or only rows that are not (`false`)."
         case Id() | IdField() if operator in _REFERENCE and name.endswith("_id"):
-            return f"Only rows whose {said} {_REFERENCE[operator]}."
+            return f"Only rows whose {subject} {_REFERENCE[operator]}."
         case _:
-            return f"Only rows whose {said} {_TEXT[operator]}."
+            return f"Only rows whose {subject} {_TEXT[operator]}."

@@ -54,26 +54,26 @@ class Listing:
 
     def answer(self, call: Call) -> dict[str, Any]:
         """Returns the page and envelope that the query selects."""
-        asked = self._asked(call)
-        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
+        requested = self._list_request(call)
+        narrowing = call.access.narrow(self.collection.view, self._model, requested.shared)
         if narrowing is None:
             raise call.access.refusal(self.collection.view)
-        if self._is_public(call, asked):
+        if self._is_public(call, requested):
             call.headers["Cache-Control"] = f"public, max-age={PUBLIC_FOR}"
-        return self._page(call, asked, narrowing, self.collection.name)
+        return self._page(call, requested, narrowing, self.collection.name)
 
     def within(self, call: Call, narrowing: Narrowing, name: str) -> dict[str, Any]:
         """Returns a page of the rows in `narrowing`, without the policy. Cursors of this list contain `name`."""
-        return self._page(call, self._asked(call), narrowing, name)
+        return self._page(call, self._list_request(call), narrowing, name)
 
     def everything(self, call: Call, permission: str, size: int) -> Iterator[list[dict[str, Any]]]:
         """Yields all rows of the query that the caller may view and has `permission` for, `size` at a time."""
-        asked, projection, shape, values = self._whole(call, permission, size)
+        requested, projection, shape, values = self._whole(call, permission, size)
         position = None
         while True:
             page = paging.walk(call.services.database, shape, values, size=size, position=position)
             if page.rows:
-                yield self._items(call, asked, projection, page, (permission,))
+                yield self._items(call, requested, projection, page, (permission,))
             if not page.has_next:
                 return
             position = page.last
@@ -84,21 +84,21 @@ class Listing:
 
     def _whole(self, call: Call, permission: str,
                size: int) -> tuple[ListRequest, Projection, paging.Shape, dict[str, Any]]:
-        asked = self.query.interpret(call.query, tenant_id=call.tenant_id, default_size=size, max_size=size)
-        narrowing = call.access.narrow(self.collection.view, self._model, asked.shared)
+        requested = self.query.interpret(call.query, tenant_id=call.tenant_id, default_size=size, max_size=size)
+        narrowing = call.access.narrow(self.collection.view, self._model, requested.shared)
         also = call.access.narrow(permission, self._model)
         if narrowing is None or also is None:
             raise call.access.refusal(permission)
-        projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing,
+        projection = self._selection.projection(call, requested)
+        shape, values = self._selection.shape(call, requested, projection, narrowing,
                                               also=None if also.where.is_everything else also)
-        return asked, projection, shape, values
+        return requested, projection, shape, values
 
     def envelope(self) -> Schema:
         """Returns the schema of both envelopes, for the documentation."""
         return page_schema(self.collection.answer)
 
-    def _asked(self, call: Call) -> ListRequest:
+    def _list_request(self, call: Call) -> ListRequest:
         settings = call.services.settings
         kind = "service" if call.principal.kind == "service" else call.principal.role
         most = settings.page_sizes.get(kind, settings.max_page_size)
@@ -108,63 +108,64 @@ class Listing:
 
     # The two envelopes
 
-    def _page(self, call: Call, asked: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
-        if asked.offset is not None:
-            return self._by_number(call, asked, narrowing)
-        return self._by_cursor(call, asked, narrowing, name)
+    def _page(self, call: Call, requested: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
+        if requested.offset is not None:
+            return self._by_number(call, requested, narrowing)
+        return self._by_cursor(call, requested, narrowing, name)
 
-    def _by_cursor(self, call: Call, asked: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
-        cursor = self._cursor(call, asked, name)
-        projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing, cursor.snapshot)
-        page = paging.walk(call.services.database, shape, values, size=asked.size, position=cursor.position,
+    def _by_cursor(self, call: Call, requested: ListRequest, narrowing: Narrowing, name: str) -> dict[str, Any]:
+        cursor = self._cursor(call, requested, name)
+        projection = self._selection.projection(call, requested)
+        shape, values = self._selection.shape(call, requested, projection, narrowing, cursor.snapshot)
+        page = paging.walk(call.services.database, shape, values, size=requested.size, position=cursor.position,
                            backward=cursor.backward)
         after = cursor.at(page.last) if page.has_next and page.last is not None else None
         before = cursor.at(page.first) if page.has_prev and page.first is not None else None
-        link_by_cursor(call, asked, after, before)
-        return {"items": self._items(call, asked, projection, page), "next_cursor": after, "prev_cursor": before,
+        link_by_cursor(call, requested, after, before)
+        return {"items": self._items(call, requested, projection, page), "next_cursor": after, "prev_cursor": before,
                 "has_next": page.has_next, "has_prev": page.has_prev}
 
-    def _cursor(self, call: Call, asked: ListRequest, name: str) -> Cursor:
-        cursors, parameter = call.services.cursors, asked.cursor_parameter
+    def _cursor(self, call: Call, requested: ListRequest, name: str) -> Cursor:
+        cursors, parameter = call.services.cursors, requested.cursor_parameter
         if parameter is None:
-            return cursors.begin(name, asked.question, now() if asked.snapshot else None)
+            return cursors.begin(name, requested.question, now() if requested.snapshot else None)
         try:
-            return cursors.read(call.query[parameter], name, asked.question, backward=parameter == BACKWARD)
+            return cursors.read(call.query[parameter], name, requested.question, backward=parameter == BACKWARD)
         except CursorError as error:
             raise Problem.of([error.fault(parameter=parameter)], "invalid_parameter") from None
 
-    def _by_number(self, call: Call, asked: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
-        offset = asked.offset or 0
-        projection = self._selection.projection(call, asked)
-        shape, values = self._selection.shape(call, asked, projection, narrowing)
-        page = paging.skip(call.services.database, shape, values, size=asked.size, offset=offset)
-        link_by_number(call, asked, page.has_next)
-        return {"items": self._items(call, asked, projection, page), "page": offset // asked.size + 1,
-                "page_size": asked.size, **total(call, shape, values), "has_next": page.has_next}
+    def _by_number(self, call: Call, requested: ListRequest, narrowing: Narrowing) -> dict[str, Any]:
+        offset = requested.offset or 0
+        projection = self._selection.projection(call, requested)
+        shape, values = self._selection.shape(call, requested, projection, narrowing)
+        page = paging.skip(call.services.database, shape, values, size=requested.size, offset=offset)
+        link_by_number(call, requested, page.has_next)
+        return {"items": self._items(call, requested, projection, page), "page": offset // requested.size + 1,
+                "page_size": requested.size, **total(call, shape, values), "has_next": page.has_next}
 
-    def _is_public(self, call: Call, asked: ListRequest) -> bool:
+    def _is_public(self, call: Call, requested: ListRequest) -> bool:
         """True if every guest gets this answer, independent of time and address: shared caches may store it."""
         collection = self.collection
-        if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(asked.names):
+        if call.principal.kind != "guest" or not set(collection.computed).isdisjoint(requested.names):
             return False
-        if asked.shared == "only":
+        if requested.shared == "only":
             return False
-        followed = {collection.expansions[name].collection for name in asked.expand}
-        followed |= {found.collection for one in asked.filters if (found := collection.expansions.get(one.column))}
-        judged = [collection, *(call.services.collections[name] for name in followed)]
-        return all(call.access.is_constant(permission) for one in judged
-                   for permission in {one.view, *one.guards.values()})
+        names = {collection.expansions[name].collection for name in requested.expand}
+        names |= {expansion.collection for by_client in requested.filters
+                  if (expansion := collection.expansions.get(by_client.column))}
+        peers = [collection, *(call.services.collections[name] for name in names)]
+        return all(call.access.is_constant(permission) for peer in peers
+                   for permission in {peer.view, *peer.guards.values()})
 
     # Rows
 
-    def _items(self, call: Call, asked: ListRequest, projection: Projection,
+    def _items(self, call: Call, requested: ListRequest, projection: Projection,
                page: paging.Page, also: tuple[str, ...] = ()) -> list[dict[str, Any]]:
         rows = [projection.read(row) for row in page.rows]
         for permission in (*projection.shown_by, *also):
             call.access.note_shown(permission, rows)
         if not projection.plain:
-            return self.collection.represent(call, rows, asked.names, asked.expand)
+            return self.collection.represent(call, rows, requested.names, requested.expand)
         for pick, names in projection.withheld:
             shows = pick(call.principal, call.access.environment)
             for row in rows:
@@ -197,42 +198,43 @@ class Selection:
         self._collection, self._model, self._query = collection, collection.model, query
         self._projections: BoundedCache[Projection] = BoundedCache()
 
-    def shape(self, call: Call, asked: ListRequest, projection: Projection, narrowing: Narrowing,
+    def shape(self, call: Call, requested: ListRequest, projection: Projection, narrowing: Narrowing,
               snapshot: str | None = None, also: Narrowing | None = None) -> tuple[paging.Shape, dict[str, Any]]:
         """Returns the SQL of a request, and the values that fill it. `also` is a further condition on rows."""
         collection, database = self._collection, call.services.database
-        filters = [resolve(call, collection, found) for found in asked.filters]
-        further = [*self._guards(call, asked, filters), *(() if also is None else (also,))]
+        filters = [resolve(call, collection, by_client) for by_client in requested.filters]
+        further = [*self._guards(call, requested, filters), *(() if also is None else (also,))]
         values: dict[str, Any] = {"tenant": call.tenant_id, **narrowing.values, **collection.moment()}
-        for one in further:
-            values |= one.values
-        for name, found in zip(_FILTER, filters, strict=False):
-            values |= found.values(name)
+        for extra in further:
+            values |= extra.values
+        for name, by_client in zip(_FILTER, filters, strict=False):
+            values |= by_client.values(name)
         is_rare = None
-        if asked.q is not None:
-            values["q"] = search.words(asked.q, call.tenant_id, database.dialect)
+        if requested.q is not None:
+            values["q"] = search.words(requested.q, call.tenant_id, database.dialect)
             is_rare = search.is_rare(database, self._model, values["q"])
         if snapshot is not None:
             values["snapshot"] = last_id(snapshot) if collection.age_column.name == "id" else snapshot
-        return _shape(database, collection, self._query.orders[asked.sort], projection, narrowing.where,
-                      tuple([one.where for one in further]), tuple([found.form for found in filters]),
+        return _shape(database, collection, self._query.orders[requested.sort], projection, narrowing.where,
+                      tuple([extra.where for extra in further]), tuple([by_client.form for by_client in filters]),
                       is_rare, snapshot is not None), values
 
-    def projection(self, call: Call, asked: ListRequest) -> Projection:
+    def projection(self, call: Call, requested: ListRequest) -> Projection:
         """Returns the columns that a request reads and the caller may see."""
         plans = tuple([call.access.plan(permission) for permission in self._collection.guarding])
-        return self._projections.get((asked.names, asked.expand == (), plans), lambda: self._project(asked, plans))
+        return self._projections.get((requested.names, requested.expand == (), plans),
+                                     lambda: self._project(requested, plans))
 
-    def _project(self, asked: ListRequest, plans: tuple[Plan, ...]) -> Projection:
-        known, representation = self._collection.columns, self._collection.representation
-        whole = Projection(known, reader(known), False, (self._collection.view,))
-        if asked.expand:
+    def _project(self, requested: ListRequest, plans: tuple[Plan, ...]) -> Projection:
+        all_columns, representation = self._collection.columns, self._collection.representation
+        whole = Projection(all_columns, reader(all_columns), False, (self._collection.view,))
+        if requested.expand:
             return whole
         guarding = list(zip(plans, self._collection.guarding.values(), strict=True))
         hidden = {name for plan, fields in guarding if plan.outcome is NEVER for name in fields}
-        names = tuple(name for name in asked.names if name not in hidden)
-        withheld = [(plan, kept) for plan, fields in guarding
-                    if plan.outcome is IF and (kept := fields.intersection(names))]
+        names = tuple(name for name in requested.names if name not in hidden)
+        withheld = [(plan, shown) for plan, fields in guarding
+                    if plan.outcome is IF and (shown := fields.intersection(names))]
         # The test of a row reads columns, which the query must select.
         if not representation.direct(names) or any(
                 plan.uses_shares or not plan.columns.issubset(names) for plan, _ in withheld):
@@ -240,23 +242,23 @@ class Selection:
         columns = tuple(self._model._meta.fields[name] for name in names)
         guards = (permission for permission, fields in self._collection.guarding.items() if fields.intersection(names))
         return Projection(columns, reader(columns), True, (self._collection.view, *guards),
-                          tuple((picking(plan), tuple(kept)) for plan, kept in withheld))
+                          tuple((picking(plan), tuple(shown)) for plan, shown in withheld))
 
-    def _guards(self, call: Call, asked: ListRequest, filters: list[Filter]) -> list[Narrowing]:
+    def _guards(self, call: Call, requested: ListRequest, filters: list[Filter]) -> list[Narrowing]:
         """Returns conditions, so that a filter by a guarded field does not reveal rows whose field is hidden.
 
         Raises `Problem` (`invalid_parameter`) for an order by a field that is hidden in some row.
         """
         guards = self._collection.guards
-        for key in asked.sort.replace("-", "").split(","):
+        for key in requested.sort.replace("-", "").split(","):
             if key in guards and call.access.plan(guards[key]).outcome is not ALWAYS:
                 fault = Fault("invalid_parameter", Message("You may not sort by {field}.", field=key), parameter="sort")
                 raise Problem.of([fault], "invalid_parameter")
         if not filters:
             return []
-        asked_for = dict.fromkeys(guards[found.column] for found in filters if found.column in guards)
-        found = [call.access.narrow(permission, self._model) or NOTHING for permission in asked_for]
-        return [one for one in found if not one.where.is_everything]
+        permissions = dict.fromkeys(guards[by_client.column] for by_client in filters if by_client.column in guards)
+        conditions = [call.access.narrow(permission, self._model) or NOTHING for permission in permissions]
+        return [narrowing for narrowing in conditions if not narrowing.where.is_everything]
 
 
 @cache_sql
@@ -302,10 +304,10 @@ def total(call: Call, shape: paging.Shape, values: Mapping[str, Any]) -> dict[st
         call.headers["Preference-Applied"] = f"count={wish}"
     if wish == "none":
         return {}
-    found = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
-    if wish == "exact" or found <= EXACT_UP_TO:
-        return {"total": found}
-    return {"total": None, "total_estimate": max(found, paging.estimate(database, shape, values))}
+    number = paging.count(database, shape, values, limit=None if wish == "exact" else EXACT_UP_TO + 1)
+    if wish == "exact" or number <= EXACT_UP_TO:
+        return {"total": number}
+    return {"total": None, "total_estimate": max(number, paging.estimate(database, shape, values))}
 
 
 def _preferred_count(call: Call) -> str | None:
@@ -313,24 +315,24 @@ def _preferred_count(call: Call) -> str | None:
     return wish if wish in ("exact", "none") else None
 
 
-def link_by_cursor(call: Call, asked: ListRequest, after: str | None, before: str | None) -> None:
+def link_by_cursor(call: Call, requested: ListRequest, after: str | None, before: str | None) -> None:
     """Adds `Link` (RFC 8288) to the first page and the neighbours, by cursor."""
-    _link(call, asked.repeated, {"first": "", "next": after and f"cursor={after}",
-                                 "prev": before and f"before={before}"})
+    _link(call, requested.repeated, {"first": "", "next": after and f"cursor={after}",
+                                     "prev": before and f"before={before}"})
 
 
-def link_by_number(call: Call, asked: ListRequest, has_next: bool) -> None:
+def link_by_number(call: Call, requested: ListRequest, has_next: bool) -> None:
     """Adds `Link` to the first page and the neighbours, by the parameter of this request."""
-    skipped = asked.offset or 0
-    later: int | None = skipped + asked.size if has_next and skipped + asked.size <= MAX_OFFSET else None
-    earlier = max(0, skipped - asked.size) if skipped else None
+    skipped = requested.offset or 0
+    later: int | None = skipped + requested.size if has_next and skipped + requested.size <= MAX_OFFSET else None
+    earlier = max(0, skipped - requested.size) if skipped else None
 
     def written(offset: int | None) -> str | None:
         if offset is None:
             return None
-        return f"page={offset // asked.size + 1}" if asked.offset_parameter == "page" else f"offset={offset}"
+        return f"page={offset // requested.size + 1}" if requested.offset_parameter == "page" else f"offset={offset}"
 
-    _link(call, asked.repeated, {"first": written(0), "next": written(later), "prev": written(earlier)})
+    _link(call, requested.repeated, {"first": written(0), "next": written(later), "prev": written(earlier)})
 
 
 def _link(call: Call, query: str, parameters: Mapping[str, str | None]) -> None:

@@ -11,8 +11,8 @@ from weakref import finalize
 
 from flask import Response
 
+from ..operations.concurrency import RETRY_AFTER
 from ..operations.limits import payer
-from ..operations.slots import RETRY_AFTER
 from ..protocol.problems import Problem
 
 if TYPE_CHECKING:
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def answer(call: Call, make: Callable[[], Iterable[bytes]], **options: Any) -> Response:
-    """Returns a Response of the chunks from `make`, which holds a slot of its caller until it is closed.
+    """Returns a Response of the chunks from `make`. It counts against the concurrency limit until it is closed.
 
-    Raises `Problem` (`overloaded`) if no slot is free, and the exceptions of `make`.
+    Raises `Problem` (`overloaded`) if the limit is reached, and the exceptions of `make`.
     """
-    slots, key = call.services.long_answers, payer(call.principal, call.address)
-    if not slots.acquire(key):
+    limit, key = call.services.long_answers, payer(call.principal, call.address)
+    if not limit.acquire(key):
         raise Problem("overloaded", "Too many long answers are being sent. Try again when one has ended.",
                       headers={"Retry-After": RETRY_AFTER})
     try:
         response = Response(make(), **options)
     except BaseException:
-        slots.release(key)
+        limit.release(key)
         raise
     # A server closes a Response that it sends. After an error behind the handler, a Response is never sent.
-    response.call_on_close(finalize(response, slots.release, key))
+    response.call_on_close(finalize(response, limit.release, key))
     return response

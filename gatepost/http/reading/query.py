@@ -69,8 +69,8 @@ class ItemQuery:
         self._answered = (*collection.representation.names, *collection.computed)
         self.schema: Schema = self._schema("Item", self._fields() | self._expansions())
 
-    def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
-        return StrictSchema.from_dict(found, name=type(self._collection).__name__ + kind)()
+    def _schema(self, kind: str, parameters: dict[str, Any]) -> Schema:
+        return StrictSchema.from_dict(parameters, name=type(self._collection).__name__ + kind)()
 
     def _fields(self) -> dict[str, Any]:
         about = "Fields to answer, separated by commas, and no others; without it, all of them."
@@ -89,12 +89,12 @@ class ItemQuery:
 
     def read(self, loaded: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Returns the fields of the answer, and the references to expand."""
-        asked, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
-        if asked is None:
+        requested, expand = loaded.get("fields"), tuple(dict.fromkeys(loaded.get("expand", ())))
+        if requested is None:
             return self._collection.representation.names, expand
         # An expanded list is included, because it contains the objects: `items` for `items.product`.
-        wanted = {*asked, *(self._collection.expansions[name].within for name in expand)}
-        return tuple(name for name in self._answered if name in wanted), expand
+        names = {*requested, *(self._collection.expansions[name].within for name in expand)}
+        return tuple(name for name in self._answered if name in names), expand
 
 
 class ListQuery(ItemQuery):
@@ -115,26 +115,26 @@ class ListQuery(ItemQuery):
 
     def _rows(self) -> dict[str, Any]:
         """Returns the parameters of the rows and their order."""
-        made: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
+        parameters: dict[str, Any] = {"sort": fields.String(validate=one_of(sorted(self.orders)), metadata={
             "description": "The order of the rows; `-` stands before what descends. "
                            f"Without it: `{self._collection.default_sort}`.",
             "component": f"{self._rows_called}Sort", "default": self._collection.default_sort})}
         if self._collection.search:
-            made["q"] = Text(maximum=200, metadata={
+            parameters["q"] = Text(maximum=200, metadata={
                 "description": f'Only rows that have all these words in {" or ".join(self._collection.search)}. '
                                'Words in double quotes must stand beside each other.'})
         if self._by_shares:
-            made["shared"] = fields.String(validate=one_of(list(get_args(Sharing))), metadata={
+            parameters["shared"] = fields.String(validate=one_of(list(get_args(Sharing))), metadata={
                 "description": "What becomes of rows that only a share opens to the caller: they are listed with the "
                                "others (`include`, the default), or left out (`exclude`). `only` lists nothing but "
                                "rows that are shared with the caller."})
-        filters = {written: operand(self._collection, name, operator)
-                   for written, (name, operator) in self._filters.items()}
-        for written, (name, _) in self._filters.items():
-            reference, field = self._collection.expansions.get(name), filters[written]
+        filters = {query_name: operand(self._collection, name, operator)
+                   for query_name, (name, operator) in self._filters.items()}
+        for query_name, (name, _) in self._filters.items():
+            reference, field = self._collection.expansions.get(name), filters[query_name]
             if (guard := self._collection.guards.get(reference.field if reference else name)) is not None:
                 field.metadata = {**field.metadata, "guard": guard}
-        return made | filters
+        return parameters | filters
 
     def interpret(self, loaded: LoadedQuery, *, tenant_id: str, default_size: int, max_size: int) -> ListRequest:
         """Returns the request that the loaded parameters make, in a tenant.
@@ -149,7 +149,7 @@ class ListQuery(ItemQuery):
         sort, q = loaded.get("sort", self._collection.default_sort), loaded.get("q")
         filters = tuple(Filter(*self._filters[name], value) for name, value in loaded.items() if name in self._filters)
         shared: Sharing = loaded.get("shared", "include") if self._by_shares else "include"
-        question = {f"{found.column}__{found.operator}": found.value for found in filters}
+        question = {f"{filter.column}__{filter.operator}": filter.value for filter in filters}
         if shared != "include":
             question["shared"] = shared
         return ListRequest(
@@ -162,22 +162,23 @@ class ListQuery(ItemQuery):
 
 def _paging() -> dict[str, Any]:
     """Returns the parameters of the page. Their ranges are not declared: the largest size depends on the role."""
-    made: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         name: Count(metadata={"description": _SIZE_TEXTS[name], "minimum": 1}) for name in SIZES}
-    made |= cursors.parameters()
-    made["page"] = Count(metadata={"description": "The number of the page, from 1; instead of a cursor.", "minimum": 1})
-    made["offset"] = Count(metadata={"description": "How many rows to skip; instead of a cursor.", "minimum": 0,
-                                     "maximum": MAX_OFFSET})
-    made["snapshot"] = Switch(metadata={
+    parameters |= cursors.parameters()
+    parameters["page"] = Count(metadata={"description": "The number of the page, from 1; instead of a cursor.",
+                                         "minimum": 1})
+    parameters["offset"] = Count(metadata={"description": "How many rows to skip; instead of a cursor.", "minimum": 0,
+                                           "maximum": MAX_OFFSET})
+    parameters["snapshot"] = Switch(metadata={
         "description": "Leave out rows created after the first page was read; with cursors alone."})
-    return made
+    return parameters
 
 
 def _repeated(sent: Iterable[tuple[str, str]], size: int) -> str:
-    kept = [(name, text) for name, text in sent if name not in _PAGING]
+    pairs = [(name, text) for name, text in sent if name not in _PAGING]
     # `first` and `last` go with one direction only, `limit` with both.
     limit = [("limit", size)] if any(name in SIZES for name, _ in sent) else []
-    return urlencode([*kept, *limit])
+    return urlencode([*pairs, *limit])
 
 
 def _refuse_conflicts(loaded: Mapping[str, Any]) -> None:
@@ -210,10 +211,10 @@ def _differ(loaded: Mapping[str, Any], synonyms: Iterable[str]) -> bool:
 
 
 def _size(loaded: Mapping[str, Any], default: int, most: int) -> int:
-    asked = {name: loaded[name] for name in SIZES if name in loaded}
-    if faults := [_out_of_range(name, 1, most) for name, size in asked.items() if not 1 <= size <= most]:
+    sizes = {name: loaded[name] for name in SIZES if name in loaded}
+    if faults := [_out_of_range(name, 1, most) for name, size in sizes.items() if not 1 <= size <= most]:
         raise Problem.of(faults, "invalid_parameter")
-    return next(iter(asked.values()), default)
+    return next(iter(sizes.values()), default)
 
 
 def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | None]:
@@ -221,16 +222,16 @@ def _offset(loaded: Mapping[str, Any], size: int) -> tuple[str | None, int | Non
     number = next((name for name in NUMBERS if name in loaded), None)
     if number is None:
         return None, None
-    asked, low = loaded[number], 1 if number == "page" else 0
+    value, low = loaded[number], 1 if number == "page" else 0
     high = MAX_OFFSET // size + 1 if number == "page" else MAX_OFFSET
-    if asked < low:
+    if value < low:
         raise Problem.of([_out_of_range(number, low, high)], "invalid_parameter")
-    if asked > high:
+    if value > high:
         fault = Fault("offset_too_large", Message("{name} must be from {low} to {high}. Use cursors to read on.",
                                                   name=number, low=low, high=high),
                       parameter=number, meta={"min": low, "max": high})
         raise Problem.of([fault], "invalid_parameter")
-    return number, (asked - 1) * size if number == "page" else asked
+    return number, (value - 1) * size if number == "page" else value
 
 
 def _out_of_range(name: str, low: int, high: int) -> Fault:

@@ -22,15 +22,15 @@ from policies.evaluation.sql import Where
 from ..protocol.problems import Problem, dangling
 from ..request.access import Narrowing
 from ..request.call import Call
-from ..schemas.documented import Expanded, answered
+from ..schemas.documented import Expanded, answer_schema
 from ..schemas.fields import StrictSchema, values_of
 from ..schemas.records import OwnedSchema
 from ..schemas.representation import Representation
 from .expansion import Expansion, expansions
 
 Values = Mapping[str, Any]
-_SEEN = 10_000  # references remembered: an import may name more
-_MOST = 8_192  # ids in one statement: SQLite takes 32 766 values at most, Postgres 65 535
+_SEEN = 10_000  # checked references that a call remembers; an import may have more
+_MOST = 8_192  # ids in one statement; SQLite allows 32 766 values, Postgres 65 535
 
 
 class Readable:
@@ -79,17 +79,17 @@ class Readable:
         return self.permission("manage")
 
     def permission(self, verb: str) -> str:
-        """The permission that allows `verb` on this resource."""
+        """Returns the permission that allows `verb` on this resource."""
         return f"{self.resource}.{verb}"
 
     @property
     def a_row(self) -> str:
-        """One of the rows in a sentence: `an article`, `a user`."""
+        """Name of a row in a sentence: `an article`, `a user`."""
         return f"{'an' if self.resource[0] in 'aeio' else 'a'} {self.resource}"
 
     @cached_property
     def guards(self) -> dict[str, str]:
-        """Guarded fields and the permission that shows each: `guarded`, and `department` of rows with an owner."""
+        """Guarded fields, each with the permission that shows it: `guarded`, and `department` of rows with an owner."""
         owned = {"department": self.permission("view_private")} if issubclass(self.schema, OwnedSchema) else {}
         return owned | dict(self.guarded)
 
@@ -101,18 +101,18 @@ class Readable:
 
     @property
     def age_column(self) -> pw.Field:
-        """The column that orders rows by age: the id, where a caller may not see when a row was created."""
+        """Column that orders rows by age: the id if the creation time is a guarded field."""
         return self.model._meta.fields["id" if self.born in self.guards else self.born]
 
     @property
     def lasting(self) -> list[pw.Expression]:
-        """Conditions of rows that have not expired at the time that is bound as `now`, and are not deleted."""
+        """Conditions that exclude deleted rows, and rows that have expired at the time that is bound as `now`."""
         fields = self.model._meta.fields
         return [*([] if self.until is None else [fields[self.until] > Bind("now")]),
                 *([] if self.gone is None else [fields[self.gone].is_null()])]
 
     def moment(self) -> dict[str, str]:
-        """The value of the Bind of `lasting`."""
+        """Returns the value of the Bind in `lasting`."""
         return {} if self.until is None else {"now": now()}
 
     def values_of(self, name: str) -> tuple[str, ...]:
@@ -121,19 +121,19 @@ class Readable:
 
     @cached_property
     def answer(self) -> Schema:
-        """The schema of its rows in answers, for the documentation. Any may lack a guarded field."""
+        """Schema of rows in answers, for the documentation. A guarded field may be missing."""
         return self.answer_without(frozenset(self.guards))
 
     def answer_without(self, sometimes: frozenset[str], name: str = "") -> Schema:
-        """`answer`, where the fields `sometimes` may be missing, as the component `name`."""
-        expanded: dict[str, fields.Field[Any]] = {one: Expanded(self.expansions[one].collection, one)
-                                                  for one in self.expand}
-        return answered(self.schema, sometimes=sometimes, besides=expanded | self._computed, name=name,
+        """Returns the schema of answers in which the fields `sometimes` may be missing, as the component `name`."""
+        expanded: dict[str, fields.Field[Any]] = {reference: Expanded(self.expansions[reference].collection, reference)
+                                                  for reference in self.expand}
+        return answer_schema(self.schema, sometimes=sometimes, besides=expanded | self._computed, name=name,
                         values={field: self.values_of(field) for field in self.representation.names})
 
     @property
     def _computed(self) -> dict[str, fields.Field[Any]]:
-        """The fields of `computed`."""
+        """Fields of `computed`."""
         return {}
 
     # Finding rows
@@ -157,7 +157,7 @@ class Readable:
         return self.visible(call, call.path["id"])
 
     def rows(self, call: Call) -> Rows[Any]:
-        """The rows of the caller's tenant."""
+        """Returns the rows of the caller's tenant."""
         return Rows(self.model, call.tenant_id)
 
     def sees(self, call: Call, id: str) -> bool:
@@ -172,9 +172,9 @@ class Readable:
         return True
 
     def visible(self, call: Call, key: str, column: str = "id") -> dict[str, Any] | None:
-        """A row as its columns, if the caller may view it: None for absent and for hidden alike.
+        """Returns the columns of a row; None if it does not exist, or if the caller may not view it.
 
-        `column` is one whose values tell rows apart, such as `slug`.
+        column  a column with unique values, such as `slug`
         """
         database = call.services.database
         rows = _by_column(database, self, column).run(database, {"tenant": call.tenant_id, "key": key})
@@ -182,26 +182,26 @@ class Readable:
         return values if values is not None and self.shows(call, values) else None
 
     def referred(self, call: Call, ids: Sequence[str], pointer: str) -> list[Any]:
-        """The rows that a list in the body names, in its order, locked until this transaction ends where it is one.
+        """Returns the rows that a list in the body names, in its order. Locks them if there is a transaction.
 
-        Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for those that the caller may not
-        view, or that are absent.
+        Raises `Problem` (`invalid_reference`, at `pointer` with the index in it) for rows that the caller may not
+        view, or that do not exist.
         """
-        seen = {row.id: row for row in self.rows(call).find_all(set(ids), lock=not call.access.is_supposed)
-                if self.shows(call, row.__data__)}
-        faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in seen]
+        visible = {row.id: row for row in self.rows(call).find_all(set(ids), lock=not call.access.is_supposed)
+                   if self.shows(call, row.__data__)}
+        faults = [dangling(pointer.format(index)) for index, id in enumerate(ids) if id not in visible]
         if faults:
             raise Problem.of(faults, "invalid_body")
-        return [seen[id] for id in ids]
+        return [visible[id] for id in ids]
 
     def visible_many(self, call: Call, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The representations of those of these rows that the caller may view, by id, in one query for many."""
-        narrowing, wanted = call.access.narrow(self.view, self.model), sorted(ids)
-        found: dict[str, dict[str, Any]] = {}
+        """Returns the representations of the rows that the caller may view, by id. One query serves many ids."""
+        narrowing, sorted_ids = call.access.narrow(self.view, self.model), sorted(ids)
+        result: dict[str, dict[str, Any]] = {}
         if narrowing is not None:
-            for start in range(0, len(wanted), _MOST):
-                found |= self._visible(call, narrowing, wanted[start:start + _MOST])
-        return found
+            for start in range(0, len(sorted_ids), _MOST):
+                result |= self._visible(call, narrowing, sorted_ids[start:start + _MOST])
+        return result
 
     def _visible(self, call: Call, narrowing: Narrowing, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         database, values = call.services.database, placeholders(ids)
@@ -233,21 +233,21 @@ class Readable:
         return answer
 
     def hidden(self, call: Call, row: Values, names: Collection[str]) -> list[str]:
-        """The fields among `names` that the caller may not see of this row."""
-        found: list[str] = []
+        """Returns the fields among `names` that the caller may not see in this row."""
+        result: list[str] = []
         for permission, guarded in self.guarding.items():
-            asked = [name for name in guarded if name in names]
-            if asked and not call.access.allows(permission, row):
-                found += asked
-        return found
+            requested = [name for name in guarded if name in names]
+            if requested and not call.access.allows(permission, row):
+                result += requested
+        return result
 
     def _expand(self, call: Call, rows: list[dict[str, Any]], answers: list[dict[str, Any]],
                 expansion: Expansion) -> None:
         permission = self.guards.get(expansion.within or expansion.field)
         if permission is not None:
-            seen = [(row, answer) for row, answer in zip(rows, answers, strict=True)
-                    if call.access.allows(permission, row)]
-            rows, answers = [row for row, _ in seen], [answer for _, answer in seen]
+            shown = [(row, answer) for row, answer in zip(rows, answers, strict=True)
+                     if call.access.allows(permission, row)]
+            rows, answers = [row for row, _ in shown], [answer for _, answer in shown]
         expansion.apply(call, rows, answers)
 
 

@@ -92,12 +92,12 @@ class Access:
 
     def patterns(self) -> list[str]:
         """Returns `permissions` in short form: `article.*` for all permissions of a resource, `*` for all of them."""
-        held, known = self.permissions(), self.policy.patterns.permissions
-        if len(held) == len(known):
+        granted, declared = self.permissions(), self.policy.patterns.permissions
+        if len(granted) == len(declared):
             return ["*"]
-        wanting = {name.partition(".")[0] for name in known.difference(held)}
-        resources = [(name, name.partition(".")[0]) for name in held]
-        return list(dict.fromkeys(name if resource in wanting else f"{resource}.*" for name, resource in resources))
+        incomplete = {name.partition(".")[0] for name in declared.difference(granted)}
+        resources = [(name, name.partition(".")[0]) for name in granted]
+        return list(dict.fromkeys(name if resource in incomplete else f"{resource}.*" for name, resource in resources))
 
     def allows(self, permission: str, row: Mapping[str, Any] | None = None) -> bool:
         """True if the principal has the permission on this row (column name → value). Counts a use of the rule."""
@@ -148,10 +148,10 @@ class Access:
 
     def plan(self, permission: str) -> Plan:
         """Returns the plan of the permission: the rows on which it is granted. A plan also serves as a cache key."""
-        found = self._plans.get(permission)
-        if found is None:
-            found = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
-        return found
+        plan = self._plans.get(permission)
+        if plan is None:
+            plan = self._plans[permission] = self.policy.plan(self.principal, permission, self.environment)
+        return plan
 
     def narrow(self, permission: str, model: type[Record], shared: Sharing = "include", prefix: str = ""
                ) -> Narrowing | None:
@@ -164,14 +164,14 @@ class Access:
         if plan.outcome is NEVER or not self.policy.covers(self.principal, permission):
             return None
         resource, _, verb = permission.partition(".")
-        named = self.grantees if plan.uses_shares or shared == "only" else []
-        if named and not any_shared(self.principal.tenant_id, resource, named):
-            named = []  # a lookup of shares takes as long as everything else, and usually finds none
-        where, parameters = _where(plan, model, resource, verb, len(named), shared, prefix)
+        grantees = self.grantees if plan.uses_shares or shared == "only" else []
+        if grantees and not any_shared(self.principal.tenant_id, resource, grantees):
+            grantees = []  # a lookup of shares takes as long as everything else, and usually finds none
+        where, parameters = _where(plan, model, resource, verb, len(grantees), shared, prefix)
         values = {name: read(self.principal, NO_OBJECT, self.environment) for name, read in parameters}
-        if named:
+        if grantees:
             values["tenant"] = self.principal.tenant_id
-            values |= zip(_grantees(len(named), prefix), named, strict=True)
+            values |= zip(_grantees(len(grantees), prefix), grantees, strict=True)
         return Narrowing(where, values)
 
     def is_constant(self, permission: str) -> bool:
@@ -191,9 +191,9 @@ class Access:
 
     def by(self, method: str) -> Supposed:
         """Returns the access that the principal would have with another method."""
-        known = {name: getattr(self.environment, name) for name in ENVIRONMENT}
+        values = {name: getattr(self.environment, name) for name in ENVIRONMENT}
         return Supposed(self.policy, self.principal,
-                        FixedEnvironment(**{**known, "method": method, "request": REQUESTS[method]}))
+                        FixedEnvironment(**{**values, "method": method, "request": REQUESTS[method]}))
 
     def shared(self, principal: Principal, row: Mapping[str, Any], permission: str) -> bool:
         """True if a share grants this permission on the row to the principal, or to one of their groups or roles."""
@@ -206,9 +206,9 @@ class Access:
 
     def rights(self, resource: str, id: str) -> list[str]:
         """Returns the rights that shares grant the principal on an object, sorted."""
-        tenant_id, named = self.principal.tenant_id, self.grantees
+        tenant_id, grantees = self.principal.tenant_id, self.grantees
         # Cached until the next commit; usually nothing is shared.
-        return rights(tenant_id, resource, id, named) if named and any_in(tenant_id, resource) else []
+        return rights(tenant_id, resource, id, grantees) if grantees and any_in(tenant_id, resource) else []
 
 
 class Supposed(Access):
@@ -232,7 +232,7 @@ def _grantees(number: int, prefix: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int, sharing: Sharing, prefix: str
+def _where(plan: Plan, model: type[Record], resource: str, verb: str, grantees: int, sharing: Sharing, prefix: str
            ) -> tuple[Where, tuple[tuple[str, _Reader], ...]]:
     """Returns the SQL of a plan, and functions that read the values of its Binds from a caller and an environment."""
     parameters: dict[str, _Reader] = {}
@@ -242,9 +242,9 @@ def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int
         return Bind(f"{prefix}{operand}")
 
     def with_rights(rights: Collection[str]) -> pw.Expression:
-        if not named:
+        if not grantees:
             return no_row()
-        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(named, prefix)],
+        return model.id.in_(shared_ids(Bind("tenant"), resource, [Bind(name) for name in _grantees(grantees, prefix)],
                                       rights))
 
     def shared() -> pw.Expression:
@@ -252,15 +252,15 @@ def _where(plan: Plan, model: type[Record], resource: str, verb: str, named: int
 
     columns = {field.name: field for field in model._meta.sorted_fields}
     indexed = leading(model) if plan.groups else frozenset()
-    found = where(plan, columns, parameter, shared, indexed)
+    sql = where(plan, columns, parameter, shared, indexed)
     # A denial applies to shared rows as well.
-    allows = where(plan, columns, parameter, no_row, indexed).allows if sharing == "exclude" else found.allows
-    by_id = found.by_id
-    if allows is not None and (not named or sharing == "exclude"):
+    allows = where(plan, columns, parameter, no_row, indexed).allows if sharing == "exclude" else sql.allows
+    by_id = sql.by_id
+    if allows is not None and (not grantees or sharing == "exclude"):
         allows = tuple(allow for allow, is_shared in zip(allows, by_id, strict=True) if not is_shared)
         by_id = (False,) * len(allows)
     if sharing == "only":
         allowed = () if allows is None else (reduce(or_, allows or (no_row(),)),)
-        allows = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if named else ()
+        allows = (reduce(and_, allowed, with_rights(tuple(RIGHTS))),) if grantees else ()
         by_id = (True,) * len(allows)
-    return Where(allows, found.denies, by_id), tuple(parameters.items())
+    return Where(allows, sql.denies, by_id), tuple(parameters.items())

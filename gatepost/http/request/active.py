@@ -31,14 +31,14 @@ def active(table: Any, viewer: Access | None, guards: Guards, *, certain: bool) 
     is_active, permission = table.active == pw.Value(True), guards.get(FIELD)
     if viewer is None or permission is None:
         return [is_active], {}
-    seen = viewer.narrow(permission, User)
-    if seen is None:
+    visible = viewer.narrow(permission, User)
+    if visible is None:
         return [no_row()] if certain else [], {}
-    if seen.where.is_everything:
+    if visible.where.is_everything:
         return [is_active], {}
-    shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(seen.where.expression()))
+    shown = table.id.in_(Rows(User, Bind("tenant")).select(User.id).where(visible.where.expression()))
     return [is_active & shown if certain else is_active | ~shown], {
-        **seen.values, "tenant": viewer.principal.tenant_id}
+        **visible.values, "tenant": viewer.principal.tenant_id}
 
 
 def is_active(user: User, viewer: Access | None, guards: Guards, *, certain: bool) -> bool:

@@ -1,6 +1,6 @@
 """Audit events of a request: the caller, the action, the object, the rule, and the refusal.
 
-A write and its audit event commit together. Refusals and reads have no transaction; they go through the `Trail`.
+A write and its audit event commit together. Refusals and reads have no transaction; the `AuditWriter` stores them.
 
 `decision` collects the facts by which the policy decided. `facts` keeps little of the client's other input, and no
 text that might be a secret.
@@ -47,11 +47,11 @@ class Export:
 
     def __init__(self, call: Call, filters: Mapping[str, str]) -> None:
         actor = call.principal
-        resource, action = _what(call)
+        resource, action = _resource_and_action(call)
         # The answer is sent after the end of the request.
-        self._begun = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
+        self._event = Refusal(actor.tenant_id, actor.key, actor.role, action, resource, None, address_of(call),
                               "allowed", _program(call), call.access.policy.version)
-        self._trail, self._request_id = call.services.trail, trace.request_id(call.request.environ)
+        self._writer, self._request_id = call.services.audit_writer, trace.request_id(call.request.environ)
         self._filters, self._rows = dict(filters), 0
 
     def count(self, rows: int) -> None:
@@ -61,7 +61,7 @@ class Export:
     def note(self) -> None:
         """Records the export after it has ended or was aborted."""
         facts = facts_of_export(self._filters, self._rows)
-        self._trail.refuse(self._begun._replace(facts=facts), self._request_id)
+        self._writer.refuse(self._event._replace(facts=facts), self._request_id)
 
 
 def note_decision(call: Call) -> None:
@@ -79,7 +79,7 @@ def note_decision(call: Call) -> None:
 def note_refused(call: Call) -> None:
     """Remembers the facts by which the policy refuses the row of a call, before and after the change."""
     before = call.write.decision
-    call.write.decision = decision.decided(call) if before is None else decision.judged_again(call, before)
+    call.write.decision = decision.decided(call) if before is None else decision.decided_again(call, before)
 
 
 def note_hidden(call: Call) -> None:
@@ -90,12 +90,12 @@ def note_hidden(call: Call) -> None:
 
 def record(call: Call, *, result: str = "allowed", reason: str | None = None) -> None:
     """Adds the audit event of a write, inside its transaction."""
-    resource, action = _what(call)
+    resource, action = _resource_and_action(call)
     actor = call.write.acted_as or call.principal
     id = None if call.row is None else call.facts.get("id")
     decided = call.write.decision
     if decided is not None and call.endpoint.judge_after:
-        decided = decision.judged_again(call, decided)
+        decided = decision.decided_again(call, decided)
     add(
         tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, action=action,
         resource=resource, resource_id=id,
@@ -112,26 +112,26 @@ def note_refusal(call: Call, problem: Problem) -> None:
     if isinstance(problem, WrongPassword):
         return
     if isinstance(problem, TooManyGuesses):
-        _note(call, _refused(call, problem.code, what=("session", GUESS), facts=_tried_email(call)))
+        _note(call, _refusal(call, problem.code, what=("session", GUESS), facts=_facts_of_login(call)))
     elif problem.status in (401, 403) or (problem.code == "not_found" and _is_named(call)):
-        _note(call, _refused(call, problem.code, decided=problem.code in _OF_POLICY))
+        _note(call, _refusal(call, problem.code, decided=problem.code in _OF_POLICY))
     elif problem.status == 400 and (facts := facts_of_faults(problem.faults)) is not None:
         code = next(code for code in _TRIED if any(fault.code == code for fault in problem.faults))
-        _note(call, _refused(call, code, facts=facts))
+        _note(call, _refusal(call, code, facts=facts))
 
 
 def note_failure(call: Call, user: User | None) -> None:
     """Records a wrong password in the tenant of the account; for a login also the e-mail address."""
-    found = _refused(call, "invalid_credentials", result="failed", facts=_tried_email(call, user))
-    whose = {"resource_id": None} if user is None else {"tenant_id": user.tenant_id, "resource_id": user.id}
-    _note(call, found._replace(**whose))
+    refusal = _refusal(call, "invalid_credentials", result="failed", facts=_facts_of_login(call, user))
+    account = {"resource_id": None} if user is None else {"tenant_id": user.tenant_id, "resource_id": user.id}
+    _note(call, refusal._replace(**account))
 
 
 def note_look(call: Call, about: str | None = None) -> None:
     """Records that the caller has read the audit log, or the rights of another user (`about`). Once an hour each."""
-    resource, action = _what(call)
+    resource, action = _resource_and_action(call)
     actor = call.principal
-    call.services.trail.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
+    call.services.audit_writer.look(tenant_id=actor.tenant_id, principal=actor.key, role=actor.role, resource=resource,
                              action=action, resource_id=about, address=address_of(call), result="allowed",
                              reason=_program(call), policy_version=call.access.policy.version,
                              request_id=trace.request_id(call.request.environ))
@@ -164,10 +164,10 @@ def facts_of_import(call: Call, faults: Iterable[Fault], decided: decision.Group
     return f"{groups[:-1]},{fields[1:]}" if groups and fields else groups or fields
 
 
-def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[str, str] | None = None,
+def _refusal(call: Call, reason: str, *, result: str = "refused", what: tuple[str, str] | None = None,
              facts: str | None = None, decided: bool = False) -> Refusal:
     """Returns a refusal of the call; `decided`: with the facts of the policy's decision, if there was one."""
-    resource, action = what or _what(call)
+    resource, action = what or _resource_and_action(call)
     # A caller with an invalid token has no principal.
     actor = call.actor or guest(call.services.guest_tenant)
     # A client chooses the path: a text that is not an id is not stored, and does not distinguish refusals.
@@ -183,16 +183,16 @@ def _refused(call: Call, reason: str, *, result: str = "refused", what: tuple[st
 
 
 def _note(call: Call, refusal: Refusal) -> None:
-    call.services.trail.refuse(refusal, trace.request_id(call.request.environ))
+    call.services.audit_writer.refuse(refusal, trace.request_id(call.request.environ))
 
 
-def _tried_email(call: Call, user: User | None = None) -> str | None:
+def _facts_of_login(call: Call, user: User | None = None) -> str | None:
     """Returns the e-mail address of a login, as facts. Omits other texts: one may be a password in the wrong field."""
     if call.endpoint.permission != "session.create":
         return None
     email = call.body["email"] if user is None else user.email
-    known = user is not None or (email.isprintable() and _ADDRESS.fullmatch(email))
-    return _facts(email=mailbox(email)) if known else None
+    is_address = user is not None or (email.isprintable() and _ADDRESS.fullmatch(email))
+    return _facts(email=mailbox(email)) if is_address else None
 
 
 def _facts(**facts: Any) -> str:
@@ -218,7 +218,7 @@ def _is_named(call: Call) -> bool:
     return bool(call.endpoint.permission or call.endpoint.recorded)
 
 
-def _what(call: Call) -> tuple[str, str]:
+def _resource_and_action(call: Call) -> tuple[str, str]:
     """Returns (resource, action) from `recorded`, else from the permission of the endpoint."""
     resource, _, action = (call.endpoint.recorded or call.endpoint.permission or call.endpoint.name).partition(".")
     return resource, action or call.endpoint.name

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from flask import Flask, Request, Response, current_app
 
+from gatepost.http.operations.concurrency import ConcurrencyLimit, most_waiting, threads_of
 from gatepost.http.operations.deprecation import DeprecatedUses
-from gatepost.http.operations.slots import Slots, most_waiting, threads_of
 from gatepost.http.request.endpoint import Endpoint
 from gatepost.http.schemas.validation import NO_PARAMETERS, LoadedQuery
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from flask_smorest import Blueprint
     from marshmallow import Schema
 
-    from gatepost.http.auditing.trail import Trail
+    from gatepost.http.auditing.writer import AuditWriter
     from gatepost.http.operations.addresses import UnreadableAddresses
     from gatepost.http.operations.background import Background
     from gatepost.http.operations.limits import Limits
     from gatepost.http.operations.metrics import Metrics
-    from gatepost.http.operations.ownership import Ownership
+    from gatepost.http.operations.row_quota import RowQuota
     from gatepost.http.operations.write_probe import WriteProbe
     from gatepost.http.protocol.messages import Translations
     from gatepost.http.request.access import Access
@@ -281,11 +281,11 @@ class Services(Process):
     cursors: Cursors
     limits: Limits
     addresses: UnreadableAddresses
-    ownership: Ownership
+    row_quota: RowQuota
     write_probe: WriteProbe
     registry: Discovered
     guest_tenant: str
-    trail: Trail
+    audit_writer: AuditWriter
     background: Background
     deprecated_uses: DeprecatedUses
     translations: Translations
@@ -295,7 +295,7 @@ class Services(Process):
 
     def __post_init__(self) -> None:
         self.threads = threads_of(self.settings)
-        self.long_answers, self.large_bodies = (Slots(most_waiting(self.threads)) for _ in range(2))
+        self.long_answers, self.large_bodies = (ConcurrencyLimit(most_waiting(self.threads)) for _ in range(2))
 
     def feature(self, name: str) -> object:
         """Returns the object that a feature has made for this app. Raises KeyError."""

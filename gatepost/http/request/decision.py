@@ -31,14 +31,14 @@ Facts = dict[str, Any]
 Row = Mapping[str, Any]
 
 
-def asked(call: Call) -> tuple[str, ...]:
+def needed_permissions(call: Call) -> tuple[str, ...]:
     """Returns the permissions that a call needs, in this order: the view of an object in the path comes first."""
     endpoint = call.endpoint
-    return _asked(endpoint.permission, "id" in call.path and endpoint.load is not None)
+    return _needed(endpoint.permission, "id" in call.path and endpoint.load is not None)
 
 
 @cache
-def _asked(permission: str | None, named: bool) -> tuple[str, ...]:
+def _needed(permission: str | None, named: bool) -> tuple[str, ...]:
     if permission is None:
         return ()
     resource, _, verb = permission.partition(".")
@@ -47,14 +47,14 @@ def _asked(permission: str | None, named: bool) -> tuple[str, ...]:
 
 def decided(call: Call) -> Facts | None:
     """Returns the facts of a decision about the current row of a call; None if the policy does not decide it."""
-    return _about(call, None if call.row is None else call.facts) if asked(call) else None
+    return _about(call, None if call.row is None else call.facts) if needed_permissions(call) else None
 
 
-def judged_again(call: Call, facts: Facts) -> Facts:
+def decided_again(call: Call, facts: Facts) -> Facts:
     """Adds to the facts the values of the changed row, on which the policy decides again."""
-    reads, row, before = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
-    now = _read(call, facts, "obj", reads.obj, row.__getitem__)
-    facts["new"] = {name: value for name, value in now.items() if name not in before or value != before[name]}
+    reads, row, old = call.access.policy.looks_at(facts["asked"]), call.facts, facts["obj"]
+    new = _values(call, facts, "obj", reads.obj, row.__getitem__)
+    facts["new"] = {name: value for name, value in new.items() if name not in old or value != old[name]}
     if reads.group_columns:
         facts["sub"]["groups"] |= _groups(call, (), reads.group_columns, row)
     return facts
@@ -70,17 +70,17 @@ def hidden(call: Call) -> Facts:
 
 def of_refusal(call: Call) -> Facts | None:
     """Returns the facts of the decision that refused a call; None if the policy did not decide."""
-    if not asked(call) or getattr(call, "access", None) is None:
+    if not needed_permissions(call) or getattr(call, "access", None) is None:
         return None
     if call.write.decision is not None:
         return call.write.decision
-    found = _of_caller_alone(call)
+    facts = _of_caller_alone(call)
     if call.endpoint.narrows:
-        found["obj"] = ANY
+        facts["obj"] = ANY
     elif call.endpoint.load is None:
-        found["obj"] = None
+        facts["obj"] = None
     # Otherwise the refusal came before the object was loaded.
-    return found
+    return facts
 
 
 class Grouped:
@@ -88,29 +88,29 @@ class Grouped:
 
     def __init__(self) -> None:
         self._groups: dict[str, int] = {}
-        self._rest = 0
+        self._uncounted = 0
 
     def add(self, call: Call, permissions: tuple[str, ...], before: Row | None) -> None:
         """Counts the row of a call that needed these permissions; `before`: the row before a change."""
         reads = call.access.policy.looks_at(permissions)
         group: Facts = {"asked": permissions}
-        now = group["obj"] = _columns(call, group, reads.obj)
+        new = group["obj"] = _columns(call, group, reads.obj)
         if before is not None:
-            was = group["obj"] = _read(call, group, "obj", reads.obj, before.__getitem__)
-            group["new"] = {name: value for name, value in now.items() if name not in was or value != was[name]}
+            old = group["obj"] = _values(call, group, "obj", reads.obj, before.__getitem__)
+            group["new"] = {name: value for name, value in new.items() if name not in old or value != old[name]}
         if reads.shares:
             _add_shares(call, group, permissions, {} if before is None else before)
         key = _json(call, group)
         if key in self._groups or len(self._groups) < MOST_GROUPS:
             self._groups[key] = self._groups.get(key, 0) + 1
         else:
-            self._rest += 1
+            self._uncounted += 1
 
     def copy(self) -> Grouped:
         """Returns an independent copy."""
-        other = Grouped()
-        other._groups, other._rest = dict(self._groups), self._rest
-        return other
+        copy = Grouped()
+        copy._groups, copy._uncounted = dict(self._groups), self._uncounted
+        return copy
 
     def written(self, call: Call) -> str | None:
         """Returns the groups as JSON, the largest first, as many as fit; None if there is none."""
@@ -120,17 +120,17 @@ class Grouped:
         reads = call.access.policy.looks_at((f"{resource}.create", f"{resource}.update", f"{resource}.import"))
         of_caller = _of_caller(call, (), reads, None)
         del of_caller["asked"]
-        head, rest = _json(call, of_caller)[:-1], self._rest
-        found: list[str] = []
+        head, uncounted = _json(call, of_caller)[:-1], self._uncounted
+        texts: list[str] = []
         room = MOST - len(head) - len(',"groups":[],"rest":123456789}')
         for key, count in sorted(self._groups.items(), key=lambda group: -group[1]):
             text = f'{{"count":{count},{key[1:]}'
             if (room := room - len(text) - 1) >= 0:
-                found.append(text)
+                texts.append(text)
             else:
-                rest += count
+                uncounted += count
         comma = "" if head == "{" else ","
-        return f'{head}{comma}"groups":[{",".join(found)}],"rest":{rest}}}'
+        return f'{head}{comma}"groups":[{",".join(texts)}],"rest":{uncounted}}}'
 
 
 def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: str | None) -> str | None:
@@ -143,7 +143,7 @@ def recorded(call: Call, facts: Facts | None, resource: str, action: str, id: st
     if actor is not None and (actor.key, actor.role) != (call.principal.key, call.principal.role):
         # A guest sends the login; the audit event names the user.
         facts.setdefault("sub", {}).update(key=call.principal.key, role=call.principal.role)
-    return _written(call, facts)
+    return _as_json(call, facts)
 
 
 @cache
@@ -153,7 +153,7 @@ def by_default(resource: str, action: str, named: bool) -> tuple[str, ...]:
     return (permission,) if not named or action in ("create", "view") else (f"{resource}.view", permission)
 
 
-def _written(call: Call, facts: Facts) -> str:
+def _as_json(call: Call, facts: Facts) -> str:
     """Returns facts as JSON of at most `MOST` characters. If they are longer, a mark replaces the long values."""
     text = _json(call, facts)
     if len(text) > MOST:
@@ -165,31 +165,32 @@ def _json(call: Call, facts: Facts) -> str:
     try:
         return orjson.dumps(facts, default=str).decode()
     except TypeError:  # text that is not UTF-8, a number beyond 64 bit
-        kept: Facts = {"unknown": [*facts.get("unknown", ())]}
-        others = [name for name in facts if name != "unknown"]
-        kept |= _read(call, kept, "", others, lambda name: orjson.loads(orjson.dumps(facts[name], default=str)))
-        return orjson.dumps(kept).decode()
+        readable: Facts = {"unknown": [*facts.get("unknown", ())]}
+        names = [name for name in facts if name != "unknown"]
+        readable |= _values(call, readable, "", names,
+                            lambda name: orjson.loads(orjson.dumps(facts[name], default=str)))
+        return orjson.dumps(readable).decode()
 
 
 def _short(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _short(one) for name, one in value.items()}
+        return {name: _short(inner) for name, inner in value.items()}
     return TOO_LONG if isinstance(value, str) and len(value) > LONGEST_VALUE else value
 
 
 def _about(call: Call, row: Row | None) -> Facts:
-    permissions = asked(call)
+    permissions = needed_permissions(call)
     reads = call.access.policy.looks_at(permissions)
-    found = _of_caller(call, permissions, reads, row)
+    facts = _of_caller(call, permissions, reads, row)
     if row is None:
-        found["obj"] = None
+        facts["obj"] = None
     elif call.write.unknown:
-        found["obj"] = _columns(call, found, reads.obj)
+        facts["obj"] = _columns(call, facts, reads.obj)
     else:
-        found["obj"] = _read(call, found, "obj", reads.obj, row.__getitem__)
+        facts["obj"] = _values(call, facts, "obj", reads.obj, row.__getitem__)
     if reads.shares and row is not None:
-        _add_shares(call, found, permissions, row if "id" in call.path else {})
-    return found
+        _add_shares(call, facts, permissions, row if "id" in call.path else {})
+    return facts
 
 
 def _columns(call: Call, facts: Facts, names: Iterable[str]) -> dict[str, Any]:
@@ -197,11 +198,11 @@ def _columns(call: Call, facts: Facts, names: Iterable[str]) -> dict[str, Any]:
     unknown = call.write.unknown.intersection(names)
     if unknown:
         facts.setdefault("unknown", []).extend(f"obj.{name}" for name in sorted(unknown))
-    return _read(call, facts, "obj", [name for name in names if name not in unknown], call.facts.__getitem__)
+    return _values(call, facts, "obj", [name for name in names if name not in unknown], call.facts.__getitem__)
 
 
 def _of_caller_alone(call: Call) -> Facts:
-    permissions = asked(call)
+    permissions = needed_permissions(call)
     return _of_caller(call, permissions, call.access.policy.looks_at(permissions), None)
 
 
@@ -210,45 +211,45 @@ def _of_caller(call: Call, permissions: tuple[str, ...], reads: Reads, row: Row 
 
     Only attributes that rules read, and groups that rules or the row name.
     """
-    principal, found = call.principal, Facts(asked=permissions)
+    principal, facts = call.principal, Facts(asked=permissions)
     if reads.plain and principal.kind != "service" and principal.scopes is None:
-        return found
+        return facts
     sub: Facts = {} if principal.kind != "service" else {"kind": "service"}
     if "department" in reads.sub:
         sub["department"] = principal.department
     if reads.groups or reads.group_columns:
         sub["groups"] = _groups(call, reads.groups, reads.group_columns, row)
     if sub:
-        found["sub"] = sub
+        facts["sub"] = sub
     if reads.env:
         environment = call.access.environment
-        found["env"] = _read(call, found, "env", reads.env, lambda name: getattr(environment, name))
+        facts["env"] = _values(call, facts, "env", reads.env, lambda name: getattr(environment, name))
     if principal.scopes is not None:
-        found["scopes"] = sorted(principal.scopes)
-    return found
+        facts["scopes"] = sorted(principal.scopes)
+    return facts
 
 
 def _groups(call: Call, names: tuple[str, ...], columns: tuple[str, ...], row: Row | None) -> dict[str, bool]:
     """Returns group → whether the caller is a member, for these groups and those in the columns of the row."""
-    named = () if row is None else (row[name] for name in columns if row.get(name) is not None)
-    return {name: name in call.principal.groups for name in (*names, *named)}
+    of_row = () if row is None else (row[name] for name in columns if row.get(name) is not None)
+    return {name: name in call.principal.groups for name in (*names, *of_row)}
 
 
 def _add_shares(call: Call, facts: Facts, permissions: tuple[str, ...], row: Row) -> None:
     """Adds the rights that shares grant the caller on a row. A row that is not stored yet has no shares."""
     resource, id = permissions[-1].partition(".")[0], row.get("id")
-    facts |= _read(call, facts, "", ("shares",), lambda _: [] if id is None else call.access.rights(resource, id))
+    facts |= _values(call, facts, "", ("shares",), lambda _: [] if id is None else call.access.rights(resource, id))
 
 
-def _read(call: Call, facts: Facts, root: str, names: Iterable[str], read: Callable[[str], Any]) -> dict[str, Any]:
+def _values(call: Call, facts: Facts, root: str, names: Iterable[str], read: Callable[[str], Any]) -> dict[str, Any]:
     """Returns the values of attributes by name. Names in `facts` those that cannot be determined, as `unknown`.
 
     Raises `RowError` if the database has ended the transaction: the write fails anyway, and may be retried.
     """
-    found = {}
+    values = {}
     for name in names:
         try:
-            found[name] = read(name)
+            values[name] = read(name)
         except Exception as error:
             if isinstance(error, RowError) and call.endpoint.writes:
                 raise
@@ -256,4 +257,4 @@ def _read(call: Call, facts: Facts, root: str, names: Iterable[str], read: Calla
             log.warning("a fact of a decision is unknown: %s", facts["unknown"][-1], exc_info=True)
             if call.services.metrics is not None:
                 call.services.metrics.unknown_facts.inc()
-    return found
+    return values

@@ -58,16 +58,16 @@ def as_of_now(services: Services, principal: Principal, credential_id: str | Non
     """
     if principal.id is None:
         return principal
-    found: SessionUser | Bearer | User | None
+    account: SessionUser | Bearer | User | None
     if credential_id is None:
-        found = Rows(User, principal.tenant_id).find(principal.id)
+        account = Rows(User, principal.tenant_id).find(principal.id)
     elif principal.kind == "service":
-        found = ServiceToken.bearer(services.database, credential_id)
+        account = ServiceToken.bearer(services.database, credential_id)
     else:
-        found = Session.user_of(services.database, credential_id)
-    if found is None or not found.active or getattr(found, "revoked_at", None) is not None:
+        account = Session.user_of(services.database, credential_id)
+    if account is None or not account.active or getattr(account, "revoked_at", None) is not None:
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    return _principal(principal.id, found, principal.kind, principal.scopes)
+    return _principal(principal.id, account, principal.kind, principal.scopes)
 
 
 @lru_cache(maxsize=64)
@@ -95,28 +95,28 @@ def hashed(token: str) -> str:
 
 def _user(services: Services, token: str) -> tuple[Principal, str]:
     claims = services.access_tokens.verify(token)
-    found = Session.user_of(services.database, claims.session_id)
+    account = Session.user_of(services.database, claims.session_id)
     # A disabled user, a new password, a logout and a lowered role take effect with the next request, because the role
     # in the database counts.
-    if (found is None or not found.active or found.revoked_at is not None or found.expires_at <= now()
-            or found.user_id != claims.user_id or found.tenant_id != claims.tenant_id
-            or found.token_version != claims.version):
+    if (account is None or not account.active or account.revoked_at is not None or account.expires_at <= now()
+            or account.user_id != claims.user_id or account.tenant_id != claims.tenant_id
+            or account.token_version != claims.version):
         raise Problem("invalid_token", "The session has ended. Log in again.")
-    return _principal(found.user_id, found, "user", claims.scopes), claims.session_id
+    return _principal(account.user_id, account, "user", claims.scopes), claims.session_id
 
 
 def _service(services: Services, token: str) -> tuple[Principal, str]:
-    sent, _, secret = token.removeprefix(SERVICE).partition("_")
-    id = read_id(sent)
+    text, _, secret = token.removeprefix(SERVICE).partition("_")
+    id = read_id(text)
     bearer = None if id is None else ServiceToken.bearer(services.database, id)
     if id is None or bearer is None or not compare_digest(bearer.token_hash, hashed(secret)) or not bearer.active:
         raise Problem("invalid_token", "This is not a valid service token.")
     if bearer.expires_at is not None and bearer.expires_at <= now():
         raise Problem("token_expired", "The service token has expired.")
-    services.trail.token_uses.note(id, bearer.last_used_at)
+    services.audit_writer.token_uses.note(id, bearer.last_used_at)
     return _principal(bearer.user_id, bearer, "service", bearer.scopes), id
 
 
-def _principal(id: str, who: SessionUser | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
-    return Principal(id=id, key=f"user:{id}", role=who.role, tenant_id=who.tenant_id, department=who.department,
-                     kind=kind, groups=tuple(who.groups), scopes=scopes)
+def _principal(id: str, account: SessionUser | Bearer | User, kind: str, scopes: frozenset[str] | None) -> Principal:
+    return Principal(id=id, key=f"user:{id}", role=account.role, tenant_id=account.tenant_id,
+                     department=account.department, kind=kind, groups=tuple(account.groups), scopes=scopes)

@@ -42,36 +42,36 @@ class OnUsers(Writer):
         self._users = users
 
     def expression(self, expression: Expression) -> Any:
-        ids = [id for id in map(named, disjuncts(expression)) if id is not None]
+        ids = [id for id in map(named_user, disjuncts(expression)) if id is not None]
         if len(ids) < 2:
             return super().expression(expression)
-        rest = disjunction(part for part in disjuncts(expression) if named(part) is None)
+        others = disjunction(part for part in disjuncts(expression) if named_user(part) is None)
         users = self._users.among(ids)
-        return users if rest is False else pw.Expression(users, "OR", super().expression(rest))
+        return users if others is False else pw.Expression(users, "OR", super().expression(others))
 
-    def comparison(self, asked: Comparison) -> Any:
+    def comparison(self, condition: Comparison) -> Any:
         """Compares an id as text with a value that may not be an id: Postgres does not compare different types."""
-        if asked.left == GROUPS:
+        if condition.left == GROUPS:
             return self._users.in_a_group()
-        if (id := named(asked)) is not None:
+        if (id := named_user(condition)) is not None:
             return self._users.table.id == id
-        left, right = self.operand(asked.left), self.operand(asked.right)
+        left, right = self.operand(condition.left), self.operand(condition.right)
         if _is_id(left) is not _is_id(right):
             left, right = _as_text(left), _as_text(right)
-        return COMPARE[asked.operator](left, right)
+        return COMPARE[condition.operator](left, right)
 
     def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
         assert isinstance(operand, Attribute), "the groups of callers are asked for by name"
         return self._users.key if operand == KEY else cast(pw.Node, getattr(self._users.table, operand.name))
 
-    def shared(self, asked: Shared) -> pw.Node:
+    def shared(self, condition: Shared) -> pw.Node:
         raise TypeError("with whom an object is shared is known before")
 
     def in_group(self, name: Attribute | str) -> pw.Node:
         return self._users.in_group(pw.Value(name, converter=False) if isinstance(name, str) else self.operand(name))
 
 
-def named(expression: Expression) -> str | None:
+def named_user(expression: Expression) -> str | None:
     """Returns the id of the user whom a comparison names, or None."""
     match expression:
         case Comparison("==", left, str(name)) if left == ID or (left == KEY and name.startswith(_PREFIX)):
@@ -82,7 +82,7 @@ def named(expression: Expression) -> str | None:
 
 def names_one(expression: Expression) -> bool:
     """True if an alternative names a user, who can be looked up."""
-    return any(named(part) is not None for part in conjuncts(expression))
+    return any(named_user(part) is not None for part in conjuncts(expression))
 
 
 def _is_id(operand: Any) -> bool:

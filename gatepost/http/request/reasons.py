@@ -30,7 +30,7 @@ def add(call: Call, problem: Problem) -> None:
         with call.services.database.connected():
             reason = _reason(call, problem.permission)
     except Exception:
-        log.warning("why %s is refused cannot be told", problem.permission, exc_info=True)
+        log.warning("no reason can be given for the refusal of %s", problem.permission, exc_info=True)
         return
     if reason is not None and len(reason) <= MOST:
         problem.reason = reason
@@ -49,22 +49,22 @@ def _reason(call: Call, permission: str) -> Message | None:
         scope = access.needed_scope(permission)
         return Message("no scope of a token covers this") if scope is None else Message(
             "the token needs the scope {scope}", scope=scope)
-    looking = _looking(call)
-    if not looking.access.allows("profile.view"):
+    reading = _read_only_copy(call)
+    if not reading.access.allows("profile.view"):
         return None  # the relevant rules depend on the caller's role
-    row, seen = _row(call, looking, permission)
+    row, visible = _row(call, reading, permission)
     return own_reason(access.policy, call.principal, permission, row, access.environment,
-                      lambda attribute: attribute.root == "sub" or attribute.name in seen)
+                      lambda attribute: attribute.root == "sub" or attribute.name in visible)
 
 
-def _looking(call: Call) -> Call:
+def _read_only_copy(call: Call) -> Call:
     """Returns a copy of the call that only reads."""
-    found = Call(call.services, call.endpoint, call.request, call.path)
-    found.principal, found.access = call.principal, call.access.by("GET")
-    return found
+    copy = Call(call.services, call.endpoint, call.request, call.path)
+    copy.principal, copy.access = call.principal, call.access.by("GET")
+    return copy
 
 
-def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] | None, Collection[str]]:
+def _row(call: Call, reading: Call, permission: str) -> tuple[Mapping[str, Any] | None, Collection[str]]:
     """Returns the row of the request, and the columns that the caller knows.
 
     Of a stored row these are the columns that GET shows, of a new row the columns that the caller sent.
@@ -82,10 +82,10 @@ def _row(call: Call, looking: Call, permission: str) -> tuple[Mapping[str, Any] 
     id = call.path["id"]
     if endpoint.by_slug or not is_id(id) or not endpoint.path.startswith(f"/api/{collection.name}/<"):
         return None, _NOTHING
-    row = collection.visible(looking, id)
+    row = collection.visible(reading, id)
     if row is None:
         return None, _NOTHING
-    shown = collection.representation.encode(row, collection.representation.columns)
-    hidden = hidden_of(looking, collection, row)
+    representation = collection.representation.encode(row, collection.representation.columns)
+    hidden = hidden_of(reading, collection, row)
     # A field may show less than the stored value.
-    return row, [name for name, value in shown.items() if name not in hidden and value == row[name]]
+    return row, [name for name, value in representation.items() if name not in hidden and value == row[name]]

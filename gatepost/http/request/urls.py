@@ -12,7 +12,7 @@ from flask import Request
 
 from settings import Settings
 
-# Value of headers: a name or an address, and a port, as `servers/grammar` accepts them for Host.
+# Host name or address, and a port, as `servers/grammar` accepts them in the header Host.
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
@@ -30,7 +30,7 @@ def url_of(settings: Settings, request: Request, path: str = "", *, by_proxy: bo
     """
     if settings.public_url:
         return settings.url + path
-    if by_proxy and settings.trusted_proxies and _is_said(settings.trusted_proxies, request.environ):
+    if by_proxy and settings.trusted_proxies and _is_forwarded(settings.trusted_proxies, request.environ):
         return f"{request.scheme}://{request.environ['HTTP_HOST']}{path_of(request, path)}"
     return path_of(request, path)
 
@@ -38,15 +38,15 @@ def url_of(settings: Settings, request: Request, path: str = "", *, by_proxy: bo
 def seen_url(settings: Settings, request: Request) -> str:
     """Returns the URL of the service for the reader of a page: `url_of`, else with the `Host` of the request.
     """
-    known = url_of(settings, request)
-    if "://" in known:
-        return known
+    url = url_of(settings, request)
+    if "://" in url:
+        return url
     host = request.environ.get("HTTP_HOST", "")
-    return f"{request.scheme}://{host if _HOST.fullmatch(host) else 'localhost'}{known}"
+    return f"{request.scheme}://{host if _HOST.fullmatch(host) else 'localhost'}{url}"
 
 
-def _is_said(proxies: int, environ: dict[str, str]) -> bool:
+def _is_forwarded(proxies: int, environ: dict[str, str]) -> bool:
     """True if `ProxyFix` has taken the host from X-Forwarded-Host, and the host is valid."""
-    said = environ.get("HTTP_X_FORWARDED_HOST", "").split(",")
-    return (len(said) >= proxies and said[-proxies].strip() == environ.get("HTTP_HOST")
+    hosts = environ.get("HTTP_X_FORWARDED_HOST", "").split(",")
+    return (len(hosts) >= proxies and hosts[-proxies].strip() == environ.get("HTTP_HOST")
             and _HOST.fullmatch(environ["HTTP_HOST"]) is not None and environ["wsgi.url_scheme"] in ("http", "https"))

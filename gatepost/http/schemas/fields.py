@@ -45,8 +45,8 @@ def one_of(choices: Sequence[str]) -> validate.OneOf:
 def values_of(declared: fields.Field[Any] | None) -> tuple[str, ...]:
     """Returns the declared values of a text field; empty if there are none."""
     checks = () if declared is None else declared.validators
-    found = next((check.choices for check in checks if isinstance(check, validate.OneOf)), ())
-    return tuple(sorted(found)) if all(isinstance(value, str) for value in found) else ()
+    choices = next((check.choices for check in checks if isinstance(check, validate.OneOf)), ())
+    return tuple(sorted(choices)) if all(isinstance(value, str) for value in choices) else ()
 
 
 def _checks(declared: dict[str, Any], *own: Check) -> list[Check]:
@@ -54,13 +54,13 @@ def _checks(declared: dict[str, Any], *own: Check) -> list[Check]:
 
     A check that returns False refuses the value, as in marshmallow 3. Newer versions would accept it.
     """
-    more = declared.pop("validate", None) or ()
-    return [*own, *map(_refusing, [more] if callable(more) else more)]
+    further = declared.pop("validate", None) or ()
+    return [*own, *map(_refusing, [further] if callable(further) else further)]
 
 
 def _refusing(check: Check) -> Check:
     if isinstance(check, validate.Validator):
-        return check  # it raises, and what it says of itself is read for the documentation
+        return check  # raises by itself, and the documentation reads its bounds
 
     @wraps(check, updated=())
     def refusing(value: Any) -> None:
@@ -125,7 +125,7 @@ class Name(Title):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
         if not text.isascii():
-            # A reader takes each of them but the ideographic one for the ordinary blank.
+            # A reader cannot distinguish these from the ordinary blank; the ideographic blank is not among them.
             text = _LIKE_BLANKS.sub(" ", text)
         if not is_visible(text):
             raise ValidationError("Invisible characters and marks of direction are not allowed in a name.")
@@ -148,10 +148,10 @@ class Email(Line):
         super().__init__(maximum=LONGEST, validate=_checks(kwargs, check), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        sent = super()._deserialize(value, attr, data, **kwargs)
-        if not 0 < len(sent) <= LONGEST:
-            return sent  # it is refused for its length
-        address = normalize(sent)
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not 0 < len(text) <= LONGEST:
+            return text  # it is refused for its length
+        address = normalize(text)
         # An address with an invisible character would look like another one.
         if address is None or not is_visible(address):
             raise ValidationError("This is not an e-mail address.")
@@ -240,7 +240,7 @@ class IdText(Text):
 class Time(fields.String):
     """A time in RFC 3339 with an offset; stored and answered in UTC with microseconds."""
 
-    _up: ClassVar[bool] = False  # where the rest of a microsecond goes
+    _up: ClassVar[bool] = False  # True: fractions of a microsecond are rounded up
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(validate=_checks(kwargs), **kwargs)
@@ -254,7 +254,7 @@ class Time(fields.String):
 
 
 class NextTime(Time):
-    """A bound that rows are compared with by `gte` and `lt`: between two microseconds it is the later one."""
+    """Bound for `gte` and `lt`: a time between two microseconds is rounded up."""
 
     _up = True
 
@@ -263,17 +263,17 @@ class Reference(Id):
     """The id of a row in another collection. The row must exist, and the caller must be able to view it.
 
     `collection` is the plural name, such as `categories`; a row that fails is an `invalid_reference`.
-    `expand` is the name under which the row itself may be asked for, such as `category`. Raises TypeError for names of
-    another form.
+    `expand` is the name by which a client requests the row itself, such as `category`. Raises TypeError for names that
+    are not texts.
     """
 
     def __init__(self, collection: str, *, expand: str = "", **kwargs: Any) -> None:
-        named: tuple[object, object] = collection, expand
-        if not isinstance(named[0], str):
-            raise TypeError(f'a Reference names a collection as in Reference("articles"), and not by {named[0]!r}')
-        if not isinstance(named[1], str):
+        names: tuple[object, object] = collection, expand
+        if not isinstance(names[0], str):
+            raise TypeError(f'a Reference names a collection as in Reference("articles"), and not by {names[0]!r}')
+        if not isinstance(names[1], str):
             raise TypeError(f'a Reference is expanded by a name, as in Reference("articles", expand="article"), and '
-                            f"not by {named[1]!r}")
+                            f"not by {names[1]!r}")
         super().__init__(**kwargs)
         self.collection = collection
         self.expand = expand
@@ -288,7 +288,7 @@ def with_read_ids(declared: fields.Field[Any] | None, value: Any) -> Any:
             return mailbox(value)
         case fields.List(inner=inner), list():
             return [with_read_ids(inner, entry) for entry in value]
-        case fields.Nested(schema=Schema(fields=known)), dict():
-            return {name: with_read_ids(known[name], inner) if name in known else inner
+        case fields.Nested(schema=Schema(fields=declared_fields)), dict():
+            return {name: with_read_ids(declared_fields[name], inner) if name in declared_fields else inner
                     for name, inner in value.items()}
     return value

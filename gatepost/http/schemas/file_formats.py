@@ -1,7 +1,7 @@
-"""Rows as files: NDJSON, and CSV (RFC 4180) that no spreadsheet takes for formulas.
+"""Files of rows: NDJSON, and CSV (RFC 4180) whose cells no spreadsheet reads as formulas.
 
-What is written can be read again unchanged. In CSV an empty cell is null; a text that is empty or begins like a
-formula gets an apostrophe in front, which reading takes away. An apostrophe that protects nothing is part of the text.
+A file that was written can be read without loss. In CSV an empty cell is null. A text that is empty or looks like a
+formula is written with an apostrophe in front, which `read` removes. Any other apostrophe is part of the text.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ..protocol.problems import MOST_FAULTS, Fault, Problem
 
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 MEDIA_TYPES = (NDJSON, CSV)
-LONGEST = 8 * 2**20  # bytes of a line of NDJSON, characters of a cell: more than any row that was exported
+LONGEST = 8 * 2**20  # bytes of a line of NDJSON, characters of a cell: more than any exported row has
 _CHUNK = 2**16  # bytes that are handed on at a time
-# Line feed and the full-width forms too: some spreadsheets take them for their ASCII cousins.
+# Includes line feed and full-width forms, because some spreadsheets treat them like the ASCII characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 
 Row = Mapping[str, Any]
 NumberedRow = tuple[int, dict[str, Any] | Problem]
-"""A line number, counted from 1, and its row, or what is wrong with it."""
+"""A line number, counted from 1, and its row, or the error of the line."""
 
 
 def write(media_type: str, names: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
-    """The rows as chunks of bytes; `names` are the columns of CSV, in order."""
+    """Yields the rows as chunks of bytes; `names` are the columns of CSV, in order."""
     chunk = bytearray()
     for line in _ndjson(rows) if media_type == NDJSON else _csv(names, rows):
         chunk += line
@@ -48,9 +48,9 @@ def write(media_type: str, names: Sequence[str], rows: Iterable[Row]) -> Iterato
 
 
 def read(media_type: str, stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
-    """The rows of a file, one at a time. Bad lines come as the `Problem` that they are; reading goes on.
+    """Yields the rows of a file. For a bad line it yields a `Problem` and continues.
 
-    Raises `Problem` for a file of which no more can be understood: it is refused as a whole.
+    Raises `Problem` if the rest of the file cannot be read; then the whole file is refused.
     """
     return _read_ndjson(stream) if media_type == NDJSON else _read_csv(stream, schema)
 
@@ -87,7 +87,7 @@ def _read_ndjson(stream: BinaryIO) -> Iterator[NumberedRow]:
         if not line.strip():
             continue
         try:
-            # Without its end: where a line breaks off too soon is no place in the next one.
+            # Without its line break, so that the error of a truncated line has a place in this line.
             yield number, parse_object(line.rstrip(b"\r\n"), line=number)
         except Problem as problem:
             yield number, problem
@@ -104,7 +104,7 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
         _check_header(header, schema)
         readings = [schema.fields[name] for name in header]
         while True:
-            # A row begins after the line in which the one before it ended: a cell may hold line breaks.
+            # A cell may contain line breaks, so a row begins after the last line of the previous row.
             number = reader.line_num + 1
             cells = next(reader, None)
             if cells is None:
@@ -121,7 +121,7 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
 
 
 def _check_header(header: list[str], schema: Schema) -> None:
-    if schema.fields.keys().isdisjoint(header):  # also where the first line is a row: nobody is told its values
+    if schema.fields.keys().isdisjoint(header):  # the first line may be a row: the error must not repeat its values
         raise _unreadable(Message("The first line names the columns."), 1)
     unknown = (Fault("unknown_field", "There is no such field.", pointer=below("", name[:80]), meta={"line": 1})
                for name in header if name not in schema.fields)
@@ -161,7 +161,7 @@ def _cell(value: Any) -> str:
 
 
 def _value(cell: str, field: fields.Field[Any]) -> Any:
-    """A cell as JSON would have it; what does not fit stays text, for the schema to refuse."""
+    """Returns the JSON value of a cell. A cell of another type stays text, which the schema refuses."""
     if not cell:
         return None
     match field:
@@ -179,5 +179,5 @@ def _value(cell: str, field: fields.Field[Any]) -> Any:
 
 
 def _is_protected(text: str) -> bool:
-    """True if a spreadsheet would take the text for a formula, or a reader of ours for nothing."""
+    """True if a spreadsheet would read the text as a formula, or if `read` would return null for it."""
     return not text or text.startswith(_FORMULA)

@@ -1,6 +1,6 @@
 """Fields of query strings, whose values are text.
 
-Their JSON counterparts in `fields.py` accept no text for a number; these accept only text.
+`fields.py` has the fields of JSON, which accept no text for a number; these accept only text.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Switch(fields.Boolean):
 
 
 class AddressText(Text):
-    """Text that is read as `Email` keeps an address, also where it is the beginning of one."""
+    """Text that is normalized like an `Email`, even if it is only the beginning of an address."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -69,7 +69,7 @@ class AddressText(Text):
 
 
 class LanguageText(Text):
-    """Text that is read as `Language` keeps a tag."""
+    """Text that is normalized like a `Language`."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         return formatted(super()._deserialize(value, attr, data, **kwargs))
@@ -94,7 +94,8 @@ class ListParameter(DelimitedList):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         parts = value if isinstance(value, list) else [value] if value else []
-        return fields.List._deserialize(self, [one for part in parts for one in read_list(part)], attr, data, **kwargs)
+        entries = [entry for part in parts for entry in read_list(part)]
+        return fields.List._deserialize(self, entries, attr, data, **kwargs)
 
 
 def read_list(text: str) -> list[str]:
@@ -124,14 +125,16 @@ def read_list(text: str) -> list[str]:
 
 
 def name_list(allowed: Sequence[str], about: str, component: str) -> fields.Field[Any]:
-    """A list of names out of `allowed`, separated by commas; in the documentation they are the values of `component`.
-    """
-    known = frozenset(allowed)
+    """Returns a parameter for a list of names from `allowed`, separated by commas.
 
-    def check(found: list[str]) -> None:
-        if not found:
+    component  name of the component that has these names in the documentation
+    """
+    names = frozenset(allowed)
+
+    def check(requested: list[str]) -> None:
+        if not requested:
             raise ValidationError(Message("Name at least one of {names}.", names=", ".join(allowed)))
-        if wrong := [name for name in found if name not in known]:
+        if wrong := [name for name in requested if name not in names]:
             raise ValidationError(Message("{name!r} is not one of {names}.", name=wrong[0][:80],
                                           names=", ".join(allowed)))
 

@@ -2,12 +2,12 @@
 
 from .fields import Id, Int, Line, Reference, StrictSchema, Time
 
-# Leaves room to count on: a row at the end of 64 bits could never be changed again.
+# Far below the end of 64 bits: a row whose version is at the end could never change again.
 _LAST_VERSION = 2**53
 
 
 class RecordSchema(StrictSchema):
-    """The read-only fields that every row has."""
+    """Read-only fields of every row."""
 
     id = Id(dump_only=True)
     tenant_id = Id(dump_only=True)
@@ -17,7 +17,7 @@ class RecordSchema(StrictSchema):
 
 
 class OwnedSchema(RecordSchema):
-    """The fields of a row with an owner."""
+    """Fields of a row with an owner."""
 
     owner_id = Reference("users", expand="owner", allow_none=True)
     department = Line(dump_only=True, allow_none=True)

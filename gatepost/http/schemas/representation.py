@@ -14,28 +14,28 @@ from marshmallow import Schema, fields
 
 Values = Mapping[str, Any]
 
-# Fields whose dump is the value itself, once the row holds the type that the schema says.
+# Fields whose dump is the value itself, if the row has the type of the schema.
 _AS_STORED = (fields.String, fields.Integer, fields.Boolean, fields.List, fields.Nested, fields.Raw)
 
 
 class Representation:
-    """The JSON of one collection's rows.
+    """Converts the rows of one collection to JSON.
 
-    names    the fields of an answer, in the schema's order
-    columns  those of them that are columns of the table
+    names    fields of an answer, in the order of the schema
+    columns  those names that are columns of the table
     """
 
     def __init__(self, schema: Schema, model: type[pw.Model]) -> None:
-        known = model._meta.fields
+        columns = model._meta.fields
         self.names: tuple[str, ...] = tuple(schema.dump_fields)
-        self.columns: tuple[str, ...] = tuple(name for name in self.names if name in known)
+        self.columns: tuple[str, ...] = tuple(name for name in self.names if name in columns)
         self._model = model
         self._schema = schema
         self._special = {name: field for name, field in schema.dump_fields.items()
                          if not isinstance(field, _AS_STORED) or type(field)._serialize not in _PLAIN}
 
     def encode(self, values: Values, names: Collection[str]) -> dict[str, Any]:
-        """The fields `names` of one row, as JSON-ready data in the schema's order."""
+        """Returns the fields `names` of one row, as JSON-ready data in the order of the schema."""
         if not self._special:
             return {name: values[name] for name in self.names if name in names and name in values}
         return {name: (field._serialize(values[name], name, values)

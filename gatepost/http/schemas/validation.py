@@ -1,6 +1,6 @@
 """Validation of input by schemas. Each error becomes a fault with its place.
 
-A query string is loaded once for all values of its `ApartParameter`, such as for all pages of a list.
+A query string is loaded once for all values of its `ApartParameter`, for example once for all pages of a list.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _LONGEST = 1024  # bytes of a client's text in a key; the loaded values take man
 class BoundedCache(Generic[T]):
     """Cache of at most `most` values. A full cache is emptied: a client who varies requests costs time, not memory."""
 
-    __slots__ = ("_found", "_most")
+    __slots__ = ("_most", "_values")
 
     def __init__(self, most: int = 512) -> None:
-        self._found: dict[Hashable, T] = {}
+        self._values: dict[Hashable, T] = {}
         self._most = most
 
     def get(self, key: Hashable, make: Callable[[], T], *, text: bytes = b"") -> T:
@@ -48,26 +48,26 @@ class BoundedCache(Generic[T]):
         """
         if len(text) > _LONGEST:
             return make()
-        found = self._found.get(key)
-        if found is None:
-            found = make()
-            if len(self._found) >= self._most:
-                self._found.clear()
-            self._found[key] = found
-        return found
+        value = self._values.get(key)
+        if value is None:
+            value = make()
+            if len(self._values) >= self._most:
+                self._values.clear()
+            self._values[key] = value
+        return value
 
 
 class ApartParameter(fields.String):
-    """A parameter whose value changes nothing about what the others mean, such as the place of a page in a list.
+    """A parameter whose value does not affect the others, such as the cursor of a list.
 
-    Any text is taken as it is. Requests that differ in its value alone share what was loaded.
+    Its text is not checked. Requests that differ only in its value share one `LoadedQuery`.
     """
 
 
 @lru_cache(maxsize=512)
 def _splitting(schema: Schema | None) -> tuple[re.Pattern[bytes], re.Pattern[bytes]] | None:
-    """Finds one apart parameter of a schema in a query string; then finds another one in the rest, or a name that may
-    be one, escaped."""
+    """Returns two patterns for a query string: one finds an apart parameter of the schema; the other finds in the rest
+    a second one, or an escaped name that may be one."""
     names = b"|".join(re.escape(name.encode()) for name, field in ({} if schema is None else schema.fields).items()
                       if isinstance(field, ApartParameter))
     if not names:
@@ -77,10 +77,10 @@ def _splitting(schema: Schema | None) -> tuple[re.Pattern[bytes], re.Pattern[byt
 
 
 def split(schema: Schema | None, query: bytes) -> tuple[bytes, str | None, str]:
-    """The query string without its apart parameter, the name of that, and its text.
+    """Returns the query string without its apart parameter, the name of that parameter, and its text.
 
-    All of it, None and nothing where that is not plain: without such a parameter, with two of them, or with an escape
-    in the text or in any name. Nothing is refused here.
+    Returns the whole query string, None and an empty text if there is no such parameter or there are several, and if
+    its text or any name has an escape. Refuses nothing.
     """
     if (patterns := _splitting(schema)) is None or (match := patterns[0].search(query)) is None:
         return query, None, ""
@@ -90,14 +90,13 @@ def split(schema: Schema | None, query: bytes) -> tuple[bytes, str | None, str]:
     return rest, match[1].decode(), match[2].decode()
 
 
-_MOST_DERIVED = 64  # by tenant, page size and parameter: few of each ask the same
+_MOST_DERIVED = 64  # derived values of one query, by tenant, page size and parameter
 
 
 class LoadedQuery(Mapping[str, Any]):
-    """The loaded parameters by name. Requests whose query strings differ in an apart parameter alone share one: it is
-    never changed.
+    """Loaded parameters by name. It never changes, because requests that differ only in an apart parameter share it.
 
-    sent  (name, text) of each parameter as the client wrote it, without the apart one
+    sent  (name, text) of each parameter as the client wrote it, without the apart parameter
     """
 
     __slots__ = ("_apart", "_derived", "_values", "sent")
@@ -116,9 +115,9 @@ class LoadedQuery(Mapping[str, Any]):
         return query
 
     def derive(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """Returns what `make` derives from these parameters, made once for each `key`.
+        """Returns the value that `make` derives from these parameters. Calls `make` once for each `key`.
 
-        It may depend on which apart parameter there is, never on its value.
+        The value may depend on the name of the apart parameter, but not on its value.
         """
         derived: T = self._derived.get((self._apart, key), make)
         return derived
@@ -146,24 +145,25 @@ MISSING = "Missing data for required field."
 _UNKNOWN = "Unknown field."
 _LANGUAGE = Tag()  # a parameter of every endpoint
 _NUMBER = re.compile(r"-?[0-9]+")
-_SUGGESTIONS = 3  # of one request: looking for a near word takes half as long as a list
+_SUGGESTIONS = 3  # suggestions for one request: searching for one takes half as long as a list
 
 
 def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
               fixed: tuple[str, ...] = (), kept: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The body as the schema understands it, and the read-only fields that came with it, with their ids read.
+    """Returns the loaded body, and the read-only fields that were sent with it, with normalized ids.
 
-    `fixed` names fields that are read-only here though the schema could load them. Whether a read-only field may be
-    there is for the handler to say: equal to the stored row it is harmless. `kept` may be left out.
-    Raises `Problem` with its faults together, at most `MOST_FAULTS`: `missing_field`, `unknown_field`, `invalid_field`.
+    fixed  fields that this endpoint cannot change, although the schema could load them
+    kept   required fields that may be absent
+    The handler decides about read-only fields: one that equals the stored value is harmless.
+    Raises `Problem` with all faults, at most `MOST_FAULTS`: `missing_field`, `unknown_field`, `invalid_field`.
     """
     read_only = {name: with_read_ids(schema.fields[name], value) for name, value in body.items()
                  if name in fixed or (name in schema.dump_fields and name not in schema.load_fields)}
     writable = {name: value for name, value in body.items() if name not in read_only}
     if schema.unknown == RAISE and len(writable) > len(schema.fields) + MOST_FAULTS:
         # There may be a hundred thousand unknown names. Marshmallow would note each of them.
-        known = {field.data_key or name for name, field in schema.load_fields.items()}
-        unknown = islice((name for name in writable if name not in known), MOST_FAULTS)
+        names = {field.data_key or name for name, field in schema.load_fields.items()}
+        unknown = islice((name for name in writable if name not in names), MOST_FAULTS)
         faults = [Fault("unknown_field", _UNKNOWN, pointer=below("", name)) for name in unknown]
         raise Problem.of(faults, "invalid_body")
     try:
@@ -175,20 +175,21 @@ def load_body(schema: Schema, body: Mapping[str, Any], *, partial: bool = False,
 
 def load_query(schema: Schema | None, request: Request,
                granted: Callable[[str], bool] = lambda permission: False) -> LoadedQuery:
-    """The query string as the schema understands it; `lang` is known everywhere, other parameters to schemas alone.
+    """Returns the loaded query string. Every endpoint accepts `lang`; all other parameters are in its schema.
 
-    A list (`fields`, `expand`, `…__in`) that was sent several times is one list. `granted` says whether the caller has
-    a permission on any object: of parameters with `metadata={"guard": permission}` no others are suggested.
+    A list (`fields`, `expand`, `…__in`) that was sent several times is one list.
+    granted  True if the caller has a permission on some object. A parameter with `metadata={"guard": permission}` is
+             suggested only then.
 
-    Read once per query string, whatever its apart parameter: the same is asked for again, page by page. So a
-    hook of the schema (`@validates`, `@validates_schema`, `@post_load`) must look at nothing but the parameters.
-    Raises `Problem` with its faults together: `unknown_parameter`, `invalid_parameter`.
+    A query string is loaded once for all values of its apart parameter. So hooks of the schema (`@validates`,
+    `@validates_schema`, `@post_load`) must depend on nothing except the parameters.
+    Raises `Problem` with all faults: `unknown_parameter`, `invalid_parameter`.
     """
     if schema is None and not request.query_string:
         return NO_PARAMETERS
     rest, name, text = split(schema, request.query_string)
-    loaded = _queries.get((schema, rest), lambda: _query(schema, request.args, name, granted), text=rest)
-    return loaded if name is None else loaded.with_apart(name, text)
+    query = _queries.get((schema, rest), lambda: _query(schema, request.args, name, granted), text=rest)
+    return query if name is None else query.with_apart(name, text)
 
 
 _queries: BoundedCache[LoadedQuery] = BoundedCache()
@@ -196,18 +197,18 @@ _queries: BoundedCache[LoadedQuery] = BoundedCache()
 
 def _query(schema: Schema | None, arguments: MultiDict[str, str], apart: str | None,
            granted: Callable[[str], bool]) -> LoadedQuery:
-    """The loaded arguments, without the parameter `apart`."""
+    """Loads the arguments, except the parameter `apart`."""
     fields = {} if schema is None else {field.data_key or name: field for name, field in schema.fields.items()}
     faults, sent, parts = list[Fault](), dict[str, str](), dict[str, list[str]]()
     for name, values in arguments.lists():
         if name not in fields and name != PARAMETER:
-            shown = name.encode("utf-8", "replace").decode()[:80]
-            meant = _nearest(shown, fields, granted) if len(faults) < _SUGGESTIONS else ""
-            faults.append(Fault("unknown_parameter", _no_parameter(shown, meant), parameter=shown))
+            printable = name.encode("utf-8", "replace").decode()[:80]
+            suggestion = _nearest(printable, fields, granted) if len(faults) < _SUGGESTIONS else ""
+            faults.append(Fault("unknown_parameter", _no_parameter(printable, suggestion), parameter=printable))
         elif len(values) > 1 and isinstance(fields.get(name), DelimitedList):
             sent[name] = ",".join(values)
             if isinstance(fields[name], ListParameter):
-                parts[name] = values  # a quote that one part opens is not closed by the next one
+                parts[name] = values  # separate, because a quote must end in the part in which it begins
         elif len(values) > 1:
             faults.append(Fault("invalid_parameter", "The parameter was sent more than once.", parameter=name))
         elif name != apart:
@@ -222,10 +223,11 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], apart: str | N
         except ValidationError as error:
             faults += _query_faults(PARAMETER, _LANGUAGE, error.messages)
     if schema is not None:
-        # Marshmallow takes its time for a field that was not sent, unless it is told to pass over it.
-        idle = [name for name, field in schema.fields.items() if not field.required and field.load_default is not_sent]
+        # Marshmallow is slow for absent fields, unless they are named in `partial`.
+        absent = [name for name, field in schema.fields.items()
+                  if not field.required and field.load_default is not_sent]
         try:
-            loaded |= schema.load(sent | parts, partial=frozenset(idle))
+            loaded |= schema.load(sent | parts, partial=frozenset(absent))
         except ValidationError as error:
             for name, problem in error.messages_dict.items():
                 faults += _query_faults(name, fields.get(name), problem)
@@ -235,38 +237,41 @@ def _query(schema: Schema | None, arguments: MultiDict[str, str], apart: str | N
 
 
 def _nearest(name: str, fields: Mapping[str, Field[Any]], granted: Callable[[str], bool]) -> str:
-    """The parameter that `name` most likely stands for, of those whose field the caller may see somewhere."""
-    return nearest(name, (PARAMETER, *(known for known, field in fields.items()
+    """Returns the most similar parameter, among those whose field the caller may see on some object."""
+    return nearest(name, (PARAMETER, *(parameter for parameter, field in fields.items()
                                        if "guard" not in field.metadata or granted(field.metadata["guard"]))))
 
 
-def _no_parameter(name: str, meant: str) -> Message:
-    if not meant:
+def _no_parameter(name: str, suggestion: str) -> Message:
+    if not suggestion:
         return Message("There is no parameter {name!r} here.", name=name)
-    return Message("There is no parameter {name!r} here; did you mean {meant}?", name=name, meant=meant)
+    return Message("There is no parameter {name!r} here; did you mean {meant}?", name=name, meant=suggestion)
 
 
 def _body_faults(messages: Mapping[Any, Any], pointer: str) -> Iterator[Fault]:
     for name, problem in messages.items():
-        here = pointer if name == "_schema" else below(pointer, str(name))
+        place = pointer if name == "_schema" else below(pointer, str(name))
         if isinstance(problem, Mapping):
-            yield from _body_faults(problem, here)
+            yield from _body_faults(problem, place)
             continue
         for message in problem if isinstance(problem, list) else [problem]:
             code = {MISSING: "missing_field", _UNKNOWN: "unknown_field"}.get(message, "invalid_field")
-            yield Fault(code, message, pointer=here)
+            yield Fault(code, message, pointer=place)
 
 
 def _query_faults(name: str, field: Field[Any] | None, problem: Any) -> list[Fault]:
-    """`field` is None where the schema refuses all parameters together. `meta` has the bounds that the text names."""
+    """Returns the faults of one parameter. `field` is None if the error concerns the whole query.
+
+    `meta` of a fault has the bounds that its text names.
+    """
     if field is None:
         return [Fault("invalid_parameter", text) for text in _flatten(problem)]
     bounds = [(key, value) for check in field.validators for key in ("min", "max")
               if (value := getattr(check, key, None)) is not None]
     faults = []
     for text in _flatten(problem):
-        named = set(_NUMBER.findall(text))
-        meta = {key: value for key, value in bounds if str(value) in named}
+        numbers = set(_NUMBER.findall(text))
+        meta = {key: value for key, value in bounds if str(value) in numbers}
         faults.append(Fault("invalid_parameter", text, parameter=name, meta=meta or None))
     return faults
 

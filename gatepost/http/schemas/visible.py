@@ -1,9 +1,9 @@
-"""Characters that a reader of a name or an address cannot see: with them, two different ones look the same.
+"""Invisible characters in a name or an address, which let two different names look the same.
 
-They are the default-ignorable code points of Unicode (DerivedCoreProperties.txt; the marks that turn the direction of
-text are among them), the blank of Braille, and spaces that look like the ordinary one. Where a script or an emoji
-needs one of them it stays: joiners after letters of Arabic and alike and after a virama (RFC 5892, appendix A.1 and
-A.2, simplified), joiners and variation selectors within emoji, ideographic variations after an ideograph.
+These are the default-ignorable code points of Unicode (DerivedCoreProperties.txt, including the marks of text
+direction), the Braille blank, and spaces that look like the ordinary one. They are allowed where a script or an emoji
+needs them: joiners after letters of scripts such as Arabic and after a virama (RFC 5892, appendix A.1 and A.2,
+simplified), joiners and variation selectors in emoji, and ideographic variations after an ideograph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VIRAMA = 9  # canonical combining class
 
 def is_visible(text: str) -> bool:
     """True if a reader sees every character of `text`."""
-    return text.isascii() or all(_belongs(text, found.start()) for found in UNSEEN.finditer(text))
+    return text.isascii() or all(_belongs(text, match.start()) for match in UNSEEN.finditer(text))
 
 
 def _belongs(text: str, place: int) -> bool:
@@ -40,7 +40,8 @@ def _belongs(text: str, place: int) -> bool:
 
 def _joins(before: str, after: str) -> bool:
     """True if both are letters of a script whose letters join, such as Arabic."""
-    return all(unicodedata.bidirectional(one) == "AL" for one in (before, after) if one) and bool(after)
+    letters = filter(None, (before, after))
+    return all(unicodedata.bidirectional(letter) == "AL" for letter in letters) and bool(after)
 
 
 def _pictures(character: str) -> bool:

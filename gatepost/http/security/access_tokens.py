@@ -72,8 +72,8 @@ def _eddsa(secret: bytes) -> SigningKey:
 
 
 def _jwk(text: str | dict[str, Any]) -> Mapping[str, str]:
-    found = json.loads(text) if isinstance(text, str) else text
-    return {name: found[name] for name in ("kty", "crv", "x", "y") if name in found}
+    jwk = json.loads(text) if isinstance(text, str) else text
+    return {name: jwk[name] for name in ("kty", "crv", "x", "y") if name in jwk}
 
 
 SCHEMES: Mapping[str, Scheme] = {
@@ -125,8 +125,8 @@ class AccessTokens:
         manager = JWTManager(app)
         manager.encode_key_loader(lambda _identity: self._ring[0][1].private)
         manager.decode_key_loader(self._key_for)
-        self._known: dict[str, Claims] = {}
-        self._room = FEW
+        self._cache: dict[str, Claims] = {}
+        self._cache_size = FEW
         self._renew()
         keys.followers.append(self._renew)
 
@@ -144,7 +144,7 @@ class AccessTokens:
     def verify(self, token: str) -> Claims:
         """Returns the claims. Raises `Problem`: `invalid_token`, or `token_expired` for a token that was valid."""
         try:
-            claims = self._known.get(token) or self._decode(token)
+            claims = self._cache.get(token) or self._decode(token)
         except (jwt.PyJWTError, JWTExtendedException, ValueError, TypeError, KeyError):
             raise Problem("invalid_token", "This is not a valid access token.") from None
         if claims.expires <= time():
@@ -154,24 +154,24 @@ class AccessTokens:
     def public_keys(self) -> list[dict[str, str]]:
         """Returns the keys that verify tokens, as JWKs (RFC 7517); none if the key is a shared secret."""
         self._refresh()
-        shown = ((kid, key.jwk) for kid, key in self._ring)
-        return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in shown if jwk is not None]
+        keys = ((kid, key.jwk) for kid, key in self._ring)
+        return [{"kid": kid, "use": "sig", "alg": self.algorithm, **jwk} for kid, jwk in keys if jwk is not None]
 
     def _decode(self, token: str) -> Claims:
-        claims = self._decode_uncached(token)
-        if len(self._known) >= self._room:
+        claims = self._check_signature(token)
+        if len(self._cache) >= self._cache_size:
             self._make_room()
-        self._known[token] = claims
+        self._cache[token] = claims
         return claims
 
     def _make_room(self) -> None:
         """Removes expired tokens from the cache. Empties it if the search would soon be needed again."""
         now = time()
-        left = {token: claims for token, claims in self._known.copy().items() if claims.expires > now}
-        self._known = left if len(left) <= MOST // 2 else {}
-        self._room = min(MOST, FEW + 2 * len(self._known))
+        valid = {token: claims for token, claims in self._cache.copy().items() if claims.expires > now}
+        self._cache = valid if len(valid) <= MOST // 2 else {}
+        self._cache_size = min(MOST, FEW + 2 * len(self._cache))
 
-    def _decode_uncached(self, token: str) -> Claims:
+    def _check_signature(self, token: str) -> Claims:
         # The library also accepts padding, but a token has only one spelling.
         if _COMPACT.fullmatch(token) is None:
             raise jwt.InvalidTokenError("not in the compact form")
@@ -192,8 +192,8 @@ class AccessTokens:
         kid = header.get("kid")
         # Another process may have signed with a key that was added to the ring a moment ago.
         for _ in range(2):
-            for known, key in self._ring:
-                if known == kid:
+            for name, key in self._ring:
+                if name == kid:
                     return key.public
             if not self._refresh():
                 break
@@ -210,4 +210,4 @@ class AccessTokens:
         scheme = self._scheme
         self._ring = [(kid, scheme.load(secret)) for kid, secret in self._keys.ring(scheme.purpose, scheme.length)]
         # Tokens that were verified with a removed key must leave the cache.
-        self._known = {}
+        self._cache = {}

@@ -15,7 +15,7 @@ def decode(text: str) -> bytes:
 
     The check is strict: base64 has spare bits, and the standard library ignores unknown characters.
     """
-    found = urlsafe_b64decode(text + "===")
-    if encode(found) != text:
+    content = urlsafe_b64decode(text + "===")
+    if encode(content) != text:
         raise ValueError("not base64url, or not as it is written here")
-    return found
+    return content

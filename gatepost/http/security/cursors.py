@@ -146,10 +146,10 @@ class Cursors:
 
         Raises InvalidCursor, CursorExpired, CursorMismatch, checked in this order.
         """
-        of, position, asked, snapshot, written, epoch = self._verified(text)
-        if epoch != self.epoch or self._clock() - written > self._max_age:
+        list_name, position, list_question, snapshot, issued_at, epoch = self._verified(text)
+        if epoch != self.epoch or self._clock() - issued_at > self._max_age:
             raise CursorExpired
-        if of != collection or asked != question:
+        if list_name != collection or list_question != question:
             raise CursorMismatch
         return Cursor(self, collection, question, tuple(position), snapshot, backward)
 
@@ -163,17 +163,17 @@ class Cursors:
         if len(text) > MAX_LENGTH:
             raise InvalidCursor
         try:
-            given = decode(text)  # refuses other spellings of the same bytes
+            signed = decode(text)  # refuses other spellings of the same bytes
         except ValueError:
             raise InvalidCursor from None
-        mac, payload = given[:_MAC], given[_MAC:]
-        if not self._wrote(mac, payload) and not (self._refresh() and self._wrote(mac, payload)):
+        mac, payload = signed[:_MAC], signed[_MAC:]
+        if not self._is_signed(mac, payload) and not (self._refresh() and self._is_signed(mac, payload)):
             raise InvalidCursor
-        found: list[Any] = orjson.loads(payload)
+        parts: list[Any] = orjson.loads(payload)
         # Written before an upgrade, when instances had no epoch.
-        return found if len(found) == 6 else [*found, ""]
+        return parts if len(parts) == 6 else [*parts, ""]
 
-    def _wrote(self, mac: bytes, payload: bytes) -> bool:
+    def _is_signed(self, mac: bytes, payload: bytes) -> bool:
         return any([compare_digest(_mac(key, payload), mac) for key in self._keys])
 
 

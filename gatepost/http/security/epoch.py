@@ -20,19 +20,19 @@ class Epoch:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.value = self._stored()
+        self.value = self._read()
         self.followers: list[Callable[[], object]] = []
 
     def refresh(self) -> bool:
         """Checks for a new epoch, calls `followers`, and returns True if there is one. Raises `RowError`."""
-        found = self._stored()
-        if found == self.value:
+        epoch = self._read()
+        if epoch == self.value:
             return False
-        self.value = found
+        self.value = epoch
         for follow in self.followers:
             follow()
         return True
 
-    def _stored(self) -> str:
+    def _read(self) -> str:
         with self._database.connected():
             return the_instance().epoch

@@ -71,7 +71,7 @@ class Keys:
     def __init__(self, masters: Sequence[bytes | Master], file: Path | None = None) -> None:
         self._file = file
         self._stamp: tuple[int, ...] = ()
-        self.masters = _checked([each if isinstance(each, Master) else Master(each) for each in masters])
+        self.masters = _check_ring([each if isinstance(each, Master) else Master(each) for each in masters])
         self.followers: list[Callable[[], object]] = []
         self.guard: Callable[[Keys], object] = lambda ring: None
         self._derive = lru_cache(maxsize=256)(_derive)
@@ -120,15 +120,15 @@ class Keys:
 
     def generations(self) -> list[Generation]:
         """Returns every generation, in the order of `masters`."""
-        found, replaced = [], None
+        result, replaced = [], None
         for master in self.masters:
             kid = self._derive(master.secret, "kid", 6).hex()
             if master.prepared:
-                found.append(Generation(kid, master, None))
+                result.append(Generation(kid, master, None))
                 continue
-            found.append(Generation(kid, master, None if replaced is None else later(OVERLAP, replaced)))
+            result.append(Generation(kid, master, None if replaced is None else later(OVERLAP, replaced)))
             replaced = master.made
-        return found
+        return result
 
 
 def create_key_file(file: Path) -> bool:
@@ -152,8 +152,8 @@ def fingerprints(keys: Keys) -> list[str]:
 
 def prepared_fingerprint(keys: Keys) -> str | None:
     """Returns the identifier of the prepared key; None if there is none."""
-    known = zip(keys.masters, fingerprints(keys), strict=True)
-    return next((fingerprint for master, fingerprint in known if master.prepared), None)
+    pairs = zip(keys.masters, fingerprints(keys), strict=True)
+    return next((fingerprint for master, fingerprint in pairs if master.prepared), None)
 
 
 def rotate(file: Path) -> Keys:
@@ -206,7 +206,7 @@ def _rewrite(file: Path, change: Callable[[tuple[Master, ...]], Sequence[Master]
     try:
         # Two simultaneous changes must not lose the key of one.
         fcntl.flock(directory, fcntl.LOCK_EX)
-        write(file, _text(_checked(change(Keys.load(file).masters))))
+        write(file, _text(_check_ring(change(Keys.load(file).masters))))
     finally:
         os.close(directory)
     return Keys.load(file)
@@ -236,20 +236,20 @@ def _read(file: Path) -> tuple[tuple[Master, ...], tuple[int, ...]]:
     if mode & 0o077:
         raise KeyFileError(f"{file} can be read by others (mode {mode:o}); run `chmod 600 {file}`.")
     try:
-        return _checked([_decode(line) for line in lines if line and not line.startswith("#")]), stamp
+        return _check_ring([_decode(line) for line in lines if line and not line.startswith("#")]), stamp
     except KeyFileError as error:
         raise KeyFileError(f"{file}: {error}") from None
 
 
 def _stamp(file: Path) -> tuple[int, ...]:
     try:
-        found = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return ()
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
-def _checked(masters: Sequence[Master]) -> tuple[Master, ...]:
+def _check_ring(masters: Sequence[Master]) -> tuple[Master, ...]:
     """Returns the master keys of a ring, the signing key first. Raises `KeyFileError`."""
     signing, prepared = [each for each in masters if not each.prepared], [each for each in masters if each.prepared]
     if not signing:

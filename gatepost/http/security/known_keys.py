@@ -25,7 +25,7 @@ from .keys import (
     rotate,
 )
 
-LOST = "every session ends, and the seals made so far in the audit trail cannot be proved any more"
+LOST = "every session ends, and existing seals of the audit log can no longer be verified"
 NEW_KEYS = f"Where it is lost for good: gatepost init --new-key. Then {LOST}."
 _WRONG = f"The keys in secret.key are not those of this database. {FROM_A_BACKUP} {NEW_KEYS}"
 
@@ -50,12 +50,12 @@ def check(database: Database, keys: Keys) -> None:
     A ring with the newest key of the database as its prepared key is right: the rings of other nodes are newer.
     """
     with database.connected():
-        known = the_instance().key_fingerprint
-        found = fingerprints(keys)
-        if not _fits(known, keys):
+        stored = the_instance().key_fingerprint
+        identifiers = fingerprints(keys)
+        if not _fits(stored, keys):
             raise WrongKeys
-        if not database.read_only and (known is None or known not in (found[0], prepared_fingerprint(keys))):
-            database.transact(lambda: note_fingerprint(found[0]))
+        if not database.read_only and (stored is None or stored not in (identifiers[0], prepared_fingerprint(keys))):
+            database.transact(lambda: note_fingerprint(identifiers[0]))
 
 
 def fits(database: Database, keys: Keys) -> bool:
@@ -89,9 +89,9 @@ def rotate_known(database: Database, file: Path, *, forget: bool) -> Keys:
     With `forget`, the new key is unknown to all: a reader of the old keys has read the prepared one as well. At any
     interruption the database knows a key in the file. Raises `KeyFileError`, `RowError`, OSError.
     """
-    before = Keys.load(file)
-    check(database, before)
-    prepared = next((master for master in before.masters if master.prepared), None)
+    old = Keys.load(file)
+    check(database, old)
+    prepared = next((master for master in old.masters if master.prepared), None)
     ring = rotate(file) if forget or prepared is None else promote(file, prepared)
     adopt(database, ring)
     return forget_older(file) if forget else ring
@@ -106,8 +106,8 @@ def prepare_known(database: Database, file: Path) -> Keys:
     return prepare(file)
 
 
-def _fits(known: str | None, keys: Keys) -> bool:
-    return known in fingerprints(keys) if known is not None else _has_sealed(keys)
+def _fits(stored: str | None, keys: Keys) -> bool:
+    return stored in fingerprints(keys) if stored is not None else _has_sealed(keys)
 
 
 def _has_sealed(keys: Keys) -> bool:

@@ -41,7 +41,7 @@ _DUMMY = ("$argon2id$v=19$m=19456,t=2,p=1$oikl0K005k1MP9UAl6/9hg$ZgB4fk"
 # More hashes than cores only slow each other down, and each needs 19 MiB of memory.
 _CORES = os.cpu_count() or 1
 _slots = BoundedSemaphore(_CORES)
-PATIENCE = 2.0  # seconds that a caller waits for a slot
+PATIENCE = 2.0  # seconds that a caller waits until another hash is computed
 
 # There are as many hashing threads as slots, because the C library keeps the 19 MiB for the next hash of the same
 # thread: eight threads of a server would keep eight times as much.
@@ -56,17 +56,17 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-# A login that waits for a slot holds a thread of the server. Beyond this number logins are refused at once, so that
+# A login that waits holds a thread of the server. If more logins wait, further ones are refused at once, so that
 # other requests find threads.
 _waiting = BoundedSemaphore(3 * _CORES)
 
 
 class TooManyHashes(Exception):
-    """Too many requests wait for a hash, or no slot became free within `PATIENCE` seconds (429)."""
+    """Error if too many requests wait for a hash, or if one has waited for `PATIENCE` seconds (429)."""
 
 
 class CannotHash(Exception):
-    """Lack of memory or threads for a hash: the password could not be checked (503)."""
+    """Error if there is too little memory, or no thread, to compute a hash (503)."""
 
 
 def objection(password: str, *context: str | None) -> Message | None:
@@ -91,10 +91,10 @@ def objection(password: str, *context: str | None) -> Message | None:
 def _unguessed(password: str, context: Iterable[str | None]) -> str:
     """Removes the words of its context from a password, the longest first."""
     words = {word for text in (SERVICE, *context) for word in _WORD.findall(_normalised(text or "").casefold())}
-    left = password.casefold()
+    remaining = password.casefold()
     for word in sorted(words, key=lambda word: (-len(word), word)):
-        left = left.replace(word, "")
-    return left
+        remaining = remaining.replace(word, "")
+    return remaining
 
 
 def hash_password(password: str) -> str:
@@ -102,22 +102,23 @@ def hash_password(password: str) -> str:
     return _in_turn(lambda: _hasher.hash(_normalised(password)))
 
 
-def verify(password: str, kept: str | None) -> bool:
-    """True if `password` matches the stored hash `kept`. Raises `TooManyHashes`, `CannotHash`.
+def verify(password: str, stored: str | None) -> bool:
+    """True if `password` matches the hash `stored`. Raises `TooManyHashes`, `CannotHash`.
 
     For None (no such user) and `UNUSABLE` it takes the same time and returns False.
     """
-    real = kept is not None and kept != UNUSABLE
+    is_usable = stored is not None and stored != UNUSABLE
     try:
-        right = _in_turn(lambda: _hasher.verify(kept if kept is not None and real else _DUMMY, _normalised(password)))
+        matches = _in_turn(lambda: _hasher.verify(
+            stored if stored is not None and is_usable else _DUMMY, _normalised(password)))
     except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
-    return right and real
+    return matches and is_usable
 
 
-def outdated(kept: str) -> bool:
-    """True if `kept` has other parameters, so that the next successful login should hash the password again."""
-    return _hasher.check_needs_rehash(kept)
+def outdated(stored: str) -> bool:
+    """True if `stored` has other parameters, so that the next successful login should hash the password again."""
+    return _hasher.check_needs_rehash(stored)
 
 
 @cache
@@ -179,7 +180,7 @@ class NewPassword(Text):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         plain = super()._deserialize(value, attr, data, **kwargs)
-        beside = [one for name in ("name", "email") if isinstance(one := (data or {}).get(name), str)]
-        if (reason := objection(plain, *beside)) is not None:
+        context = [text for name in ("name", "email") if isinstance(text := (data or {}).get(name), str)]
+        if (reason := objection(plain, *context)) is not None:
             raise ValidationError(reason)
         return hash_password(plain)

@@ -42,7 +42,7 @@ class Action:
     @property
     def body_required(self) -> bool:
         """True if the action has a required field, so that a request needs a body."""
-        return any(one.required for one in self.body.load_fields.values())
+        return any(field.required for field in self.body.load_fields.values())
 
     def starts_from(self, row: Any) -> bool:
         """True if the action is possible in the state of the row (column name → value)."""
@@ -50,10 +50,10 @@ class Action:
 
     def perform(self, collection: Any, call: Any, row: Any) -> None:
         """Runs the action on a row whose state allows it, without saving the row."""
-        before = getattr(row, self.state) if self.transitions else None
+        old_state = getattr(row, self.state) if self.transitions else None
         self.method(collection, *((call, row) if self.takes_call else (row,)))
         if self.transitions:
-            setattr(row, self.state, self.transitions[before])
+            setattr(row, self.state, self.transitions[old_state])
 
     @property
     def starts(self) -> Message:
@@ -78,12 +78,12 @@ class Action:
 
 def action(name: str, *, transitions: Mapping[Any, Any] | None = None, state: str = "status",
            body: Schema | type[Schema] | None = None) -> Callable[[Method], Method]:
-    """Declare a method of a collection as an action, permitted by `<resource>.<name>`.
+    """Declares a method of a collection as an action, permitted by `<resource>.<name>`.
 
-    The method takes the row, or the call and the row: `(self, row)` or `(self, call, row)`. It gets the row in the
-    state that it leaves, and may set columns, or raise `Conflict` or another `Problem`; then the row moves along
-    `transitions`, and is saved. Without `transitions` it stays in its state. `call.body` is what was sent, as the
-    schema `body` has loaded it. Raises TypeError for a method that takes something else, and for other declarations.
+    The method takes the row, or the call and the row: `(self, row)` or `(self, call, row)`. It gets the row in its old
+    state, and may set columns, or raise `Conflict` or another `Problem`. Then the row gets the next state of
+    `transitions`, and is saved. Without `transitions` its state does not change. `call.body` is the body, loaded by
+    the schema `body`. Raises TypeError for a method with other parameters, and for an invalid declaration.
     """
     steps: object = transitions or {}
     schema: object = body() if isinstance(body, type) else body or StrictSchema()
@@ -91,11 +91,11 @@ def action(name: str, *, transitions: Mapping[Any, Any] | None = None, state: st
         raise TypeError(f"the transitions of the action {name!r} say which state follows which: {{'open': 'done'}}")
     if not isinstance(schema, Schema):
         raise TypeError(f"the body of the action {name!r} is a schema, not {type(schema).__name__}")
-    moves, sent = steps, schema
+    moves, body_schema = steps, schema
 
     def mark(method: Method) -> Method:
         method.action = Action(  # type: ignore[attr-defined]
-            name, moves, state, method, sent, _takes_call(name, method))
+            name, moves, state, method, body_schema, _takes_call(name, method))
         return method
 
     return mark
@@ -103,16 +103,16 @@ def action(name: str, *, transitions: Mapping[Any, Any] | None = None, state: st
 
 def _takes_call(name: str, method: Callable[..., Any]) -> bool:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    taken = inspect.signature(method).parameters.values()
-    if any(one.kind not in positional for one in taken) or len(taken) not in (2, 3):
+    parameters = inspect.signature(method).parameters.values()
+    if any(parameter.kind not in positional for parameter in parameters) or len(parameters) not in (2, 3):
         raise TypeError(f"the method of the action {name!r} takes (self, row) or (self, call, row), "
                         f"not {inspect.signature(method)}")
-    return len(taken) == 3
+    return len(parameters) == 3
 
 
 def transition(name: str, about: str, transitions: Mapping[Any, Any], *,
                state: str = "status") -> Callable[[Any, Any], None]:
-    """Declare an action that does nothing but move the row. `about` is the sentence that describes it."""
+    """Declares an action that only changes the state of the row. `about` is its description."""
     def move(collection: Any, row: Any) -> None:
         pass
 

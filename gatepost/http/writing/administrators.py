@@ -20,9 +20,9 @@ from .actions import Conflict
 from .rules_in_code import LAST_ADMINISTRATOR, PASSWORD, RuleInCode
 
 
-def lock_before(found: User | None, access: Access) -> None:
+def lock_before(user: User | None, access: Access) -> None:
     """Locks all administrators before the row of one, for a caller who ranks high enough to change that row."""
-    if found is not None and found.administers and access.ranks_over(found.role):
+    if user is not None and user.administers and access.ranks_over(user.role):
         User.administrators(lock=True)
 
 

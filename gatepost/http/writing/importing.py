@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from marshmallow import fields
 
 from ..operations import limits
-from ..operations.slots import RETRY_AFTER
+from ..operations.concurrency import RETRY_AFTER
 from ..pipeline import idempotency, responses
 from ..protocol import expectation
 from ..protocol.json_body import refuse_coded
@@ -121,7 +121,7 @@ def received(call: Call) -> Iterator[BinaryIO]:
         fault = Fault("invalid_header", "Send Content-Length: this server cannot tell whether the file is complete.",
                       header="Content-Length")
         raise Problem.of([fault], "invalid_header")
-    with _room(call):
+    with _limited(call):
         call.request.max_content_length = call.services.settings.import_limit
         body = _Body(call)
         yield io.BufferedReader(body, 2**16)
@@ -129,24 +129,24 @@ def received(call: Call) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _room(call: Call) -> Iterator[None]:
-    """Takes a slot for a body that is above the limit of others, or of unknown length. 503 if no slot is free.
+def _limited(call: Call) -> Iterator[None]:
+    """Counts a large body, or one of unknown length, against the concurrency limit. 503 if the limit is reached.
 
-    If the server has asked about the head, it has already counted and read the body. Such a body needs no slot.
+    If the server has asked about the head, it has already counted and read the body; then nothing is counted here.
     """
-    length, slots = call.request.content_length, call.services.large_bodies
+    length, limit = call.request.content_length, call.services.large_bodies
     small = length is not None and length <= call.services.settings.body_limit
     if small or expectation.ENVIRON_KEY in call.request.environ:
         yield
         return
     key = limits.network_of(call.address)
-    if not slots.acquire(key):
+    if not limit.acquire(key):
         raise Problem("overloaded", "Too many large bodies are being sent. Try again when one has ended.",
                       headers={"Retry-After": RETRY_AFTER})
     try:
         yield
     finally:
-        slots.release(key)
+        limit.release(key)
 
 
 @contextmanager
@@ -182,13 +182,13 @@ def _store(call: Call) -> dict[str, Any]:
 
 def outcome(call: Call) -> dict[str, Any]:
     """Returns the result of the import, in the language of the request."""
-    found: dict[str, Any] = call.prepared.outcome
-    if found["errors"]:
+    result: dict[str, Any] = call.prepared.outcome
+    if result["errors"]:
         translation = call.services.translations.wanted(call.request)
-        for fault in found["errors"]:
+        for fault in result["errors"]:
             fault["detail"] = translation.say(fault["detail"])
         call.headers.update({"Content-Language": translation.tag, "Vary": "Accept-Language"})
-    return found
+    return result
 
 
 def _finish(progress: Iterator[int]) -> None:
@@ -204,9 +204,9 @@ class _Body(io.RawIOBase):
 
     def __init__(self, call: Call) -> None:
         self._call, self._stream = call, call.request.stream  # the stream refuses a body that is too large
-        self._read = 0
-        self._paid = 0
-        self._pay(call.request.content_length or 0)
+        self._size = 0
+        self._units = 0
+        self._spend(call.request.content_length or 0)
         self.digest = sha256()
 
     def readable(self) -> bool:
@@ -214,13 +214,13 @@ class _Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         chunk = self._stream.read(len(buffer))
-        self._read += len(chunk)
-        self._pay(self._read)
+        self._size += len(chunk)
+        self._spend(self._size)
         self.digest.update(chunk)
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
-    def _pay(self, size: int) -> None:
+    def _spend(self, size: int) -> None:
         call = self._call
-        self._paid = call.services.limits.spend_by_size(
-            call.principal, call.address, size, self._paid, cost=call.endpoint.cost)
+        self._units = call.services.limits.spend_by_size(
+            call.principal, call.address, size, self._units, cost=call.endpoint.cost)

@@ -31,7 +31,7 @@ from ..request import audit, events
 from ..request.call import Call
 from ..request.decision import Grouped
 from ..schemas import file_formats
-from .lines import LineWriter, RowsMeant
+from .lines import LineWriter, TargetRows
 from .planned import Plan
 from .writable import Writable
 
@@ -40,7 +40,7 @@ FEW = 500  # new rows that one transaction stores, regardless of the other lines
 
 # Errors of one row. Any other error of the database concerns the whole import.
 _REFUSED = (Problem, AlreadyExists, InvalidReference, InvalidState, InvalidValue, Outdated, StillReferenced)
-_Done = tuple[int, int, Faults, list[tuple[str, str]], Grouped]  # imported, updated, refused, events, judged
+_Counts = tuple[int, int, Faults, list[tuple[str, str]], Grouped]  # imported, updated, refused, events, decided
 
 class Import:
     """Import of one file into a collection, for the caller of `call`.
@@ -56,26 +56,26 @@ class Import:
                  keeps_ids: bool = False, plan: Plan | None = None) -> None:
         self._collection, self._call, self._skip = collection, call, skip or plan is not None
         self._plan = plan
-        self._meant = RowsMeant(collection, call, key, keeps_ids)
+        self._targets = TargetRows(collection, call, key, keeps_ids)
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
         self._checked: Lines[Entry] = Lines()
-        self._new = self._known = 0
+        self._new = self._changes_of_rows = 0
         self._most_changes = call.services.settings.import_changes
         self._unreadable = Faults()
         self._load: load.Load | None = None
         self._loading = False
         self._last: Last[Entry] = Last(self._most_changes)
-        self._loaded: _Done = (0, 0, self._unreadable, [], Grouped())
-        self._told = bool(call.services.registry.subscribers)
+        self._loaded: _Counts = (0, 0, self._unreadable, [], Grouped())
+        self._has_subscribers = bool(call.services.registry.subscribers)
         self._begin()
 
     def _begin(self) -> None:
         self._imported, self._updated, faults, changes, decided = self._loaded
         self._faults, self._changes, self._lines.decided = faults.copy(), list(changes), decided.copy()
         self._waiting: list[tuple[Entry, Any]] = []
-        self._own: set[str] = set()
-        self._meant.found = {}
+        self._own_ids: set[str] = set()
+        self._targets.by_address = {}
         if self._plan is not None:
             self._plan.begin()
         self._touched: set[tuple[str, Any]] = set()
@@ -95,12 +95,12 @@ class Import:
         lines = file_formats.read(media_type, stream, self._collection.body_schema)
         while batch := list(islice(lines, _AT_ONCE)):
             with self._database.connected():  # holds no connection while the client sends more
-                self._meant.found = {}
-                self._meant.find([line for _, line in batch if not isinstance(line, Problem)])
+                self._targets.by_address = {}
+                self._targets.find([line for _, line in batch if not isinstance(line, Problem)])
                 entries = [entry for number, line in batch if (entry := self._entry(number, line))]
             if self._collection.prepares:
                 entries = [ready for entry in entries if (ready := self._prepared(entry))]
-            if self._known > self._most_changes:
+            if self._changes_of_rows > self._most_changes:
                 raise too_many_changes(self._most_changes)
             self._checked.add(entries)
             yield len(batch)
@@ -170,13 +170,13 @@ class Import:
         try:
             if isinstance(line, Problem):
                 raise line
-            addresses = self._meant.addresses(line)
-            if self._meant.dangles(addresses):
+            addresses = self._targets.addresses(line)
+            if self._targets.dangles(addresses):
                 # Refused only when it is stored: a repeated import gets the same answer after its rows were deleted.
                 return Entry(number, line, True, {}, {})
-            row = self._meant.row(addresses)
+            row = self._targets.row(addresses)
             new = row is None
-            self._new, self._known = self._new + new, self._known + (not new)
+            self._new, self._changes_of_rows = self._new + new, self._changes_of_rows + (not new)
             try:
                 return Entry(number, line if addresses else None, new, *self._lines.check(line, row))
             except Problem:
@@ -192,7 +192,7 @@ class Import:
             return None
 
     def _prepared(self, entry: Entry) -> Entry | None:
-        row = self._meant.row(self._meant.addresses(entry.line or {}))
+        row = self._targets.row(self._targets.addresses(entry.line or {}))
         try:
             return entry._replace(prepared=self._lines.prepare(entry.body, row))
         except Problem as problem:
@@ -201,12 +201,12 @@ class Import:
             return None
 
     def _store(self, batch: Sequence[Entry]) -> None:
-        self._meant.found = {}
+        self._targets.by_address = {}
         self._look_up([entry.line for entry in batch if entry.line is not None])
         self._touched.clear()
         for entry in batch:
             try:
-                self._take(entry)
+                self._store_line(entry)
             except _REFUSED as error:
                 self._refuse(entry, error)
                 self._faults.stop_if_full()
@@ -214,9 +214,9 @@ class Import:
         self._faults.stop_if_full()
 
     def _look_up(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        found = self._meant.find(lines, lock=True)
-        if self._loading and found and self._load is not None:
-            self._own |= self._load.own(self._collection.model, [row.id for row in found])
+        rows = self._targets.find(lines, lock=True)
+        if self._loading and rows and self._load is not None:
+            self._own_ids |= self._load.own(self._collection.model, [row.id for row in rows])
 
     def _refuse(self, entry: Entry, error: Exception) -> None:
         if self._loading and self._last:
@@ -225,21 +225,21 @@ class Import:
         else:
             self._faults.add(entry.number, errors.translate(error, entry.body))
 
-    def _take(self, entry: Entry) -> None:
-        addresses = self._meant.addresses(entry.line or {})
-        row = self._meant.row(addresses)
+    def _store_line(self, entry: Entry) -> None:
+        addresses = self._targets.addresses(entry.line or {})
+        row = self._targets.row(addresses)
         marks = self._marks(entry, row)
         if not self._touched.isdisjoint(marks):
             # An earlier line of the batch means the same row, or conflicts with it: look again.
             self.store_waiting()
             for address in addresses:
-                self._meant.found.pop(address, None)
+                self._targets.by_address.pop(address, None)
             self._look_up([entry.line or {}])
-            row = self._meant.row(addresses)
-        if self._loading and ((row and row.id not in self._own) or not self._last.marks.isdisjoint(marks)):
+            row = self._targets.row(addresses)
+        if self._loading and ((row and row.id not in self._own_ids) or not self._last.marks.isdisjoint(marks)):
             self._last.add(entry, marks)
             return
-        if self._meant.dangles(addresses):
+        if self._targets.dangles(addresses):
             raise Problem.of([dangling("/id")], "invalid_body")
         body, read_only = entry.body, entry.read_only
         if entry.line is not None and (row is None) != entry.new:
@@ -252,9 +252,9 @@ class Import:
 
     def _marks(self, entry: Entry, row: Any = None) -> set[tuple[str, Any]]:
         """Returns the values by which another line may mean the same row, or conflict with this one."""
-        before = {} if row is None else row.__data__
-        return {*self._meant.addresses(entry.line or {}), *self._meant.addresses(before),
-                *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, before)
+        old = {} if row is None else row.__data__
+        return {*self._targets.addresses(entry.line or {}), *self._targets.addresses(old),
+                *((name, values[name]) for name in unique(self._collection.model) for values in (entry.body, old)
                   if values.get(name) is not None)}
 
     def _make(self, entry: Entry, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
@@ -266,32 +266,32 @@ class Import:
             # The line may refer to a row that waits to be stored.
             self.store_waiting()
             row = self._lines.draft(body, read_only, entry.prepared)
-        self._call.services.ownership.take(self._collection, row, self._call.access.allows, self)
+        self._call.services.row_quota.take(self._collection, row, self._call.access.allows, self)
         if self._collection.stores_plainly:
             self._waiting.append((entry, row))
         else:
             self._database.attempt(lambda: self._lines.store(row))
-            self._made((entry, row))
+            self._count_created((entry, row))
 
-    def _made(self, *stored: tuple[Entry, Any]) -> None:
+    def _count_created(self, *stored: tuple[Entry, Any]) -> None:
         self._imported += len(stored)
-        if self._told:
+        if self._has_subscribers:
             self._changes += [(events.CREATED, row.id) for _, row in stored]
         if self._plan is not None:
             for entry, row in stored:
                 self._plan.create(entry.number, row.__data__, {**entry.body, **entry.read_only})
 
     def _change(self, entry: Entry, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
-        before, values = self._meant.addresses(row.__data__), dict(row.__data__)
+        old, values = self._targets.addresses(row.__data__), dict(row.__data__)
         try:
             changed = self._lines.change(row, body, read_only, entry.prepared)
-            if changed and self._told:
+            if changed and self._has_subscribers:
                 self._changes.append((events.UPDATED, row.id))
             if self._plan is not None:
                 self._plan.change(entry.number, values, row.__data__, changed=changed)
         finally:
             # After a refusal, the row in memory differs from the stored one.
-            self._touched.update(before, self._meant.addresses(row.__data__))
+            self._touched.update(old, self._targets.addresses(row.__data__))
         self._updated += 1
 
     def store_waiting(self) -> None:
@@ -302,7 +302,7 @@ class Import:
         rows = [row for _, row in waiting]
         try:
             self._database.attempt(lambda: bulk.insert(self._database, self._call.tenant_id, rows))
-            self._made(*waiting)
+            self._count_created(*waiting)
             return
         except _REFUSED:
             pass
@@ -310,6 +310,6 @@ class Import:
         for entry, row in waiting:
             try:
                 self._database.attempt(partial(store, row))
-                self._made((entry, row))
+                self._count_created((entry, row))
             except _REFUSED as error:
                 self._refuse(entry, error)

@@ -52,35 +52,35 @@ class LineWriter:
         self._owns_itself = issubclass(collection.model, Owned) and collection.model.owns_itself
         self.decided = Grouped()
         own = collection.permission("import")
-        self._asked = {True: (own, self._making.permission or ""),
-                       False: (collection.view, own, self._changing.permission or "")}
+        self._permissions = {True: (own, self._making.permission or ""),
+                             False: (collection.view, own, self._changing.permission or "")}
 
     def load(self, line: Values, *, new: bool, row: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns the body and the read-only fields of a line, for a new or an existing row (`row`, if loaded)."""
         # An exported row has null for a field without a value; a new row may omit it just as well.
         schema = self._collection.body_schema
         if not new:
-            if row is not None and (unsaid := [name for name, value in line.items() if value is None]):
+            if row is not None and (empty := [name for name, value in line.items() if value is None]):
                 # CSV has an empty cell for a field that the caller may not see: the field keeps its value.
-                hidden = self._collection.hidden(self._call, row.__data__, unsaid)
+                hidden = self._collection.hidden(self._call, row.__data__, empty)
                 line = {name: value for name, value in line.items() if name not in hidden}
             return load_body(schema, line, partial=True, fixed=self._collection.create_only)
-        body, given = load_body(schema, {name: value for name, value in line.items() if value is not None})
+        body, read_only_fields = load_body(schema, {name: value for name, value in line.items() if value is not None})
         # Except a field with a default: a row without an owner is restored without one.
-        return body, given | {name: None for name in self._filled_in if name in line and line[name] is None}
+        return body, read_only_fields | {name: None for name in self._filled_in if name in line and line[name] is None}
 
     def check(self, line: Values, row: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Runs `load` for a new row or for `row`, and checks a sensitive change, outside any transaction."""
-        body, given = self.load(line, new=row is None, row=row)
+        body, read_only_fields = self.load(line, new=row is None, row=row)
         if row is not None:
             self._collection.confirm(self._call, row.id, body)
-        return body, given
+        return body, read_only_fields
 
     def ask_again(self) -> None:
         """Raises `Problem` if the caller may no longer import. Runs after a load, which takes long."""
         call = self._call
-        now = identity.as_of_now(call.services, call.principal, call.credential_id)
-        access = Access(call.services.policy.current, now, call.access.environment)
+        principal = identity.as_of_now(call.services, call.principal, call.credential_id)
+        access = Access(call.services.policy.current, principal, call.access.environment)
         if not access.may_ever(permission := self._collection.permission("import")):
             raise access.refusal(permission)
 
@@ -92,64 +92,65 @@ class LineWriter:
         self._collection.prepare(call)
         return call.prepared
 
-    def draft(self, body: Values, given: Values, prepared: Any = None) -> Any:
+    def draft(self, body: Values, read_only_fields: Values, prepared: Any = None) -> Any:
         """Returns a new row that the policy allows, not stored yet. `given` are its read-only fields."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
         call.prepared = prepared
         call.row = row = collection.draft(call)
-        if given and call.access.is_certain(collection.manage, row.__data__, call.write.unknown):
-            for name, value in self._checked(given).items():
+        if read_only_fields and call.access.is_certain(collection.manage, row.__data__, call.write.unknown):
+            for name, value in self._checked(read_only_fields).items():
                 setattr(row, name, value)
-            call.write.unknown -= given.keys()
+            call.write.unknown -= read_only_fields.keys()
             if self._owns_itself:
                 row.owner_id = row.id
-        elif faults := [read_only(name) for name, value in given.items() if value is not None]:
+        elif faults := [read_only(name) for name, value in read_only_fields.items() if value is not None]:
             raise Problem.of(faults, "invalid_body")
-        self._judge()
-        self.decided.add(call, self._asked[True], None)
+        self._decide()
+        self.decided.add(call, self._permissions[True], None)
         return row
 
     def store(self, row: Any) -> None:
         """Stores the last drafted row."""
         self._collection.create(self._call, row)
 
-    def change(self, row: Any, body: Values, given: Values, prepared: Any = None) -> bool:
+    def change(self, row: Any, body: Values, read_only_fields: Values, prepared: Any = None) -> bool:
         """Changes an existing row; the policy decides before and after. Returns True if there is a change."""
         call, collection = self._call, self._collection
-        call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, given
-        call.prepared, before, call.write.unknown = prepared, dict(row.__data__), frozenset()
-        self._judge()
-        brought: Values = {}
+        call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, read_only_fields
+        call.prepared, old, call.write.unknown = prepared, dict(row.__data__), frozenset()
+        self._decide()
+        settable: Values = {}
         if call.access.allows(collection.manage, row.__data__):
-            brought = {name: value for name, value in given.items()
-                       if name in self._columns - _LASTING and name not in collection.create_only
-                       and value != row.__data__.get(name)}
-            call.read_only = {name: value for name, value in given.items() if name not in brought and name != "version"}
-        changes = {**collection.permitted(call, body), **self._checked(brought)}
+            settable = {name: value for name, value in read_only_fields.items()
+                        if name in self._columns - _LASTING and name not in collection.create_only
+                        and value != row.__data__.get(name)}
+            call.read_only = {name: value for name, value in read_only_fields.items()
+                              if name not in settable and name != "version"}
+        changes = {**collection.permitted(call, body), **self._checked(settable)}
         # For a hidden field nothing may reveal that it already has the value, not even the version.
         hidden = collection.hidden(call, row.__data__, changes)
         changes = {name: value for name, value in changes.items()
                    if value != row.__data__.get(name) or name in hidden}
         if changes:
             call.services.database.attempt(lambda: self._apply(row, changes))
-        self.decided.add(call, self._asked[False], before)
+        self.decided.add(call, self._permissions[False], old)
         return bool(changes)
 
     def _apply(self, row: Any, changes: Values) -> None:
         self._collection.update(self._call, row, changes)
         self._call.seen.discard((self._collection.name, row.id))
-        self._judge()
+        self._decide()
 
-    def _judge(self) -> None:
+    def _decide(self) -> None:
         for permission in (self._collection.permission("import"), self._call.endpoint.permission or ""):
             self._call.access.require(permission, self._call.facts, self._call.write.unknown)
         self._collection.restrict(self._call)
 
-    def _checked(self, given: Values) -> dict[str, Any]:
+    def _checked(self, read_only_fields: Values) -> dict[str, Any]:
         """Returns read-only values after checks: the type of the field, an existing state, no other tenant."""
         checked, faults = {}, []
-        for name, value in given.items():
+        for name, value in read_only_fields.items():
             try:
                 checked[name] = self._checked_value(name, value)
             except ValidationError as error:
@@ -171,7 +172,7 @@ class LineWriter:
         return loaded
 
 
-class RowsMeant:
+class TargetRows:
     """Finds the row that a line means, by its `id` or by the unique field `key`. Only rows that the caller may view.
 
     keeps_ids  True if an `id` without a row becomes the id of a new row
@@ -180,25 +181,25 @@ class RowsMeant:
 
     def __init__(self, collection: Writable, call: Call, key: str | None, keeps_ids: bool) -> None:
         self._collection, self._call, self._key, self._keeps_ids = collection, call, key, keeps_ids
-        self.found: dict[Address, Any] = {}
+        self.by_address: dict[Address, Any] = {}
 
     def addresses(self, line: Values) -> list[Address]:
         """Returns the values by which a line may name an existing row: its id before its key."""
-        found = []
-        if isinstance(sent := line.get("id"), str) and (id := read_id(sent)) is not None:
-            found.append(("id", id))
+        result = []
+        if isinstance(text := line.get("id"), str) and (id := read_id(text)) is not None:
+            result.append(("id", id))
         if self._key is not None and isinstance(value := line.get(self._key), str):
-            found.append((self._key, with_read_ids(self._collection.body_schema.fields.get(self._key), value)))
-        return found
+            result.append((self._key, with_read_ids(self._collection.body_schema.fields.get(self._key), value)))
+        return result
 
     def dangles(self, addresses: Iterable[Address]) -> bool:
         """True if a line has an id without a visible row, and the import may not create a row with that id."""
         return not self._keeps_ids and any(
-            name == "id" and (name, value) not in self.found for name, value in addresses)
+            name == "id" and (name, value) not in self.by_address for name, value in addresses)
 
     def row(self, addresses: Iterable[Address]) -> Any:
         """Returns the row with one of these addresses, or None."""
-        return next((self.found[address] for address in addresses if address in self.found), None)
+        return next((self.by_address[address] for address in addresses if address in self.by_address), None)
 
     def find(self, lines: Iterable[Values], *, lock: bool = False) -> list[Any]:
         """Adds the rows that these lines may mean to `found`. Returns these and the rows hidden from the caller."""
@@ -210,12 +211,12 @@ class RowsMeant:
         if values := {value for name, value in addresses if name != "id"}:
             column = model._meta.fields[self._key]
             ids.update(id for id, in rows.select(model.id).where(column.in_(sorted(values))).tuples())
-        found = rows.find_all(ids, lock=lock)
-        self.found |= {address: row for row in found
-                       if self._collection.counts(row.__data__)
-                       and self._call.access.allows(self._collection.view, row.__data__)
-                       for address in self.addresses(row.__data__)}
-        return found
+        matches = rows.find_all(ids, lock=lock)
+        self.by_address |= {address: row for row in matches
+                            if self._collection.counts(row.__data__)
+                            and self._call.access.allows(self._collection.view, row.__data__)
+                            for address in self.addresses(row.__data__)}
+        return matches
 
 
 MOST_FAULTS = 1000  # in one answer
@@ -226,26 +227,26 @@ class Faults:
 
     def __init__(self, lines: int = 0, listed: Iterable[tuple[int, Fault]] = ()) -> None:
         self.lines = lines
-        self._listed = list(listed)
+        self._faults = list(listed)
 
     def copy(self) -> Faults:
-        return Faults(self.lines, self._listed)
+        return Faults(self.lines, self._faults)
 
     @property
     def full(self) -> bool:
         """True if the list of errors is full."""
-        return len(self._listed) >= MOST_FAULTS
+        return len(self._faults) >= MOST_FAULTS
 
     @property
     def listed(self) -> Iterator[Fault]:
         """Yields the stored errors."""
-        return (fault for _, fault in self._listed)
+        return (fault for _, fault in self._faults)
 
     def add(self, line: int, problem: Problem) -> None:
         """Notes all errors of one line. A line is added once."""
         self.lines += 1
         if not self.full:
-            self._listed += [(line, fault) for fault in problem.faults or [Fault(problem.code, problem.detail)]]
+            self._faults += [(line, fault) for fault in problem.faults or [Fault(problem.code, problem.detail)]]
 
     def stop_if_full(self) -> None:
         """Raises `Problem` if the list of errors is full, even if lines may be skipped.
@@ -262,15 +263,15 @@ class Faults:
 
     def problem(self) -> Problem:
         """Returns the refusal of the whole file."""
-        found = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
+        faults = [replace(fault, meta={**(fault.meta or {}), "line": line}) for line, fault in self._sorted()]
         detail = (Message("The first {number} lines that cannot be imported ended the import; nothing was imported.",
                           number=self.lines) if self.full else
                   plural("{number} line cannot be imported; nothing was.",
                          "{number} lines cannot be imported; nothing was.", self.lines))
-        return Problem("invalid_body", detail, found)
+        return Problem("invalid_body", detail, faults)
 
     def _sorted(self) -> list[tuple[int, Fault]]:
-        return sorted(self._listed, key=lambda one: one[0])[:MOST_FAULTS]
+        return sorted(self._faults, key=lambda pair: pair[0])[:MOST_FAULTS]
 
 
 AIM = 0.02  # seconds for which a batch keeps other writers waiting

@@ -28,18 +28,18 @@ def retract(call: Call, resource: str, row: Record, lost: Collection[str]) -> in
     granter. A group or a role may have given any granter the right to share, even one who has left it.
     """
     shares = share.of_object(call.tenant_id, resource, row.id)
-    granters = frozenset(one.granted_by for one in shares if one.granted_by is not None)
+    granters = frozenset(item.granted_by for item in shares if item.granted_by is not None)
     passed: dict[str, list[str]] = {id: [] for id in granters}
-    for one in shares:
-        if one.granted_by is not None and one.right in SHARING:
-            passed[one.granted_by].append(one.grantee)
+    for item in shares:
+        if item.granted_by is not None and item.right in SHARING:
+            passed[item.granted_by].append(item.grantee)
 
-    def reached(grantee: str) -> Collection[str]:
+    def holders_of(grantee: str) -> Collection[str]:
         kind, _, id = grantee.partition(":")
         return granters & {id} if kind == "user" else granters
 
-    suspects = _follow({id for grantee in lost for id in reached(grantee)}, passed, reached)
-    firm = {one.grantee for one in shares if one.granted_by not in suspects and one.right in SHARING}
+    suspects = _follow({id for grantee in lost for id in holders_of(grantee)}, passed, holders_of)
+    firm = {item.grantee for item in shares if item.granted_by not in suspects and item.right in SHARING}
     stranded = suspects - _covered(call, resource, row, suspects, passed, firm)
     return sum(share.withdraw_granted(call.tenant_id, resource, row.id, id) for id in sorted(stranded))
 
@@ -53,8 +53,8 @@ def retract_user(call: Call, user: User) -> None:
         row = Rows(models[resource], user.tenant_id).find(id, lock=True) if resource in models else None
         # Without the blueprint `sharing` nobody may share. Then there is no cascade: grants by others stay.
         lost = [] if share.are_ignored() else [
-            one.grantee for one in share.of_object(user.tenant_id, resource, id)
-            if one.granted_by == user.id and one.right in SHARING]
+            item.grantee for item in share.of_object(user.tenant_id, resource, id)
+            if item.granted_by == user.id and item.right in SHARING]
         share.withdraw_granted(user.tenant_id, resource, id, user.id)
         if row is not None and lost:
             retract(call, resource, row, lost)
@@ -68,14 +68,14 @@ def _covered(call: Call, resource: str, row: Record, suspects: Collection[str], 
     """
     people = {user.id: Access(call.access.policy, principal_of(user), call.access.environment)
               for user in Rows(User, call.tenant_id).find_all(suspects)}
-    named: dict[str, set[str]] = {}
+    holders: dict[str, set[str]] = {}
     for id, access in people.items():
         for grantee in access.grantees:
-            named.setdefault(grantee, set()).add(id)
+            holders.setdefault(grantee, set()).add(id)
     by_share = {id for id, access in people.items() if _may_share(access, resource, row, shared=True)}
-    alone = {id for id, access in people.items() if _may_share(access, resource, row, shared=False)}
-    firmly = {id for grantee in firm for id in named.get(grantee, ())}
-    return _follow(alone | (firmly & by_share), passed, lambda grantee: named.get(grantee, set()) & by_share)
+    by_rule = {id for id, access in people.items() if _may_share(access, resource, row, shared=False)}
+    by_firm_share = {id for grantee in firm for id in holders.get(grantee, ())}
+    return _follow(by_rule | (by_firm_share & by_share), passed, lambda grantee: holders.get(grantee, set()) & by_share)
 
 
 def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> bool:
@@ -90,13 +90,13 @@ def _may_share(access: Access, resource: str, row: Record, *, shared: bool) -> b
 
 
 def _follow(starts: Iterable[str], passed: Mapping[str, Iterable[str]],
-            reached: Callable[[str], Collection[str]]) -> set[str]:
+            holders_of: Callable[[str], Collection[str]]) -> set[str]:
     """Returns these granters, and all users whom the right to share has reached from them."""
-    found = set(starts)
-    waiting = list(found)
+    users = set(starts)
+    waiting = list(users)
     while waiting:
         for grantee in passed[waiting.pop()]:
-            new = [id for id in reached(grantee) if id not in found]
-            found.update(new)
+            new = [id for id in holders_of(grantee) if id not in users]
+            users.update(new)
             waiting += new
-    return found
+    return users

@@ -80,9 +80,9 @@ def by_state(status: str, refusal: Problem | None) -> RuleInCode:
 
 def state_is(name: str, state: str, refusal: Problem | None = None) -> Message:
     """Sentence about the state of a row, with the reason of the refusal."""
-    found = Message("{name} is {value}", name=name, value=state)
+    state_text = Message("{name} is {value}", name=name, value=state)
     if refusal is None:
-        return found
+        return state_text
     # Only values that are messages themselves are translated.
     reason = refusal.detail if isinstance(refusal.detail, Message) else Message(refusal.detail)
-    return Message("{found}: {reason}", found=found, reason=reason)
+    return Message("{found}: {reason}", found=state_text, reason=reason)

@@ -97,14 +97,14 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
     resource = collection.resource
     path, permission = f"/api/{collection.name}/<id>/shares", collection.permission("share")
 
-    def listed(call: Call) -> dict[str, Any]:
+    def list_shares(call: Call) -> dict[str, Any]:
         id = call.path["id"]
         mine = Narrowing(_OF_OBJECT, {"resource": resource, "object": id})
         return _LISTING.within(call, mine, f"shares of {resource} {id}")
 
     def put(call: Call) -> dict[str, Any]:
         _put(call, collection)
-        return listed(call)
+        return list_shares(call)
 
     def withdraw(call: Call) -> None:
         _withdraw(call, resource, call.query["grantee"])
@@ -112,7 +112,7 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
     def leave(call: Call) -> None:
         _withdraw(call, resource, call.principal.key)
 
-    def left(call: Call) -> Record | None:
+    def load_shared(call: Call) -> Record | None:
         """Returns the row, even if the caller may not view it; None if it is not shared with the caller."""
         # A guest has no share. A token cannot give up a share that it could not grant.
         nothing = call.principal.kind == "guest" or call.access.is_lost
@@ -120,14 +120,14 @@ def endpoints(collection: Writable) -> Iterator[Endpoint]:
             raise call.access.refusal(permission)
         if share.find(call.tenant_id, resource, call.path["id"], call.principal.key) is None:
             return None
-        found: Record | None = collection.rows(call).find(call.path["id"], lock=True)
-        return found
+        row: Record | None = collection.rows(call).find(call.path["id"], lock=True)
+        return row
 
     leaving = Endpoint(
         name="leave", method="DELETE", path=path, public="everybody may give up a right of their own", handler=leave,
-        writes=True, load=left, query=_Leaving(), status=204, recorded=collection.permission("leave"),
+        writes=True, load=load_shared, query=_Leaving(), status=204, recorded=collection.permission("leave"),
         summary=f"Give up one's own right to {collection.a_row}.")
-    yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=listed,
+    yield Endpoint(name="shares", method="GET", path=path, permission=permission, handler=list_shares,
                    load=collection.load_values, query=_LISTING.query.schema, answer=_PAGE,
                    summary=f"List the shares of {collection.a_row}.")
     yield Endpoint(name="share", method="PUT", path=path, permission=permission, handler=put, writes=True,
@@ -143,43 +143,43 @@ def _put(call: Call, collection: Writable) -> None:
     resource, id = collection.resource, call.path["id"]
     grantee, right = call.body["grantee"], call.body["right"]
     _check(call, collection, grantee)
-    before = share.find(call.tenant_id, resource, id, grantee)
-    _refuse_read_only(call.read_only, before)
-    if before is None and share.number(call.tenant_id, resource, id) >= MOST_SHARES:
+    old = share.find(call.tenant_id, resource, id, grantee)
+    _refuse_read_only(call.read_only, old)
+    if old is None and share.number(call.tenant_id, resource, id) >= MOST_SHARES:
         raise Problem("conflict", Message("An object has at most {most} shares.", most=MOST_SHARES))
-    held = None if before is None else before.right
-    share.grant(call.tenant_id, resource, id, grantee, right, _granter(call, before, right))
-    if held in SHARING and right not in SHARING:
+    old_right = None if old is None else old.right
+    share.grant(call.tenant_id, resource, id, grantee, right, _granter(call, old, right))
+    if old_right in SHARING and right not in SHARING:
         _retract(call, resource, grantee)
 
 
-def _granter(call: Call, before: Share | None, right: str) -> str | None:
+def _granter(call: Call, old: Share | None, right: str) -> str | None:
     """Returns the granter of the new share: None for the owner, else the last caller who extended the right."""
     if call.facts.get("owner_id") == call.principal.id:
         return None
-    if before is not None and set(RIGHTS[right]) <= set(RIGHTS[before.right]):
-        return before.granted_by  # a repeated or reduced right keeps its granter
+    if old is not None and set(RIGHTS[right]) <= set(RIGHTS[old.right]):
+        return old.granted_by  # a repeated or reduced right keeps its granter
     return call.principal.id
 
 
 def _withdraw(call: Call, resource: str, grantee: str) -> None:
-    before = share.find(call.tenant_id, resource, call.path["id"], grantee)
-    if before is None:
+    old = share.find(call.tenant_id, resource, call.path["id"], grantee)
+    if old is None:
         raise not_found()
-    share.withdraw(call.tenant_id, resource, before.object_id, grantee)
-    if before.right in SHARING:
+    share.withdraw(call.tenant_id, resource, old.object_id, grantee)
+    if old.right in SHARING:
         _retract(call, resource, grantee)
 
 
 def _retract(call: Call, resource: str, grantee: str) -> None:
-    if gone := retract(call, resource, call.row, [grantee]):
-        call.write.note = f"{gone} more shares withdrawn"
+    if number := retract(call, resource, call.row, [grantee]):
+        call.write.note = f"{number} more shares withdrawn"
 
 
-def _refuse_read_only(sent: Mapping[str, Any], before: Share | None) -> None:
+def _refuse_read_only(fields: Mapping[str, Any], old: Share | None) -> None:
     """Raises 400 for a field that the caller cannot set, unless it has the stored value."""
-    faults = [read_only(name) for name, value in sent.items()
-              if value != (None if before is None else before.__data__[name])]
+    faults = [read_only(name) for name, value in fields.items()
+              if value != (None if old is None else old.__data__[name])]
     if faults:
         raise Problem.of(faults, "invalid_body")
 

@@ -20,7 +20,7 @@ from ..protocol.messages import Message, together
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
 from ..request.call import Call
-from ..request.meant import meant, reads_method
+from ..request.implied import implied_requests, reads_method
 from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
@@ -44,13 +44,13 @@ class Writable(Readable):
     def __init__(self) -> None:
         super().__init__()
         self.references = references_of(self.body_schema)
-        self.actions = [found for name in dir(type(self))
-                        if isinstance(found := getattr(getattr(type(self), name), "action", None), Action)]
+        self.actions = [action for name in dir(type(self))
+                        if isinstance(action := getattr(getattr(type(self), name), "action", None), Action)]
         self.states: dict[str, set[Any]] = {}  # column → the states before and after its actions
-        for found in self.actions:
-            if not found.transitions:
+        for action in self.actions:
+            if not action.transitions:
                 continue
-            self.states.setdefault(found.state, set()).update(found.transitions, found.transitions.values())
+            self.states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
 
     # Methods that a collection may override
 
@@ -62,10 +62,10 @@ class Writable(Readable):
         """Checks an extra proof, such as the current password, before the transaction. Checks nothing by default."""
 
     def prepare(self, call: Call) -> None:
-        """Fetches or computes what a write needs, and sets `call.prepared`. Does nothing by default.
+        """Fetches or computes values that a write needs, and sets `call.prepared`. Does nothing by default.
 
-        No transaction, connection or lock is held meanwhile. `call.row` is the row that is to be changed, as it is now;
-        None for a new one. It may be another one when the transaction begins.
+        No transaction, connection or lock is held meanwhile. `call.row` is the current state of the row to be changed;
+        None for a new row. The row may have changed again when the transaction begins.
         """
 
     def update(self, call: Call, row: Any, changes: Values) -> None:
@@ -95,23 +95,23 @@ class Writable(Readable):
         return type(self).confirm is not Writable.confirm
 
     def restrict(self, call: Call) -> None:
-        """Refuses what must stay forbidden for `call.row` whatever the rules say. Refuses nothing by default."""
+        """Refuses changes of `call.row` that no rule of the policy may allow. Refuses nothing by default."""
 
     def rules_in_code(self, call: Call, verb: str, row: Any | None) -> Iterator[RuleInCode]:
         """Yields the rules in code for `verb` on `row` in their order; if `row` is None, those for any row.
 
-        `explain` tells them beside the policy's lines; `call` has the caller and their access alone.
+        `explain` shows them beside the rules of the policy. `call` has only the caller and their access.
         """
-        for found in self.actions:
-            if found.name == verb and found.transitions:
+        for action in self.actions:
+            if action.name == verb and action.transitions:
                 if row is None:
-                    yield RuleInCode(STATE, found.starts, sent=True)
-                elif found.starts_from(row.__data__):
-                    yield RuleInCode(STATE, state_is(found.state, getattr(row, found.state)), reads=(found.state,))
+                    yield RuleInCode(STATE, action.starts, sent=True)
+                elif action.starts_from(row.__data__):
+                    yield RuleInCode(STATE, state_is(action.state, getattr(row, action.state)), reads=(action.state,))
                 else:
-                    state = getattr(row, found.state)
-                    yield RuleInCode(STATE, together((state_is(found.state, state), found.starts)),
-                                     found.conflict(state), reads=(found.state,))
+                    state = getattr(row, action.state)
+                    yield RuleInCode(STATE, together((state_is(action.state, state), action.starts)),
+                                     action.conflict(state), reads=(action.state,))
         managed = [name for name in self.managed if name in self.body_schema.load_fields]
         facts = None if row is None else row.__data__
         if verb in ("create", "update") and managed and not call.access.allows(self.manage, facts):
@@ -129,28 +129,29 @@ class Writable(Readable):
 
     @property
     def _computed(self) -> dict[str, fields.Field[Any]]:
-        verb = fields.String(metadata={"enum": [*_ALWAYS, *(found.name for found in self.actions)]})
+        verb = fields.String(metadata={"enum": [*_ALWAYS, *(action.name for action in self.actions)]})
         about = {"description": "What this caller may do to it now, when `fields` names it."}
         return {name: fields.List(verb, metadata=about) for name in self.computed if name == "allowed_actions"}
 
     def restricted(self, verb: str) -> bool:
         """True if `restrict` runs before `verb` on a row."""
-        return verb in ("create", "update", "delete", "import") or any(found.name == verb for found in self.actions)
+        return verb in ("create", "update", "delete", "import") or any(action.name == verb for action in self.actions)
 
     def allowed_actions(self, call: Call, row: Values) -> list[str]:
         """Returns the verbs that the caller may use on this row in its state."""
         # Missing verbs must not reveal a state that the caller may not see.
         verbs = [verb for verb in _ALWAYS if self._permits(call, verb, row)]
-        return verbs + [found.name for found in self.actions
-                        if (found.starts_from(row) or self.hidden(call, row, (found.state,)))
-                        and self._permits(call, found.name, row)]
+        return verbs + [action.name for action in self.actions
+                        if (action.starts_from(row) or self.hidden(call, row, (action.state,)))
+                        and self._permits(call, action.name, row)]
 
     def _permits(self, call: Call, verb: str, row: Values) -> bool:
         """True if the policy allows the verb for each request that can have it."""
         access, permission = call.access, self.permission(verb)
         if not reads_method(access.policy, (permission,)):
             return access.would_allow(permission, row)
-        requests = meant(call.services.registry.by_permission.get(permission, ()), permission, self, about_row=True)
+        requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, self,
+                                    about_row=True)
         return all(access.by(method).would_allow(permission, row) for method in requests.methods)
 
     def _shown(self, call: Call, row: Values, names: Sequence[str]) -> dict[str, Any]:
@@ -245,9 +246,10 @@ class Writable(Readable):
         return changes
 
     def faulty(self, call: Call, values: Values) -> list[Fault]:
-        """Returns what is wrong with new values, besides their form.
+        """Returns the faults of new values that have the right form.
 
-        By default that are references to rows that are absent or that the caller may not view: one answer for both.
+        By default these are references to rows that do not exist, or that the caller may not view; both get the same
+        answer.
         """
         return self.lost(call, self.references, values)
 

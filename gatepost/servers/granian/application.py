@@ -1,9 +1,9 @@
-"""WSGI middleware of a granian worker: limits the requests under way, and reads a request as RFC 9112 has it.
+"""WSGI middleware of a granian worker: limits simultaneous requests, and refuses requests that RFC 9112 forbids.
 
-granian calls the application in one of its threads, for one request after the other. Half of these threads may wait
-until one of the requests before has ended, so that a request waits a little instead of being refused. The last thread
-waits only while others end their requests: where all of them are stuck, it refuses requests and answers the liveness
-probe. Slow clients are left to the proxy in front: each holds a thread.
+granian calls the application in its threads, one request for each. Half of the threads may wait until another request
+has ended, so that a request waits a little instead of being refused. The last thread waits only while other requests
+end. If all others are stuck, it refuses requests and answers the liveness probe. The proxy in front must handle slow
+clients, because each of them holds a thread.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from .. import admission
 from ..admission import LIVE, LOOK, overloaded
 from ..grammar import Refusal, refusal
 
-STUCK = 0.5  # seconds without an ended request after which the last thread does not wait for a place
+STUCK = 0.5  # seconds without an ended request after which the last thread no longer waits
 _BODY = ("CONTENT_LENGTH", "CONTENT_TYPE")
 
 
 def threads_for(places: int) -> int:
-    """Returns how many threads granian needs: one for each place, one for each request that waits, and the last."""
+    """Returns the number of threads that granian needs for so many simultaneous requests: twice as many, and the last.
+    """
     return 2 * places + 1
 
 
 class Application:
-    """The application as granian calls it.
+    """Application that granian calls.
 
-    places       requests that are handled at a time
-    is_stopping  True once each connection shall end with its next answer
+    places       number of requests that are handled at a time
+    is_stopping  returns True if each connection must close after its next answer
     """
 
     def __init__(self, application: WSGIApplication, places: int, is_stopping: Callable[[], bool]) -> None:
         self._application, self._is_stopping = application, is_stopping
         self._places, self._waiting = Semaphore(places), Semaphore(places)
-        self._ended = monotonic()  # when a request last ended
-        # granian puts the environment of the process into that of each request, where a variable looks like a header.
+        self._last_end = monotonic()  # when a request last ended
+        # granian copies the environment of the process into that of each request, where a variable may look like a
+        # header.
         self._inherited = [(name, value) for name, value in os.environ.items()
                            if name.startswith("HTTP_") or name in _BODY]
 
@@ -48,8 +50,8 @@ class Application:
         for name, value in self._inherited:
             if environ.get(name) == value:
                 del environ[name]
-        if (wrong := _wrong(environ)) is not None:
-            return _refuse(wrong, start_response)
+        if (fault := _fault(environ)) is not None:
+            return _refuse(fault, start_response)
         body = _body(environ)
 
         def start(status: str, headers: list[tuple[str, str]], error: Any = None) -> Callable[[bytes], object]:
@@ -66,11 +68,11 @@ class Application:
         try:
             return self._application(environ, start)
         finally:
-            self._ended = monotonic()
+            self._last_end = monotonic()
             self._places.release()
 
     def _acquire(self) -> bool:
-        """Waits for a place, and returns False if there is none in time."""
+        """Waits until the request may run. Returns False if that takes too long."""
         if self._places.acquire(blocking=False):
             return True
         if self._waiting.acquire(blocking=False):
@@ -79,14 +81,14 @@ class Application:
             finally:
                 self._waiting.release()
         end = monotonic() + admission.PATIENCE
-        while (now := monotonic()) < min(end, self._ended + STUCK):
+        while (now := monotonic()) < min(end, self._last_end + STUCK):
             if self._places.acquire(timeout=min(LOOK, end - now)):
                 return True
         return False
 
 
 class Body:
-    """Request body, `wsgi.input`, that notes whether it was read to its end; `length` is in bytes, None if unknown."""
+    """Request body (`wsgi.input`) that knows if it was read to its end. `length` is in bytes, None if unknown."""
 
     def __init__(self, stream: InputStream, length: int | None) -> None:
         self._stream, self._length = stream, length
@@ -119,8 +121,8 @@ class Body:
 def _body(environ: WSGIEnvironment) -> Body | None:
     """Puts `Body` into the environment of a request that has one.
 
-    Werkzeug is told the truth about its end: a body of known length that breaks off is an error, and one in chunks
-    cannot be told from a whole one, because granian drops the error of its parser.
+    A body of known length that breaks off is an error for Werkzeug. A chunked body that breaks off looks complete,
+    because granian drops the error of its parser.
     """
     length = environ.get("CONTENT_LENGTH", "")
     if "HTTP_TRANSFER_ENCODING" not in environ and length in ("", "0"):
@@ -134,17 +136,17 @@ def _body(environ: WSGIEnvironment) -> Body | None:
     return body
 
 
-def _wrong(environ: WSGIEnvironment) -> Refusal | None:
-    """Returns what granian's parser lets through although the standards forbid it."""
+def _fault(environ: WSGIEnvironment) -> Refusal | None:
+    """Returns the refusal of a request that granian's parser accepts although the standards forbid it; else None."""
     coding = environ.get("HTTP_TRANSFER_ENCODING", "")
     if coding and "CONTENT_LENGTH" in environ:
-        # The parser drops the length itself; this coding came as `Transfer_Encoding`, which it does not follow.
+        # The parser removes the length for `Transfer-Encoding`. This one came as `Transfer_Encoding`, which it ignores.
         return Refusal(400, "The length of the message is ambiguous.")
     return refusal(method=environ["REQUEST_METHOD"], path=environ["PATH_INFO"], host=environ.get("HTTP_HOST", ""),
                    old=environ["SERVER_PROTOCOL"] != "HTTP/1.1", expect=environ.get("HTTP_EXPECT", ""), coding=coding)
 
 
-def _refuse(wrong: Refusal, start_response: StartResponse) -> Iterable[bytes]:
-    """Answers without reading the body, so that nothing behind it is taken for a request."""
-    start_response(f"{wrong.status} ", [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")])
-    return [wrong.reason.encode()]
+def _refuse(fault: Refusal, start_response: StartResponse) -> Iterable[bytes]:
+    """Answers without reading the body, and closes, so that no later byte is read as a request."""
+    start_response(f"{fault.status} ", [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")])
+    return [fault.reason.encode()]

@@ -1,8 +1,8 @@
 """The granian server: several processes that listen on one port, behind a proxy.
 
-The first process serves nothing. It makes the app, but holds no connection when it forks the workers. granian starts
-another when one of them ends unasked. SIGTERM finishes, SIGHUP looks at settings and policy in every process. When the
-first process is killed, the workers finish. In each of these processes a thread takes the signals (`handle`).
+The first process serves no requests. It makes the app, but holds no connection when it forks the workers. If a worker
+ends unexpectedly, granian starts another. SIGTERM stops the service; SIGHUP reloads settings and policy in every
+process. If the first process is killed, the workers stop. In each process a thread handles the signals (`handle`).
 """
 
 from __future__ import annotations
@@ -35,34 +35,32 @@ from gatepost.servers.answering import answers
 from gatepost.servers.granian.application import Application, threads_for
 from gatepost.servers.notify import Notifier
 
-CONNECTIONS = 1024  # that one worker holds; more wait in the kernel's queue
+CONNECTIONS = 1024  # connections of one worker; further ones wait in the kernel's queue
 HEADERS = 65_536  # bytes of a request before its body
-HEADERS_TIMEOUT = 10_000  # milliseconds in which they have to come
-ORPHANS = 2.0  # seconds that the workers of a server that was killed may need to let go of the port
-LATE = 2.0  # seconds after its last sign of life that a worker is taken for dead by the watchdog
-NEXT = 0.02  # seconds between two looks at workers that start, and at connections that end
+HEADERS_TIMEOUT = 10_000  # milliseconds in which they must arrive
+ORPHANS = 2.0  # seconds that the workers of a killed server may need to release the port
+LATE = 2.0  # seconds after its last heartbeat for which a worker counts as alive
+NEXT = 0.02  # seconds between two checks of starting workers, and of ending connections
 
 
 def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], host: str, port: int, workers: int,
           threads: int, drain_timeout: float, one_core: bool, ready: Callable[[str, int], None],
           reload: Callable[[], None], held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
-    """Serves until SIGTERM or SIGINT, then lets the workers finish what they have begun.
+    """Serves until SIGTERM or SIGINT. Then the workers finish their current requests.
 
-    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
-    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
+    A stop accepts no new connections. Open connections stay for `GRACE`, and close after the answer to their next
+    request. So a request that a client has just sent is answered, and its next one goes to the next process.
 
-    app              stopped: each worker goes on with a copy of it
-    begin            called in the main thread of each worker before it serves; `end`, after it has served
+    app              its services are stopped; each worker uses a copy
+    begin            called in the main thread of each worker before it serves; `end` after it has served
     threads          requests that one worker handles at a time
     drain_timeout    seconds after which a worker that does not finish is killed
-    one_core         each worker runs its requests on a core of its own
-    ready            called with host and port once requests are answered
+    one_core         each worker runs its requests on its own core
+    ready            called with host and port when requests are answered
     reload           called in every process that gets SIGHUP; it must not block
     held             a listening socket for each worker, to serve instead of `host` and `port`
-    notifier         is told when the service stops, and that every worker is alive; a database that is away does not
-                     count
-
-    Raises OSError when the address cannot be listened on, SystemExit when the workers cannot be kept alive.
+    notifier         gets the messages that the service stops, and that every worker is alive, even without a database
+    Raises OSError if it cannot listen on the address, SystemExit if the workers cannot be kept alive.
     """
     orphaned, owned = os.pipe()
     first = os.getpid()
@@ -71,10 +69,10 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
     with nullcontext(port) if held else _reserved(host, port) as free:
         def work(number: int, name: str, loader: object, listener: object, *options: Any) -> None:
             """Serves in a worker, the first of which has the number 1."""
-            os.setpgid(0, 0)  # Ctrl-C in a terminal signals a whole group: only the first process ends the workers
+            os.setpgid(0, 0)  # Ctrl-C in a terminal signals a whole group, but only the first process ends the workers
 
             def load() -> Application:
-                # Only the first process holds this end now: reading the other one ends when that process does.
+                # Now only the first process holds this end. When it ends, reading the other end returns.
                 os.close(owned)
                 signal.signal(signal.SIGHUP, lambda *_: reload())
                 handle()
@@ -86,7 +84,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
                 return Application(app, threads, lambda: board.stopping)
 
             if held:
-                # What is handed over to a worker is not an option: this and the call below are private to granian.
+                # No option of granian passes a socket to a worker. This and the call below are private to granian.
                 mine = SocketHolder(held[number - 1].fileno(), False, CONNECTIONS)  # type: ignore[call-arg]
                 listener = (None, mine), None
             try:
@@ -114,7 +112,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
 
         @server.on_startup
         def start() -> None:
-            """Replaces the handlers of signals, which granian has set by now and every worker inherits."""
+            """Replaces the signal handlers that granian has set. Every worker inherits them."""
             finish: Any = signal.getsignal(signal.SIGTERM)
 
             def stop(*_: object) -> None:
@@ -123,8 +121,8 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
                 if not board.stopping:
                     board.stop()
                     notifier.stopping()
-                    last = monotonic() + GRACE
-                    while (board.accepts() or connected(free)) and monotonic() < last:
+                    deadline = monotonic() + GRACE
+                    while (board.accepts() or connected(free)) and monotonic() < deadline:
                         sleep(NEXT)
                 finish()
 
@@ -144,7 +142,7 @@ def serve(app: Flask, *, begin: Callable[[], None], end: Callable[[], None], hos
 
 
 def _sign(board: Board, worker: int, port: int) -> None:
-    """Says that this worker is alive, and accepts no more connections once the service stops."""
+    """Records that this worker is alive. Stops accepting connections when the service stops."""
     accepts = True
     while True:
         if accepts and board.stopping:
@@ -155,7 +153,7 @@ def _sign(board: Board, worker: int, port: int) -> None:
 
 
 def _watch(board: Board, notifier: Notifier, host: str, port: int, ready: Callable[[str, int], None]) -> None:
-    """Says once that requests are answered, and from then on that every worker is alive."""
+    """Reports once that requests are answered, and then repeatedly that every worker is alive."""
     while not (board.began() and answers(host, port)):
         sleep(NEXT)
     ready(host, port)
@@ -172,13 +170,13 @@ def _finish_with(pipe: int) -> None:
 
 @contextmanager
 def _reserved(host: str, port: int) -> Iterator[int]:
-    """A port without a listener, kept for us while the workers come and go.
+    """Reserves a port without a listener while workers start and end.
 
-    The workers share it by SO_REUSEPORT, which would also let a second server in unseen.
+    The workers share it by SO_REUSEPORT. Without the reservation, a second server could share it as well.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as keeper:
-        # Connections of a server before us that are still in TIME_WAIT do not count, as long as there is no listener.
+        # Allows the port while connections of an earlier server are in TIME_WAIT, but not while there is a listener.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         deadline = monotonic() + ORPHANS
         while True:
@@ -189,7 +187,7 @@ def _reserved(host: str, port: int) -> Iterator[int]:
                 if monotonic() > deadline:
                     raise
                 sleep(0.05)
-        # From now on the workers may bind it too, and no other program that does not ask to share it.
+        # From now on the workers may bind it too, but no program without SO_REUSEPORT.
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         yield int(keeper.getsockname()[1])
@@ -199,16 +197,16 @@ _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def hold() -> None:
-    """Makes SIGTERM, SIGINT and SIGHUP wait, in this thread and in every thread and process that it starts."""
+    """Blocks SIGTERM, SIGINT and SIGHUP in this thread, and in every thread and process that it starts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
 
 
 def handle() -> None:
-    """Calls the handlers of signals in a thread of this process; first for those that wait.
+    """Calls signal handlers in a thread of this process, first for blocked signals that are pending.
 
-    By itself Python drops a signal that reaches a process between its fork and its first line, and calls a handler in
-    the middle of whatever the first thread does, which may hold the very lock that the handler takes. Each signal must
-    have a handler by now, and every thread must have started after `hold`.
+    Python drops a signal that arrives between a fork and the first line of the new process. It also calls handlers in
+    the middle of the main thread, which may hold a lock that the handler needs. Each signal must already have a
+    handler, and every thread must have started after `hold`.
     """
     Thread(target=_handle, name="signals", daemon=True).start()
 
@@ -221,16 +219,14 @@ def _handle() -> None:
             handler(number, None)
 
 
-_STATE = struct.Struct("=d?7x")  # when the worker was last alive (monotonic, 0: not yet), whether it accepts
-_START = 8  # bytes before the first worker's
+_STATE = struct.Struct("=d?7x")  # time of the worker's last heartbeat (monotonic; 0: none yet), True if it accepts
+_START = 8  # bytes before the state of the first worker
 
 
 class Board:
-    """Memory that all processes share: the service stops or not, and when each worker was last alive.
+    """Memory that all processes share: the stop flag, and the heartbeat of each worker. Made before the fork.
 
-    It is made before the fork.
-
-    Each value has one writer, and is read whole: 8 bytes at a multiple of 8, or one.
+    Each value has one writer, and is read atomically: 8 bytes at a multiple of 8, or one byte.
     """
 
     def __init__(self, workers: int) -> None:
@@ -239,26 +235,26 @@ class Board:
 
     @property
     def stopping(self) -> bool:
-        """True once no more connections are accepted, and each one ends with its next answer."""
+        """True if no new connections are accepted, and each connection closes after its next answer."""
         return self._shared[0] != 0
 
     def stop(self) -> None:
         self._shared[0] = 1
 
     def began(self) -> bool:
-        """Returns whether every worker has started."""
-        return all(seen for seen, _ in self._states())
+        """True if every worker has started."""
+        return all(last_sign for last_sign, _ in self._states())
 
     def alive(self, within: float) -> bool:
-        """Returns whether every worker was alive in the last `within` seconds."""
-        return all(monotonic() - seen < within for seen, _ in self._states())
+        """True if every worker was alive in the last `within` seconds."""
+        return all(monotonic() - last_sign < within for last_sign, _ in self._states())
 
     def accepts(self) -> bool:
-        """Returns whether a worker accepts connections."""
+        """True if a worker accepts connections."""
         return any(accepts for _, accepts in self._states())
 
     def sign(self, worker: int, accepts: bool) -> None:
-        """Notes that a worker is alive now, and whether it accepts connections; the first one is 0."""
+        """Writes the heartbeat of a worker (the first one is 0). `accepts` is True if it accepts connections."""
         _STATE.pack_into(self._shared, _START + worker * _STATE.size, monotonic(), accepts)
 
     def _states(self) -> Iterator[tuple[float, bool]]:
@@ -270,11 +266,11 @@ _ESTABLISHED = "01"
 
 
 def stop_accepting(port: int) -> None:
-    """Ends the acceptance of connections to the port in this process, and keeps those that it has.
+    """Stops accepting connections to the port in this process, and keeps the open ones.
 
-    granian cannot: when it stops, it also closes the connections that it has accepted and not read. So another
-    listening socket, which no client knows, takes the descriptor of each that listens on the port. Connections that
-    were not accepted wait for the next process where a supervisor holds the socket.
+    granian cannot do this: when it stops, it also closes accepted connections that it has not read. So an unused
+    listening socket takes over the descriptor of each socket that listens on the port. If a supervisor holds the
+    socket, connections that were not accepted wait for the next process.
     """
     with socket.socket(socket.AF_UNIX) as nobody:
         nobody.bind("")  # a name that the kernel chooses
@@ -282,15 +278,15 @@ def stop_accepting(port: int) -> None:
         nobody.setblocking(False)
         with suppress(FileNotFoundError):
             for descriptor in map(int, os.listdir("/proc/self/fd")):
-                with suppress(OSError):  # it is gone by now, or no socket
+                with suppress(OSError):  # it was closed, or is no socket
                     if _listens(descriptor, port):
                         os.dup2(nobody.fileno(), descriptor, inheritable=False)
 
 
 def connected(port: int) -> bool:
-    """Returns whether a connection to this port of the machine was accepted; True where the kernel does not tell."""
+    """True if an accepted connection to this port of the machine exists, or if the kernel does not show connections."""
     tables = [Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6")]
-    known = False
+    is_readable = False
     for table in tables:
         with suppress(OSError):
             for line in table.read_text("ascii").splitlines()[1:]:
@@ -298,18 +294,18 @@ def connected(port: int) -> bool:
                 # A connection has no inode before it is accepted.
                 if state == _ESTABLISHED and inode != "0" and int(local.rpartition(":")[2], 16) == port:
                     return True
-            known = True
-    return not known
+            is_readable = True
+    return not is_readable
 
 
 def _listens(descriptor: int, port: int) -> bool:
-    """Returns whether a descriptor listens on the port. Raises OSError for one that was closed or is no socket."""
-    # Of a file not even a copy may be closed: that ends the locks of SQLite on it (fcntl(2), Advisory record locking),
-    # and another process takes itself for the last and deletes the log.
+    """True if a descriptor listens on the port. Raises OSError for one that was closed or is no socket."""
+    # Checked first, because closing even a copy of a file's descriptor ends the locks of SQLite on the file (fcntl(2),
+    # Advisory record locking). Then another process would believe that it is the last one, and delete the log.
     if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
         return False
-    with socket.socket(fileno=os.dup(descriptor)) as found:
-        if found.family not in (socket.AF_INET, socket.AF_INET6) or found.type != socket.SOCK_STREAM:
+    with socket.socket(fileno=os.dup(descriptor)) as candidate:
+        if candidate.family not in (socket.AF_INET, socket.AF_INET6) or candidate.type != socket.SOCK_STREAM:
             return False
-        accepts = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) != 0
-        return accepts and found.getsockname()[1] == port
+        accepts = candidate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) != 0
+        return accepts and candidate.getsockname()[1] == port

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, cast
 from waitress.adjustments import Adjustments
 from werkzeug.http import parse_list_header
 
+from ...http.operations.concurrency import RETRY_AFTER
 from ...http.operations.limits import network_of
-from ...http.operations.slots import RETRY_AFTER
 from ...http.protocol.expectation import ASK
 from ...http.protocol.problems import REFUSED_BY_SERVER, Problem
 from .parser import Chunks, Parser
@@ -51,8 +51,8 @@ class BodyBudget:
 
     def address(self, headers: dict[str, str], peer: str) -> str:
         """Returns the network of the client: of `peer`, or of the address that `ProxyFix` reads behind proxies."""
-        through = parse_list_header(headers.get("X_FORWARDED_FOR", "")) if self._trusted else []
-        return network_of(through[-self._trusted] if len(through) >= self._trusted > 0 else peer)
+        forwarded = parse_list_header(headers.get("X_FORWARDED_FOR", "")) if self._trusted else []
+        return network_of(forwarded[-self._trusted] if len(forwarded) >= self._trusted > 0 else peer)
 
     def acquire(self, address: str, size: int) -> bool:
         """Counts further bytes. Returns False if there is no room for them."""
@@ -79,9 +79,9 @@ class BodyBudget:
             self.held -= size
             self._held_of[address] -= size
             self._large_of[address] -= large
-            for counted in (self._held_of, self._large_of):
-                if not counted[address]:
-                    del counted[address]
+            for counter in (self._held_of, self._large_of):
+                if not counter[address]:
+                    del counter[address]
 
 
 class Missing(RawIOBase):

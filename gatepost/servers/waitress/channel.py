@@ -41,15 +41,14 @@ def unacknowledged(connection: socket.socket) -> int:
 
 
 class Pace:
-    """Pace of one transfer that has to go on at `RATE`, from `since` (monotonic) on.
+    """Pace of one transfer that must move `RATE` bytes a second, from `start` (monotonic) on.
 
-    What moves faster earns seconds in which nothing has to move, `most` of them.
-
-    left  the seconds for which nothing has to move
+    A faster transfer earns seconds in which no bytes need to move, at most `most`.
+    left  seconds for which no bytes need to move
     """
 
-    def __init__(self, since: float, most: float, moved: int = 0) -> None:
-        self._most, self._since, self._moved = most, since, moved
+    def __init__(self, start: float, most: float, moved: int = 0) -> None:
+        self._most, self._since, self._moved = most, start, moved
         self.left = WINDOW
 
     def too_slow(self, now: float, moved: int) -> bool:
@@ -160,8 +159,8 @@ class Channel(HTTPChannel):
     @property
     def idle(self) -> bool:
         """True if the connection has no request in progress, and its last answer is sent."""
-        asked_for = self.request is not None and self.request.large
-        return not (asked_for or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
+        awaits_body = self.request is not None and self.request.large
+        return not (awaits_body or self.requests or self.total_outbufs_len or self._unparsed or self._swallow)
 
     @property
     def precedence(self) -> tuple[Doing, float]:
@@ -219,9 +218,9 @@ class Channel(HTTPChannel):
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Sends bytes to the client, and returns how many the kernel has taken. Ignores `do_close`.
 
-        A thread sends too, and one that asks for a body does it with `do_close`. Only the loop closes connections. A
-        thread removes them from the loop's map by their descriptor, which the loop may have given to a new connection.
-        The loop learns from the kernel that the client is gone.
+        Threads send as well, and one that answers 100 passes `do_close`. But only the loop may close connections: a
+        thread would remove them from the loop's map by their descriptor, which may already belong to a new connection.
+        The kernel tells the loop when a client has disconnected.
         """
         sent: int = super().send(data, do_close=False)
         self._sent += sent

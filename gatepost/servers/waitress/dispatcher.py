@@ -34,7 +34,7 @@ class Dispatcher:
             each.start()
 
     def __len__(self) -> int:
-        """Returns how many requests wait for a thread."""
+        """Returns the number of requests that wait for a thread."""
         return len(self._queue)
 
     @property
@@ -51,7 +51,7 @@ class Dispatcher:
         self._urgent.put(task)
 
     def shutdown(self, timeout: float) -> None:
-        """Ends the threads, and waits for so many seconds at most for the requests that they answer now."""
+        """Stops the threads. Waits at most `timeout` seconds for their current requests."""
         self._urgent.put(None)
         with self._changed:
             self._stopping = True
@@ -62,7 +62,7 @@ class Dispatcher:
             each.join(max(0.0, end - monotonic()))
 
     def turns(self) -> bool:
-        """Returns whether the spare thread was free in the last `PATIENCE`."""
+        """True if the spare thread was free within the last `PATIENCE` seconds."""
         return monotonic() - self._turned < PATIENCE
 
     def _work(self) -> None:

@@ -77,10 +77,10 @@ class Parser(HTTPRequestParser):
                     or header_plus.lower().count(b"chunked") > 1):
                 raise ParsingError("The length of the message is ambiguous")
             self.body_rcv = Chunks(self.body_rcv.getbuf())
-        wrong = refusal(method=self.method, path="/" if _URL.match(target) else target, host=headers.get("HOST", ""),
+        fault = refusal(method=self.method, path="/" if _URL.match(target) else target, host=headers.get("HOST", ""),
                         old=line[3] == b"0", expect=headers.get("EXPECT", ""))
-        if wrong is not None:
-            self.error, self.completed = _ERRORS[wrong.status](wrong.reason), True
+        if fault is not None:
+            self.error, self.completed = _ERRORS[fault.status](fault.reason), True
 
 
 class Chunks:
@@ -95,7 +95,7 @@ class Chunks:
 
     def __init__(self, buffer: OverflowableBuffer) -> None:
         self._buffer = buffer
-        self._left = 0  # bytes of the current chunk that have not come
+        self._missing = 0  # bytes of the current chunk that have not come
         self._line = b""  # what has come of a line
         self._framing = self._trailers = 0  # bytes
         self._next = self._size
@@ -114,14 +114,14 @@ class Chunks:
         """Takes bytes from the connection, and returns how many of them belong to the body."""
         at = 0
         while at < len(data) and not self.completed:
-            if not (self._left or self._line) and self._next == self._size:
-                before, at = at, self._whole_chunks(data, at)
-                if at > before:
+            if not (self._missing or self._line) and self._next == self._size:
+                start, at = at, self._whole_chunks(data, at)
+                if at > start:
                     continue
-            if self._left:
-                chunk = data[at:at + self._left]
+            if self._missing:
+                chunk = data[at:at + self._missing]
                 self._buffer.append(chunk)
-                self._left -= len(chunk)
+                self._missing -= len(chunk)
                 at += len(chunk)
                 continue
             end = data.find(b"\n", at) + 1 or len(data)
@@ -169,8 +169,8 @@ class Chunks:
         elif int(size, 16) >= LARGEST_CHUNK:
             self._fail("Invalid chunk size")
         else:
-            self._left = int(size, 16)
-            self._next = self._end if self._left else self._trailer
+            self._missing = int(size, 16)
+            self._next = self._end if self._missing else self._trailer
 
     def _end(self, line: bytes) -> None:
         if line != b"\r\n":

@@ -35,19 +35,20 @@ def turn(sockets: dict[int, Any], timeout: float) -> None:
 
     sockets  by descriptor
 
-    An event reaches the connection that it was asked for, or none. `wasyncore.loop` looks only at the descriptor, which
-    a connection that is closed in a turn leaves to the next one that is accepted in it: that one was closed at once.
+    An event reaches only the connection for which it was requested. `wasyncore.loop` compares only descriptors. If a
+    connection is closed and another is accepted in the same turn, the new one may get the same descriptor, and would be
+    closed at once.
     """
-    pollster, asked = select.poll(), {}
+    pollster, registered = select.poll(), {}
     for descriptor, each in list(sockets.items()):
         flags = select.POLLIN | select.POLLPRI if each.readable() else 0
         if not each.accepting and each.writable():
             flags |= select.POLLOUT
-        if flags and sockets.get(descriptor) is each:  # the listener closes slow connections when it is asked
+        if flags and sockets.get(descriptor) is each:  # `readable` of the listener may close slow connections
             pollster.register(descriptor, flags)
-            asked[descriptor] = each
+            registered[descriptor] = each
     for descriptor, flags in pollster.poll(int(timeout * 1000)):
-        each = asked[descriptor]
+        each = registered[descriptor]
         if sockets.get(descriptor) is each:
             wasyncore.readwrite(each, flags)
 
@@ -60,21 +61,20 @@ TURN = 0.5  # seconds that the loop waits for an event
 def serve(app: WSGIApplication, *, host: str, port: int, threads: int, body_limit: int, import_limit: int,
           trusted_proxies: int, drain_timeout: float, ready: Callable[[str, int], None],
           held: Sequence[socket.socket] = (), notifier: Notifier) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the requests under way; a second signal stops at once.
+    """Serves until SIGTERM or SIGINT, then finishes current requests. A second signal stops at once.
 
-    A stop accepts no more connections. For `GRACE` those that are open are kept, and told to close with the answer to
-    their next request: a request that a client has just sent is answered, and its next one goes to the next process.
+    A stop accepts no new connections. Open connections stay for `GRACE`, and close after the answer to their next
+    request. So a request that a client has just sent is answered, and its next one goes to the next process.
 
     body_limit       most bytes of a body that is read; a larger one is refused unread
     import_limit     the same for an import, after the application has accepted its head
-    trusted_proxies  proxies in front whose X-Forwarded-For says the client's address
+    trusted_proxies  number of proxies in front, whose X-Forwarded-For has the client's address
     drain_timeout    seconds for which a stop waits for current requests
-    ready            called with host and port once requests are answered
+    ready            called with host and port when requests are answered
     held             listening sockets to serve instead of `host` and `port`
-    notifier         is told when the service stops, and that it is alive: this loop turns, and so does the thread that
-                     answers when all others are busy. A database that is away does not count.
-
-    Raises OSError when the address cannot be listened on.
+    notifier         gets the messages that the service stops, and that it is alive: this loop runs, and the spare
+                     thread is free. An unavailable database does not matter.
+    Raises OSError if it cannot listen on the address.
     """
     sockets: dict[int, Any] = {}
     bodies = BodyBudget(limit=body_limit, import_limit=import_limit, trusted_proxies=trusted_proxies)
@@ -177,12 +177,12 @@ class _Signals:
     def __init__(self, wake: Callable[[], None]) -> None:
         self.count = 0
         self.wake = wake
-        self._before = {each: signal.signal(each, self._stop) for each in (signal.SIGTERM, signal.SIGINT)}
+        self._old_handlers = {each: signal.signal(each, self._stop) for each in (signal.SIGTERM, signal.SIGINT)}
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
         self.wake()
 
     def restore(self) -> None:
-        for each, handler in self._before.items():
+        for each, handler in self._old_handlers.items():
             signal.signal(each, handler)

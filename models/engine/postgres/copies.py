@@ -91,8 +91,8 @@ def scratch_name(random: str) -> str:
 
 def is_left(name: str) -> bool:
     """True if a scratch database is so old that no process uses it any more."""
-    made = name.removeprefix(SCRATCH).partition("_")[0]
-    return made.isdecimal() and time() - int(made) > LEFT
+    created = name.removeprefix(SCRATCH).partition("_")[0]
+    return created.isdecimal() and time() - int(created) > LEFT
 
 
 def url_of(url: str, name: str) -> str:
@@ -100,34 +100,35 @@ def url_of(url: str, name: str) -> str:
     # `urlsplit` cannot read it: a URL with several hosts does not follow RFC 3986.
     front, _, query = url.partition("?")
     scheme, _, rest = front.partition("://")
-    kept = "&".join(each for each in query.split("&") if each and not each.startswith("dbname="))
-    return f"{scheme}://{rest.partition('/')[0]}/{name}{'?' if kept else ''}{kept}"
+    parameters = "&".join(each for each in query.split("&") if each and not each.startswith("dbname="))
+    return f"{scheme}://{rest.partition('/')[0]}/{name}{'?' if parameters else ''}{parameters}"
 
 
 def at(url: str, host: str, port: int) -> str:
     """Returns the URL of the same database on one of the servers that `url` names."""
     front, _, query = url.partition("?")
-    others = [each for each in query.split("&") if each and each.partition("=")[0] not in ("host", "hostaddr", "port")]
+    parameters = [each for each in query.split("&")
+                  if each and each.partition("=")[0] not in ("host", "hostaddr", "port")]
     # Parameters after the question mark override those before it.
-    return front + "?" + "&".join([*others, f"host={quote(host, safe='')}", f"port={port}"])
+    return front + "?" + "&".join([*parameters, f"host={quote(host, safe='')}", f"port={port}"])
 
 
 def _run(url: str, program: str, *options: str) -> None:
     command, environment = _command(url, program, *options)
-    done = _started(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, errors = done.communicate()
-    if done.returncode != 0:
+    process = _started(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, errors = process.communicate()
+    if process.returncode != 0:
         raise Unavailable(f"{program}: {errors.decode(errors='replace').strip()}")
 
 
 def _command(url: str, program: str, *options: str) -> tuple[list[str], dict[str, str]]:
     """Returns a command and its environment."""
-    given: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
-    password = given.pop("password", None)
-    environment = {**os.environ, "PGOPTIONS": f"{given.pop('options', None) or ''} {_OPTIONS}".strip()}
+    parameters: dict[str, Any] = {"connect_timeout": 3, **conninfo_to_dict(url)}
+    password = parameters.pop("password", None)
+    environment = {**os.environ, "PGOPTIONS": f"{parameters.pop('options', None) or ''} {_OPTIONS}".strip()}
     if password:
         environment["PGPASSWORD"] = password
-    return [program, "--no-password", f"--dbname={make_conninfo(**given)}", *options], environment
+    return [program, "--no-password", f"--dbname={make_conninfo(**parameters)}", *options], environment
 
 
 def _text(file: IO[bytes]) -> str:

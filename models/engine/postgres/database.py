@@ -93,20 +93,20 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
     def __init__(self, url: str, *, pool_size: int, statement_timeout: float, pool_wait: float,
                  waiting: int | None) -> None:
         try:
-            given = conninfo_to_dict(url)
+            parameters = conninfo_to_dict(url)
         except psycopg.Error as error:
             raise ValueError(f"the Postgres URL cannot be read: {error}") from None
-        self._hosts = Hosts(given)
+        self._hosts = Hosts(parameters)
         # `_Time` relies on the time zone and the date style, and `Connection` on warnings. The server's settings must
         # not change them.
-        options = (f"{given.get('options') or ''} -c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
+        options = (f"{parameters.get('options') or ''} -c timezone=UTC -c datestyle=ISO -c client_min_messages=warning "
                    f"-c statement_timeout={int(statement_timeout * 1000)}")
         self._patience = statement_timeout + GRACE
         self._places = Places(waiting, moment=MOMENT, timeout=pool_wait, late=_none_free)
         self._pool = Pool(self._connect, pool_size, self._places)
         super().__init__(
             url, autoconnect=False, prefer_psycopg3=True, options=options.strip(), context=_adapters(),
-            connect_timeout=int(given.get("connect_timeout") or CONNECT_TIMEOUT))
+            connect_timeout=int(parameters.get("connect_timeout") or CONNECT_TIMEOUT))
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
@@ -125,7 +125,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             try:
                 self.execute_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
                 snapshot = self.query("SELECT pg_export_snapshot()")[0][0]
-                copies.dump(self._here(), target, snapshot)
+                copies.dump(self._connected_url(), target, snapshot)
                 yield self
             finally:
                 if not self._state.conn.closed:
@@ -152,11 +152,11 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
             deadline = monotonic() + LEAVING
             while (others := self.query(_OTHERS)[0][0]) and monotonic() < deadline:
                 sleep(LEAVING / 20)
-            here = self._here()
+            url = self._connected_url()
         if others:
             raise InUse(f"{others} other connections to the database are open: stop Gatepost on every machine first")
         self.close_all()
-        copies.replace(here, staged.database)
+        copies.replace(url, staged.database)
 
     def confirm(self) -> None:
         # A commit waits for the standby only if it writes something. Then the standby also has everything before it.
@@ -287,7 +287,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
         conn.patience = self._patience
         return conn
 
-    def _here(self) -> str:
+    def _connected_url(self) -> str:
         """Returns the URL of the server that this thread is connected to, for an external program."""
         if not self._hosts.several:
             return self.database
@@ -305,7 +305,7 @@ class PostgresDatabase(Database, pw.PostgresqlDatabase):
                 self.execute_sql(create.format(Identifier(name), *map(Literal, like)).as_string())
             except Exception as error:
                 raise _no_scratch(driver_error(error)) from error
-            return self._here()
+            return self._connected_url()
 
     def _drop_left(self) -> None:
         for name, in self.query("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{copies.SCRATCH}%"]):

@@ -24,8 +24,8 @@ class Hosts:
     given  parameters of the URL, by libpq's names; `host`, `hostaddr` and `port` may be lists with commas
     """
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self.each = _each(given)
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.each = _each(parameters)
         self._first = 0
 
     @property
@@ -64,13 +64,13 @@ class Hosts:
         return type(last)(errors)
 
 
-def _each(given: Mapping[str, Any]) -> list[dict[str, str]]:
+def _each(parameters: Mapping[str, Any]) -> list[dict[str, str]]:
     """Returns the parameters of each server: host, address and port, and that it must take writes. A single server has
     none.
 
     Raises ValueError where the lists differ in length.
     """
-    lists = {name: str(given[name]).split(",") for name in _LISTED if given.get(name)}
+    lists = {name: str(parameters[name]).split(",") for name in _LISTED if parameters.get(name)}
     number = max((len(lists.get(name, ())) for name in ("host", "hostaddr")), default=0)
     if number < 2:
         return [{}]
@@ -80,8 +80,8 @@ def _each(given: Mapping[str, Any]) -> list[dict[str, str]]:
         elif len(values) != number:
             raise ValueError(f"the Postgres URL names {number} hosts and {len(values)} times a {name}")
     # A standby also answers, but takes no writes.
-    wanted = str(given.get("target_session_attrs") or "read-write")
-    return [{**{name: values[index] for name, values in lists.items()}, "target_session_attrs": wanted}
+    attributes = str(parameters.get("target_session_attrs") or "read-write")
+    return [{**{name: values[index] for name, values in lists.items()}, "target_session_attrs": attributes}
             for index in range(number)]
 
 

@@ -49,11 +49,11 @@ class Checkpoints:
     def committed(self, conn: apsw.Connection, _schema: str, pages: int) -> int:
         """Starts a checkpoint where one is due. SQLite calls it after each commit (`sqlite3_wal_hook`), with the pages
         of the log, before another connection may write. Raises nothing."""
-        before, self._pages = self._pages, pages
+        old_pages, self._pages = self._pages, pages
         if self._renewing:
             return apsw.SQLITE_OK
         # An error of the copy must stay here: raised, it would look like a failed commit, and the caller would retry.
-        new = pages <= before or not self._pair.noted
+        new = pages <= old_pages or not self._pair.noted
         if new or pages >= self._due:
             with suppress(Exception):
                 if new:

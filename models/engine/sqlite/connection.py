@@ -106,17 +106,17 @@ class Connection(LoadsHidden):
         if not self.getautocommit():
             return self.execute(sql, params).fetchall()
         # The first number changes when another connection of any process commits, the second when this one writes.
-        before = self._committed
-        others = before[0] if self.compared and before else cast(int, self.execute("PRAGMA data_version").get)
+        last = self._committed
+        others = last[0] if self.compared and last else cast(int, self.execute("PRAGMA data_version").get)
         committed = others, self.total_changes()
-        if committed != before or len(self._recalled) >= RECALLED:
+        if committed != last or len(self._recalled) >= RECALLED:
             self._committed, self._recalled = committed, {}
         self.compared = True
         key = sql, tuple(params)
         rows = self._recalled.get(key)
         if rows is None:
             rows = self.execute(sql, params).fetchall()
-            while self.data_version() != self.known and self.stale():
+            while self.data_version() != self.known_version and self.stale():
                 self.follow()
                 rows = self.execute(sql, params).fetchall()
             self._recalled[key] = rows

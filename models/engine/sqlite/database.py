@@ -246,7 +246,7 @@ class SqliteDatabase(Database, APSWDatabase):
         try:
             conn.deadline = monotonic() + self.statement_timeout
             rows = conn.execute(sql, params).fetchall()
-            while conn.data_version() != conn.known and conn.stale():
+            while conn.data_version() != conn.known_version and conn.stale():
                 conn.follow()
                 rows = conn.execute(sql, params).fetchall()
             return rows
@@ -276,7 +276,7 @@ class SqliteDatabase(Database, APSWDatabase):
         cursor = super()._execute_cursor(sql, params, **options)
         conn = self._state.conn
         # The rows are read later, but the snapshot is fixed now.
-        while conn.data_version() != conn.known and reads(sql) and conn.stale():
+        while conn.data_version() != conn.known_version and reads(sql) and conn.stale():
             cursor.close()
             conn.follow()
             cursor = super()._execute_cursor(sql, params, **options)
@@ -330,10 +330,10 @@ class SqliteDatabase(Database, APSWDatabase):
         with suppress(Unavailable), self.writer_lock.held(wait):
             try:
                 if log.unsaved:
-                    kept = log.save()
+                    copy = log.save()
                     copied = not log.replaced and self._copy_lost()
                     if copied or log.replaced:
-                        log.tell(kept, copied=copied)
+                        log.tell(copy, copied=copied)
             except (apsw.Error, OSError) as error:
                 logger.error("the log of %s is not saved yet: %s", self.path.name, error)
 

@@ -140,21 +140,21 @@ class GroupCommit:
         """Waits for as many members as came lately, up to `REST` for the next one. The database is not locked yet."""
         if len(self.waiting) >= self._expected:
             return
-        before = 0
+        last_number = 0
         self._gathered.clear()  # before the next check: a member that comes from now on sets it
-        while before < len(self.waiting) < self._expected:
-            before = len(self.waiting)
+        while last_number < len(self.waiting) < self._expected:
+            last_number = len(self.waiting)
             self._gathered.wait(REST)
 
     def _write(self, group: list[_Member[Any]]) -> None:
         """Does the work of the waiting members, and adds them to `group`."""
-        done: list[_Member[Any]] = []
+        successful: list[_Member[Any]] = []
         try:
             with self._database.atomic():
                 while len(group) < MOST and (member := self._next()) is not None:
                     group.append(member)
                     if self._attempt(member):
-                        done.append(member)
+                        successful.append(member)
                     if self._database.written() < 0:
                         break  # without a transaction, each statement of the next member would be committed at once
                 # A writer that did not come this time may not come again: expects one fewer each time.
@@ -166,29 +166,29 @@ class GroupCommit:
                 group[0].error = error
                 return
         else:
-            for member in done:
+            for member in successful:
                 member.error = None
             return
         # Outside of the `except` block: the error of one member must not become the context of another's.
         for member in group:
-            self._alone(member)
+            self._run_alone(member)
 
     def _attempt(self, member: _Member[Any]) -> bool:
         """Runs the work. Returns False, with the error noted, if it failed before it wrote.
 
         Raises its error if it has written: those changes must be undone.
         """
-        before = self._database.written()
+        start = self._database.written()
         try:
             member.run()
         except Exception as error:
-            if self._database.written() != before:
+            if self._database.written() != start:
                 raise
             member.error = error
             return False
         return True
 
-    def _alone(self, member: _Member[Any]) -> None:
+    def _run_alone(self, member: _Member[Any]) -> None:
         try:
             with self._database.atomic():
                 member.run()

@@ -38,11 +38,11 @@ WHERE "load" IS NULL OR "load" NOT IN (SELECT number FROM temp.hidden_loads)
 @contextmanager
 def of_load(number: int) -> Iterator[None]:
     """Makes the transactions that this thread begins in the block belong to the load `number`."""
-    before = _own.set(number)
+    token = _own.set(number)
     try:
         yield
     finally:
-        _own.reset(before)
+        _own.reset(token)
 
 
 def reads(sql: str) -> bool:
@@ -60,7 +60,7 @@ class LoadsHidden(apsw.Connection):
 
     def __init__(self, path: str, **options: Any) -> None:
         super().__init__(path, **options)
-        self.known = -1
+        self.known_version = -1
         self.shadowed: frozenset[str] = frozenset()
         self.heedless = False
         self._loads: list[Any] = []
@@ -75,7 +75,7 @@ class LoadsHidden(apsw.Connection):
             return False
         if self._read() != self._loads:
             return True
-        self.known = self.data_version()
+        self.known_version = self.data_version()
         return False
 
     def follow(self) -> None:
@@ -83,20 +83,20 @@ class LoadsHidden(apsw.Connection):
         loads = [] if self.heedless else self._read()
         version = self.data_version()
         opened = [(number, orjson.loads(tables)) for number, state, tables in loads if state == "open"]
-        wanted = frozenset(name for _, tables in opened for name in tables)
+        tables_with_loads = frozenset(name for _, tables in opened for name in tables)
         # If this is interrupted, the next call starts from the beginning.
-        self.known = -1
-        there = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
-        for name in there - wanted:
+        self.known_version = -1
+        existing = {name for name, in self.execute("SELECT name FROM temp.sqlite_schema WHERE type = 'view'")}
+        for name in existing - tables_with_loads:
             self.execute(f'DROP VIEW temp."{name}"')
         if opened:
             self.execute("CREATE TEMP TABLE IF NOT EXISTS hidden_loads (number INTEGER PRIMARY KEY)")
-        for name in wanted - there:
+        for name in tables_with_loads - existing:
             self.execute(_VIEW.format(name))
-        self.shadowed, self._loads = wanted, loads
+        self.shadowed, self._loads = tables_with_loads, loads
         self._hide()
         self.forget()
-        self.known = version
+        self.known_version = version
 
     def begin(self, lock: str) -> None:
         """Begins a transaction that writes. It sees the rows of its own load, and of no other open load."""
@@ -105,10 +105,10 @@ class LoadsHidden(apsw.Connection):
             self._hide()
         while True:
             self.execute(f"BEGIN {lock}")
-            if self.data_version() == self.known or self.heedless:
+            if self.data_version() == self.known_version or self.heedless:
                 return
             if self._read() == self._loads:
-                self.known = self.data_version()
+                self.known_version = self.data_version()
                 return
             # Views made inside the transaction would disappear with a rollback.
             self.execute("ROLLBACK")
@@ -117,7 +117,7 @@ class LoadsHidden(apsw.Connection):
     def commit(self) -> None:
         self.execute("COMMIT")
         # No other connection can have opened or closed a load since `begin`.
-        self.known = self.data_version() if self._sees is None else -1
+        self.known_version = self.data_version() if self._sees is None else -1
 
     def aimed(self, sql: str) -> str:
         """Returns the statement with the schema before the table's name, so that it changes the table and not its view.

@@ -116,16 +116,16 @@ class OpenLog:
         if len(head) < _HEAD:
             return None
         for number in range(1, _MOST):
-            kept = Path(f"{self._path}{SAVED}{f'.{number}' if number > 1 else ''}")
-            if not kept.exists():
-                self._copy_to(kept)
-                return kept
-            with kept.open("rb") as file:
+            copy = Path(f"{self._path}{SAVED}{f'.{number}' if number > 1 else ''}")
+            if not copy.exists():
+                self._copy_to(copy)
+                return copy
+            with copy.open("rb") as file:
                 if file.read(_HEAD) == head:
-                    return kept  # another process of the service has saved it already
+                    return copy  # another process of the service has saved it already
         raise FileExistsError(f"{self._path}{SAVED}")
 
-    def tell(self, kept: Path | None, *, copied: bool) -> None:
+    def tell(self, copy: Path | None, *, copied: bool) -> None:
         """Logs the outcome of the saved log, writes it to a file beside `kept`, and sets `settled`. Raises OSError."""
         name, file = f"{self._path.name}-wal", self._path.name
         if copied:
@@ -133,9 +133,9 @@ class OpenLog:
         else:
             outcome = (f"What it held is not in {file}, since another process has begun a new {name}: "
                     "see docs/running/failures.md, *The log was deleted*")
-        if kept is not None:
-            outcome += f". {kept.name} is a copy of it"
-            note = Path(f"{kept}.txt")
+        if copy is not None:
+            outcome += f". {copy.name} is a copy of it"
+            note = Path(f"{copy}.txt")
             if not note.exists():
                 when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
                 sentence = f"{when}: {name} was deleted or replaced while Gatepost ran. {outcome}.\n"
@@ -147,13 +147,13 @@ class OpenLog:
 
     def loss(self) -> str | None:
         """Returns the note on a lost log, until the operator has moved its files away."""
-        for kept in sorted(self._path.parent.glob(f"{self._path.name}{SAVED}*")):
-            if kept.suffix == ".txt" or kept.suffix == ".new":
+        for copy in sorted(self._path.parent.glob(f"{self._path.name}{SAVED}*")):
+            if copy.suffix == ".txt" or copy.suffix == ".new":
                 continue
             outcome = f"{self._path.name}-wal was deleted while Gatepost ran; what it held is in the copy alone."
             with suppress(OSError):
-                outcome = Path(f"{kept}.txt").read_text(encoding="utf-8").strip()
-            return f"{outcome} When that is settled, move {kept.name} and {kept.name}.txt away"
+                outcome = Path(f"{copy}.txt").read_text(encoding="utf-8").strip()
+            return f"{outcome} When that is settled, move {copy.name} and {copy.name}.txt away"
         return None
 
     def forget(self) -> None:
@@ -197,9 +197,9 @@ class OpenLog:
                     return True
         return False
 
-    def _copy_to(self, kept: Path) -> None:
+    def _copy_to(self, target: Path) -> None:
         spot = 0
-        with fresh_file(kept, owner=self._path, path=Path(f"{kept}.new")) as fresh:
+        with fresh_file(target, owner=self._path, path=Path(f"{target}.new")) as fresh:
             while block := os.pread(self._descriptor, _BLOCK, spot):
                 fresh.file.write(block)
                 spot += len(block)

@@ -88,7 +88,7 @@ class Pair:
         self._mutex = Lock()
         self._file: apsw.VFSFile | None = None
         self._identity: tuple[int, int] | None = None
-        self._seen: bytes | None = None  # part of the file's header at the last check
+        self._header: bytes | None = None  # part of the file's header at the last check
         self.foreign: ForeignLog | None = None
         self.noted = False  # True if this process has checked the origin of the open file's log
 
@@ -100,15 +100,15 @@ class Pair:
             self._identity = status.st_dev, status.st_ino
         self.log.confirm()
         for _ in range(LOOKS):
-            seen, sidecar, salts = self._look(), self._read(), self._salts()
-            if self._seen is not None:
+            header, sidecar, salts = self._look(), self._read(), self._salts()
+            if self._header is not None:
                 # Other connections of this process have read from the file: it must still be the same.
-                fine = seen == self._seen or (sidecar is not None and self._is_of(seen, sidecar))
+                fine = header == self._header or (sidecar is not None and self._is_of(header, sidecar))
             else:
-                fine = salts is None or sidecar is None or not sidecar.covers(salts) or self._is_of(seen, sidecar)
+                fine = salts is None or sidecar is None or not sidecar.covers(salts) or self._is_of(header, sidecar)
             if fine:
-                if self._seen is not None:
-                    self._seen = seen
+                if self._header is not None:
+                    self._header = header
                 self.foreign = None
                 return
             sleep(PAUSE)
@@ -119,9 +119,9 @@ class Pair:
 
         Before that, another process may have closed the last connection, and so have copied the log.
         """
-        if self._seen is None:
+        if self._header is None:
             self.check()
-            self._seen = self._look()
+            self._header = self._look()
 
     def confirm(self) -> None:
         """Checks before a commit that the log still has its name, with one `stat`.
@@ -148,7 +148,7 @@ class Pair:
         self._confirm_token()
 
     def _confirm_token(self) -> None:
-        if self._look() != self._seen:
+        if self._look() != self._header:
             self._follow()
 
     def fault(self) -> str | None:
@@ -200,10 +200,10 @@ class Pair:
 
     def settle(self) -> None:
         """Forgets all marks but the last, after the whole log was copied in the same turn as `renew`."""
-        sidecar, seen = self._read(), self._look()
-        mark = _mark_of(seen)
+        sidecar, header = self._read(), self._look()
+        mark = _mark_of(header)
         if sidecar is not None and mark is not None and mark.token == sidecar.marks[-1].token:
-            self._seen = seen
+            self._header = header
             self._write(Known(sidecar.salts, (mark,)))
 
     @contextmanager
@@ -222,7 +222,7 @@ class Pair:
         with self._mutex:
             if self._file is not None:
                 self._file.xClose()
-            self._file = self._identity = self._seen = self.foreign = None
+            self._file = self._identity = self._header = self.foreign = None
             self.noted = False
         self.log.forget()
 
@@ -239,9 +239,9 @@ class Pair:
         place = next((place for place, each in enumerate(marks) if each.token == mark.token), len(marks))
         return Known(salts or (0, 0), (mark, *marks[place + 1:]))
 
-    def _is_of(self, seen: bytes | None, sidecar: Known) -> bool:
+    def _is_of(self, header: bytes | None, sidecar: Known) -> bool:
         """True if a file with that header is the one that the sidecar describes."""
-        mark = _mark_of(seen)
+        mark = _mark_of(header)
         cookies = {each.cookie for each in sidecar.marks if mark is not None and each.token == mark.token}
         if mark is None or not cookies:
             return False
@@ -255,13 +255,13 @@ class Pair:
         return log is not None and mark.cookie in log.cookies
 
     def _follow(self) -> None:
-        if self._seen is None:
+        if self._header is None:
             # A pair that was refused before may be valid by now.
             return self.check()
         for _ in range(LOOKS):
-            seen, sidecar = self._look(), self._read()
-            if seen == self._seen or (sidecar is not None and self._is_of(seen, sidecar)):
-                self._seen, self.foreign = seen, None
+            header, sidecar = self._look(), self._read()
+            if header == self._header or (sidecar is not None and self._is_of(header, sidecar)):
+                self._header, self.foreign = header, None
                 return None
             sleep(PAUSE)
         self._refuse()
@@ -319,8 +319,8 @@ class Pair:
             fresh.replace()
 
 
-def _mark_of(seen: bytes | None) -> Mark | None:
-    return None if seen is None else Mark(int.from_bytes(seen[-4:], "big"), int.from_bytes(seen[:4], "big"))
+def _mark_of(header: bytes | None) -> Mark | None:
+    return None if header is None else Mark(int.from_bytes(header[-4:], "big"), int.from_bytes(header[:4], "big"))
 
 
 def _marked(entry: Any) -> Mark:

@@ -48,53 +48,53 @@ class Recovery:
     """Log of the file at `path`, before and after SQLite read it for the first connection of this process."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._log, self._kept = path, Path(f"{path}-wal"), Path(f"{path}{SUFFIX}")
-        self._before: Written | None = None
-        self._done = False
+        self._path, self._log, self._copy_path = path, Path(f"{path}-wal"), Path(f"{path}{SUFFIX}")
+        self._log_at_start: Written | None = None
+        self._ended = False
 
     def begin(self) -> None:
         """Reads the log before SQLite does; only once."""
-        if not self._done:
+        if not self._ended:
             with suppress(OSError):  # SQLite reports the same error
-                self._before = written(self._log)
+                self._log_at_start = written(self._log)
 
     def end(self, conn: apsw.Connection) -> None:
         """Compares what SQLite has read with what was there. Keeps a copy of a log that was not read to its end.
 
         Raises what apsw raises.
         """
-        before, self._before, self._done = self._before, None, True
-        if before is None:
+        log, self._log_at_start, self._ended = self._log_at_start, None, True
+        if log is None:
             return
         read, _ = conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if before.last <= read:
+        if log.last <= read:
             return
         try:
-            if broken(self._log, before, read):
-                logger.error("%d pages of %s cannot be read: %s", before.last - read, self._log, self._sentence())
+            if broken(self._log, log, read):
+                logger.error("%d pages of %s cannot be read: %s", log.last - read, self._log, self._sentence())
                 self._keep()
         except OSError as error:
             logger.error("%s cannot be kept: %s", self._log, error)
 
     def loss(self) -> str | None:
         """Returns the warning about a log that was not read to its end, until the operator has moved its copy away."""
-        return self._sentence() if self._kept.exists() else None
+        return self._sentence() if self._copy_path.exists() else None
 
     def _sentence(self) -> str:
         return (f"the end of the write-ahead log could not be read after a crash, so that the last writes may be "
                 f"missing: compare with what clients know was stored, and with the newest backup; then move "
-                f"{self._kept.name} away, which is that log")
+                f"{self._copy_path.name} away, which is that log")
 
     def _keep(self) -> None:
         try:
-            kept = new_file(self._kept, self._path)
+            copy = new_file(self._copy_path, self._path)
         except FileExistsError:
             return  # the first copy is the one that was reported
-        with kept, self._log.open("rb") as log:
+        with copy, self._log.open("rb") as log:
             while block := log.read(1 << 20):
-                kept.write(block)
-            kept.flush()
-            os.fsync(kept.fileno())
+                copy.write(block)
+            copy.flush()
+            os.fsync(copy.fileno())
 
 
 def written(log: Path) -> Written | None:
@@ -126,7 +126,7 @@ def written(log: Path) -> Written | None:
     return Written(salts, page, last, frozenset(cookies)) if last else None
 
 
-def broken(log: Path, before: Written, read: int) -> bool:
+def broken(log: Path, written_log: Written, read: int) -> bool:
     """True if there is damage between the `read` frames and the last. Otherwise another process is just writing them.
     """
     try:
@@ -139,16 +139,16 @@ def broken(log: Path, before: Written, read: int) -> bool:
             return False  # copied, and truncated
         if _of_the_head(head) != unpack(">2I", head[24:]):
             return True
-        if head[16:24] != before.salts:
+        if head[16:24] != written_log.salts:
             return False  # restarted: all of it was copied into the file
         big = head[:4] == _BIG.to_bytes(4, "big")
         # Checksum of the last read frame, or of the header: both end with it.
-        content.seek(_place(read, before.page) if read else _HEAD - _FRAME)
+        content.seek(_place(read, written_log.page) if read else _HEAD - _FRAME)
         sums: Sums = unpack(">2I", content.read(_FRAME).ljust(_FRAME, b"\0")[16:])
-        for number in range(read + 1, before.last + 1):
-            content.seek(_place(number, before.page))
-            frame = content.read(_FRAME + before.page)
-            whole = len(frame) == _FRAME + before.page and frame[8:16] == before.salts
+        for number in range(read + 1, written_log.last + 1):
+            content.seek(_place(number, written_log.page))
+            frame = content.read(_FRAME + written_log.page)
+            whole = len(frame) == _FRAME + written_log.page and frame[8:16] == written_log.salts
             sums = checksum(frame[:8] + frame[_FRAME:], sums, big=big) if whole else sums
             if not whole or unpack(">2I", frame[16:_FRAME]) != sums:
                 # No damage if the log was truncated or has restarted meanwhile.

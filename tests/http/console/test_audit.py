@@ -43,7 +43,7 @@ def refused(app, as_user, given):
     article = given.article("in_review", owner_id=ann.id, title="The gate at dusk")
     assert ann.delete(f"/api/articles/{article.id}").status_code == 403
     services = app.extensions["gatepost"]
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with services.database.connected():
         return Audit.select().where(Audit.principal == f"user:{ann.id}", Audit.action == "delete").get()
 
@@ -145,11 +145,11 @@ def test_following_is_a_link_and_looks_at_the_newest_alone(admin, note):
 
 def test_to_look_changes_nothing_but_for_one_row_an_hour_that_says_so(app, given):
     visitor = visit(app, "owner")
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     before = rows_of(given)
     for _ in range(3):
         seen(visitor)
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     assert rows_of(given) == before + 1
 
 
@@ -172,7 +172,7 @@ def test_an_event_tells_all_of_it_and_by_which_facts_it_was_decided(admin, refus
 
 def test_an_event_is_proved_by_its_seal_once_it_has_one(app, admin, refused):
     services, path = app.extensions["gatepost"], f"{TRAIL}/{refused.id}"
-    services.trail.seal()
+    services.audit_writer.seal()
     with services.database.connected():
         [head] = [one.head for one in heads()][-1:]
     text = seen(admin, path).text

@@ -83,7 +83,7 @@ def test_looks_through_somebody_are_recorded(app, given):
     given.article()
     for _ in range(3):
         visitor.page(f"{ROOT}/articles?as={person.id}")
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     with given.database.connected():
         rows = list(Rows(Audit, given.tenant_id).select().where(Audit.resource_id == person.id))
     assert [(row.principal, row.resource, row.action) for row in rows] == [

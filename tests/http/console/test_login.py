@@ -58,7 +58,7 @@ def test_a_wrong_password_draws_the_form_again_with_the_address_and_is_recorded(
     answer = typed(visitor, member, "a short walk")
     assert (answer.status_code, Seen.of(answer).form(LOGIN).fields["email"]) == (401, member.email)
     assert "E-mail or password is wrong." in answer.text and "a short walk" not in answer.text
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         row = Audit.select().where(Audit.resource_id == member.id).get()
     assert (row.action, row.result) == ("create", "failed")
@@ -130,7 +130,7 @@ def test_an_idle_hour_ends_a_session_and_a_look_puts_that_off(app, given):
     session = session_of(given, visitor.user)
     change(given, session, last_used_at=later(-300), expires_at=later(60))
     assert visitor.get("/console/why").status_code == 200
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     with given.database.connected():
         kept = Session.by_id(session.id)
     assert later(3500) < kept.expires_at < later(3700) and kept.version == session.version
@@ -143,7 +143,7 @@ def test_no_look_puts_off_the_end_of_the_day(app, given):
     session, end = session_of(given, visitor.user), later(90)
     change(given, session, last_used_at=later(-300), expires_at=later(60), absolute_expires_at=end)
     visitor.get("/console/why")
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     with given.database.connected():
         assert Session.by_id(session.id).expires_at == end
 

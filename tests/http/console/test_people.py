@@ -57,7 +57,7 @@ def noted(given, user, action):
 def recorded(app, person):
     """Returns a user's audit events, including those that waited to be stored."""
     services = app.extensions["gatepost"]
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with services.database.connected():
         rows = Audit.select().where(Audit.principal == person)
         return {(row.id, row.action, row.resource, row.reason) for row in rows}

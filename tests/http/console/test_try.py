@@ -219,7 +219,7 @@ class TestApply:
             assert visitor.post(APPLY, ready.fields).status_code == status, role
             assert live(unedited) == base and stored(unedited, "orders.csv") == form.fields["text"]
             if visitor.user is not None:
-                services.trail.flush(early=True)
+                services.audit_writer.flush(early=True)
                 with services.database.connected():
                     rows = Audit.select().where(Audit.principal == f"user:{visitor.user.id}")
                     assert [(row.action, row.result) for row in rows] == [("update", "refused")]

@@ -168,7 +168,7 @@ def test_while_passwords_cannot_be_checked_a_right_one_is_not_wrong(limited, giv
     assert [(answer.status_code, answer.get_json()["code"]) for answer in answers] == [(503, "unavailable")] * 5
     assert int(answers[0].headers["Retry-After"]) >= 1
     assert login(limited, user.email).status_code == 200, "none of them was a guess"
-    services.trail.flush()
+    services.audit_writer.flush()
     with services.database.connected():
         assert not of_tenant(user.tenant_id).where(Audit.result == "failed", Audit.resource_id == user.id).exists()
 
@@ -244,7 +244,7 @@ def test_a_network_is_known_for_thirty_days_and_by_right_logins_of_this_account_
     assert login_from(limited, "203.0.113.6", email, "x").status_code == 401
     assert login_from(limited, "203.0.113.7", other).status_code == 200
     besieged(limited, email)
-    limited.extensions["gatepost"].trail.flush()
+    limited.extensions["gatepost"].audit_writer.flush()
     known = {address: login_from(limited, address, email).status_code
              for address in ("203.0.113.5", "203.0.113.6", "203.0.113.7")}
     assert known == {"203.0.113.5": 200, "203.0.113.6": 429, "203.0.113.7": 429}
@@ -322,7 +322,7 @@ def test_an_address_is_only_believed_from_a_proxy_that_is_trusted(proxies, forwa
                    for number, said in enumerate(forwarded)]
         assert [answer.status_code for answer in answers] == counted
         services = app.extensions["gatepost"]
-        services.trail.flush()
+        services.audit_writer.flush()
         with services.database.connected():
             seen = {row.address for row in of_tenant(services.guest_tenant).where(Audit.result == "failed")}
         assert seen == ({"127.0.0.1"} if proxies == 0 else {said.rpartition(" ")[2] for said in forwarded})

@@ -241,7 +241,7 @@ def test_a_wrong_password_is_a_guess_of_it(way, limited, later_on, given):
     assert [fault["code"] for faults in codes for fault in faults] == ["forbidden"] * 3
     last = change(caller, address(), current_password=PASSWORD)
     assert (last.status_code, last.json["code"]) == (429, "rate_limited")
-    limited.extensions["gatepost"].trail.flush(early=True)
+    limited.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         assert of_tenant(given.tenant_id).where(Audit.principal == f"user:{caller.id}", Audit.resource == "session",
                                                 Audit.action == "refuse").count() == 1
@@ -270,7 +270,7 @@ def test_the_trail_has_a_wrong_one_as_a_failure_once_and_never_what_was_sent(way
     change, role = WAYS[way]
     caller = later_on(role)
     change(caller, address(), current_password=OTHER)
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         rows = [row for row in of_tenant(given.tenant_id).where(Audit.principal == f"user:{caller.id}")]
     assert [(row.result, row.reason, row.resource_id) for row in rows] == [
@@ -281,7 +281,7 @@ def test_the_trail_has_a_wrong_one_as_a_failure_once_and_never_what_was_sent(way
 def test_the_trail_has_a_missing_one_as_a_refusal(later_on, given, app):
     caller = later_on()
     assert token(caller).status_code == 403
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         row, = of_tenant(given.tenant_id).where(Audit.principal == f"user:{caller.id}")
     assert (row.result, row.reason, row.resource, row.action) == ("refused", "forbidden", "token", "create")

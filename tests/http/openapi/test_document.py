@@ -151,11 +151,11 @@ def test_the_server_is_the_one_that_answers(database_url, tmp_path):
 def test_a_document_is_made_once_however_many_ask_for_it_at_a_time(app, monkeypatch):
     made, assemble = [], _document.__wrapped__
     monkeypatch.setattr(described_by, "_document", lambda *asked: (made.append(asked), assemble(*asked))[1])
-    described_by._written.cache_clear()
+    described_by._render.cache_clear()
     clients = [app.test_client() for _ in range(4)]
     with ThreadPoolExecutor(len(clients)) as pool:
         answers = [*pool.map(lambda one: one.get("/api/openapi-3.0.json").data, clients)]
-    written = described_by._written.cache_info()
+    written = described_by._render.cache_info()
     assert (len(made), written.misses, written.hits, len(set(answers))) == (1, 1, 3, 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from queue import Queue
 
@@ -54,7 +53,7 @@ def test_a_job_that_fails_is_logged_once_and_stops_no_other(started, caplog):
         done.get(timeout=30)
     running.stop()
     assert [record.getMessage() for record in caplog.records] == [
-        "luck failed and will be tried again: ZeroDivisionError: no such luck"]
+        "luck failed and will be retried: ZeroDivisionError: no such luck"]
 
 
 def test_a_job_that_works_again_says_so(started, caplog):
@@ -100,18 +99,3 @@ def test_it_can_be_started_again_after_it_was_stopped(started):
         done.get()
     running.start()
     assert done.get(timeout=30) == 1
-
-
-def test_a_child_process_gets_a_thread_of_its_own(started, monkeypatch):
-    done = Queue()
-    running = started(BackgroundTask("work", 0, lambda: done.put(threading.current_thread())))
-    first = done.get(timeout=30)
-    # The state after a fork: the same object, and another process id.
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    running.start()
-    second = done.get(timeout=30)
-    while second is first:
-        second = done.get(timeout=30)
-    assert second is not first
-    running.stop()
-    first.join(timeout=30)

@@ -30,7 +30,7 @@ def test_expired_keys_go_within_a_minute_in_as_many_batches_as_it_takes(given, j
         given.database.transact(lambda: bulk.insert(given.database, given.tenant_id, [
             IdempotencyKey(principal="guest", credential="c", method="POST", path="/", key=f"{number}", fingerprint="f",
                            expires_at=later(60 if number < 5 else -60)) for number in range(1005)]))
-        job = jobs["throwing away what has expired"]
+        job = jobs["deleting expired rows"]
         assert job.every <= 60
         job.attempt()
         assert {key.key for key in keys.select()} == {"0", "1", "2", "3", "4"}
@@ -59,7 +59,7 @@ def test_the_planner_learns_that_a_table_has_grown(given, jobs):
         return {table: int(entry.split()[0]) for table, entry in database.query(
             "SELECT tbl, stat FROM sqlite_stat1 WHERE idx = 'categories_name'")}.get("categories", 0)
 
-    job = jobs["telling the planner how tables have grown"]
+    job = jobs["refreshing the statistics of tables"]
     with database.connected():
         job.attempt()
         before = counted()
@@ -86,7 +86,7 @@ def test_only_a_table_that_has_grown_is_counted_again(given, jobs):
     with load.opened(database, given.tenant_id, Article):
         assert not database.refresh_statistics()
     with database.connected():
-        jobs["telling the planner how tables have grown"].attempt()
+        jobs["refreshing the statistics of tables"].attempt()
         # Otherwise other connections would continue with old statistics.
         assert database.query("PRAGMA schema_version") != schema
         found = dict(database.query("SELECT idx, stat FROM sqlite_stat1"))
@@ -110,7 +110,7 @@ def test_a_busy_writer_is_waited_for_and_no_error(given, jobs):
         held.wait(30)
         with database.connected():
             database.analyze()
-        for name in ("throwing away what has expired", "telling the planner how tables have grown"):
+        for name in ("deleting expired rows", "refreshing the statistics of tables"):
             jobs[name].attempt()
             assert not jobs[name].failing
     finally:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pytest
 from flask import Request
-from hypothesis import HealthCheck, settings
 from hypothesis import given as examples
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
@@ -18,7 +17,6 @@ from gatepost.http.protocol.entity_tags import TAG, TAGS, names_version
 from gatepost.http.protocol.language import wishes
 from gatepost.http.protocol.preferences import preferences
 
-quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine as well
 BLANKS = st.text(" \t", max_size=2)
 TOKENS = st.text("!#$%&'*+-.^_`|~09AZaz", min_size=1, max_size=6)
 ETAGC = "".join(map(chr, (0x21, *range(0x23, 0x7F), *range(0x80, 0x100))))
@@ -61,14 +59,12 @@ TAG_TEXTS = st.builds(lambda weak, opaque: f'{weak}"{opaque}"', st.sampled_from(
                       st.text(ETAGC, max_size=5) | VERSIONS)
 
 
-@quiet
 @examples(lists(TAG_TEXTS))
 def test_entity_tags_are_read_as_they_were_meant(written):
     assert TAGS.fullmatch(written.text)
     assert TAG.findall(written.text) == written.elements
 
 
-@quiet
 @examples(lists(TAG_TEXTS), st.sets(st.sampled_from(("3", "4", "33", "0123abcd.3", "h" + 32 * "a"))), st.booleans())
 def test_a_version_is_named_by_its_tag_and_by_those_of_its_views(written, versions, weak):
     strong = [tag for tag in written.elements if weak or not tag.startswith("W/")]
@@ -79,7 +75,6 @@ def test_a_version_is_named_by_its_tag_and_by_those_of_its_views(written, versio
     assert names_version(written.text, versions, weak=weak) == bool(named)
 
 
-@quiet
 @examples(BLANKS, BLANKS, st.booleans())
 def test_a_star_names_any_version_and_stands_alone(before, after, weak):
     assert TAGS.fullmatch(f"{before}*{after}")
@@ -87,7 +82,6 @@ def test_a_star_names_any_version_and_stands_alone(before, after, weak):
     assert not TAGS.fullmatch(f"{before}*{after},")
 
 
-@quiet
 @examples(st.text(' \t,"W/*3\xa0\x85\n\x7f\xff', max_size=12))
 def test_what_the_grammar_does_not_make_is_no_list_of_entity_tags(text):
     assert bool(TAGS.fullmatch(text)) == (text.strip(" \t") == "*" or is_list(text))
@@ -117,7 +111,6 @@ def is_list(text: str) -> bool:
 
 # Accepted and preferred values
 
-@quiet
 @examples(lists(weighted(st.sampled_from(("gzip", "GZIP", "x-gzip", "br", "identity", "*")))))
 def test_gzip_is_sent_to_a_client_whose_list_has_it(written):
     assert _takes_gzip(written.text) == _takes_gzip(", ".join(written.elements))
@@ -126,14 +119,12 @@ def test_gzip_is_sent_to_a_client_whose_list_has_it(written):
         assert _takes_gzip(written.text) == (weights.get("gzip", weights.get("*", 0.0)) > 0)
 
 
-@quiet
 @examples(lists(weighted(st.sampled_from(("application/json", "application/*", "*/*", "text/html")))))
 def test_a_media_type_is_sent_to_a_client_whose_list_has_it(written):
     assert _takes(written.text, ("application/json",)) == (
         not written.elements or _takes(", ".join(written.elements), ("application/json",)))
 
 
-@quiet
 @examples(lists(weighted(st.sampled_from(("de", "de-AT", "zh-Hant-TW", "es-419", "*")))))
 def test_languages_are_wished_in_the_order_of_their_weights(written):
     found = wishes(Request(EnvironBuilder(headers={"Accept-Language": written.text}).get_environ()))
@@ -154,7 +145,6 @@ def preferred(draw: st.DrawFn) -> str:
     return text + "".join(f"{draw(BLANKS)};{draw(BLANKS)}{parameter}" for parameter in parameters)
 
 
-@quiet
 @examples(lists(preferred()))
 def test_of_a_name_the_first_preference_counts(written):
     wanted: dict[str, str] = {}

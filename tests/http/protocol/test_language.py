@@ -6,7 +6,6 @@ import re
 
 import pytest
 from flask import Request
-from hypothesis import HealthCheck, settings
 from hypothesis import given as examples
 from hypothesis import strategies as st
 from marshmallow import ValidationError
@@ -116,10 +115,8 @@ EXTENSION = st.builds("{}{}".format, of("abyzABYZ09", 1), some(of(ALPHANUM, 2, 8
 TAGS = PRIVATE | st.builds(
     "{}{}{}{}{}{}".format, LANGUAGE | LONG, some(of(LETTERS, 4), most=1), some(of(LETTERS, 2) | of("019", 3), most=1),
     some(VARIANT), some(EXTENSION), some(PRIVATE, most=1))
-quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine as well
 
 
-@quiet
 @examples(TAGS)
 def test_every_tag_of_the_grammar_is_one_and_its_case_says_nothing(tag):
     assert is_well_formed(tag)

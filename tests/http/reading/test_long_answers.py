@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gatepost.http.operations.slots import Slots
+from gatepost.http.operations.concurrency import ConcurrencyLimit
 from gatepost.http.pipeline import responses
 from gatepost.http.protocol.problems import Problem
 from tests.running import Instance, Served, wait_until
@@ -103,15 +103,15 @@ def test_a_response_that_is_never_sent_holds_no_slot(app, as_role, monkeypatch):
         raise Problem("conflict")
 
     services = app.extensions["gatepost"]
-    monkeypatch.setattr(services, "long_answers", Slots(1))
-    monkeypatch.setattr(responses, "_finished", fail)
+    monkeypatch.setattr(services, "long_answers", ConcurrencyLimit(1))
+    monkeypatch.setattr(responses, "_with_headers", fail)
     assert as_role("editor").get(EXPORT).status_code == 409
     gc.collect(1)  # of what is young, since a search of everything takes seconds
     assert services.long_answers.acquire("another")
 
 
 def test_a_slot_is_free_once_what_held_it_ends():
-    slots = Slots(3)
+    slots = ConcurrencyLimit(3)
     assert [slots.acquire("a"), slots.acquire("a"), slots.acquire("a"), slots.acquire("b"), slots.acquire("c")] == [
         True, True, False, True, False]
     slots.release("a")

@@ -18,7 +18,7 @@ from gatepost.http.operations.logs import OFTEN, Repetitions
 from gatepost.http.request.identity import principal_of
 from models.base import now
 from models.tables.audit import Audit, of_tenant
-from policies.comparison import pools
+from policies.comparison.candidates import addresses_near
 from policies.evaluation.principal import FixedEnvironment
 from policies.syntax.addresses import within
 from tests.addresses import FORMS, UNREADABLE
@@ -109,7 +109,7 @@ def test_every_form_of_an_address_is_answered_alike_by_every_part_of_the_service
 
 def test_whatever_the_address_and_its_form_service_explain_authzen_and_prover_agree(world, answers):
     chance, policy = random.Random(5), world.services.policy.current
-    tried = pools.addresses(("10.1.2.3",), NETWORKS, 1)
+    tried = addresses_near(("10.1.2.3",), NETWORKS, 1)
     for _ in range(60):
         network = ip_network(chance.choice((*NETWORKS, "0.0.0.0/0", "::/0", "10.1.2.3/32")))
         address, form = network[chance.randrange(network.num_addresses)], chance.choice(FORMS)
@@ -143,7 +143,7 @@ def test_an_unreadable_address_is_let_in_by_no_rule_about_addresses(world, answe
 def test_the_audit_log_keeps_one_spelling(world, said, kept):
     start = now()
     assert world.caller.post("/api/categories", {"name": "N"}, headers={"X-Forwarded-For": said}).status_code == 403
-    world.services.trail.flush(early=True)
+    world.services.audit_writer.flush(early=True)
     with world.given.database.connected():
         found = of_tenant(world.given.tenant_id).where(
             (Audit.principal == f"user:{world.field.id}") & (Audit.time >= start))

@@ -48,7 +48,7 @@ def facts(app, given):
     """`facts(id or principal)` returns the facts of its newest audit event."""
     def newest(of):
         services = app.extensions["gatepost"]
-        services.trail.flush(early=True)
+        services.audit_writer.flush(early=True)
         with given.database.connected():
             row = of_tenant(given.tenant_id).where(
                 (Audit.principal == of) if of.startswith("user:") else (Audit.resource_id == of)
@@ -174,7 +174,7 @@ def test_refusals_that_differ_in_their_facts_alone_are_one_row(as_user, given, a
     user, product = as_user("user"), given.product(department="land")
     for _ in range(3):
         assert user.patch(f"/api/products/{product.id}", {"name": "New"}).status_code == 403
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         rows = list(of_tenant(given.tenant_id).where(Audit.resource_id == product.id))
     assert [row.count for row in rows] == [3]

@@ -57,7 +57,7 @@ def test_in_the_trail_of_a_request_that_is_refused(app, as_role, given):
     row = given.article()
     answered(as_role("guest").delete(f"/api/articles/{row.id.upper()}"), 401)
     answered(as_role("user").delete(f"/api/articles/{row.id.upper()}"), 403)
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     rows = answered(as_role("admin").get(f"/api/audit?resource_id={row.id}"))["items"]
     assert sorted(one["role"] for one in rows) == ["guest", "user"]
 

@@ -239,7 +239,8 @@ def test_what_fails_leaves_the_plain_refusal_and_a_line_in_the_log(world, monkey
     monkeypatch.setattr(reasons, "own_reason", failing)
     with caplog.at_level(logging.WARNING):
         assert "meta" not in check_problem(WITH_REASON[0].ask(world), 403)
-    assert [record.getMessage() for record in caplog.records] == ["why article.update is refused cannot be told"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "no reason can be given for the refusal of article.update"]
 
 
 def test_the_description_of_the_api_has_the_reason(world):

@@ -46,7 +46,7 @@ def week(app, as_user, given, client):
         caller.delete(f"/api/products/{product.id}", headers=program)
     client.post("/api/articles", json={"title": "T"})
     client.get(f"/api/articles/{given.article('draft').id}")
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     with given.database.connected():
         return [Entry(**row) for row in told_since(given.tenant_id, begun, COLUMNS)]
 

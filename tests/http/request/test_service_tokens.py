@@ -136,7 +136,7 @@ def test_a_token_without_end_of_before_keeps_working(as_user, given):
 
 @pytest.mark.both_databases
 def test_its_use_is_stored_by_a_background_job_and_not_again_within_a_minute(app, as_user, given):
-    user, trail = as_user("user"), app.extensions["gatepost"].trail
+    user, trail = as_user("user"), app.extensions["gatepost"].audit_writer
     made = issue(user, "read:articles")
     caller = Caller(user.client, user.user, made["token"])
     trail.flush()

@@ -11,7 +11,7 @@ from peewee import fn
 
 from gatepost.http.auditing import refusals
 from gatepost.http.auditing.refusals import OWN, SOURCES, Refusal
-from gatepost.http.auditing.trail import Trail, sealer
+from gatepost.http.auditing.writer import AuditWriter, sealer
 from gatepost.http.operations.housekeeping import end_retention
 from gatepost.testing import log_in
 from models.base import later, new_id, now
@@ -33,8 +33,8 @@ def services(app):
 @pytest.fixture
 def trail(services):
     """The app's audit log, with no event waiting to be stored."""
-    services.trail.flush(early=True)
-    return services.trail
+    services.audit_writer.flush(early=True)
+    return services.audit_writer
 
 
 def rows(given, *where):
@@ -188,7 +188,7 @@ def flooded(services, given, monkeypatch):
     """`flooded(refusals…, minutes=2)` repeats these refusals in each minute, and returns their audit events."""
     moment = 1000.0
     monkeypatch.setattr(refusals, "monotonic", lambda: moment)
-    trail = Trail(services.database, services.keys)
+    trail = AuditWriter(services.database, services.keys)
 
     def flood(*every, minutes=1):
         nonlocal moment
@@ -278,7 +278,7 @@ def test_what_waits_while_the_database_is_away_is_bounded_and_nothing_goes_uncou
     moment = 1000.0
     monkeypatch.setattr(refusals, "monotonic", lambda: moment)
     monkeypatch.setattr(refusals, "MOST", 120)
-    trail = Trail(services.database, services.keys)
+    trail = AuditWriter(services.database, services.keys)
 
     def gone(work):
         raise Unavailable("gone")
@@ -304,7 +304,7 @@ def test_a_stop_stores_what_would_wait_for_the_end_of_the_minute(database_url, t
     app = make_app(new_instance(tmp_path / "instance", url, "default"), url)
     for _ in range(3):
         assert app.test_client().get("/api/profile").status_code == 401
-    app.extensions["gatepost"].trail.flush()
+    app.extensions["gatepost"].audit_writer.flush()
     assert app.test_client().get("/api/profile").status_code == 401
     close(app)
     database = open_database(url, pool_size=1)
@@ -315,7 +315,7 @@ def test_a_stop_stores_what_would_wait_for_the_end_of_the_minute(database_url, t
 
 @pytest.mark.both_databases
 def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, given, monkeypatch):
-    trail = Trail(services.database, services.keys)
+    trail = AuditWriter(services.database, services.keys)
     trail.refuse(refusal(given, resource="outage"), "r")
 
     def gone(work):
@@ -333,7 +333,7 @@ def test_a_database_that_cannot_be_reached_gets_the_refusals_later(services, giv
 
 @pytest.mark.both_databases
 def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, monkeypatch):
-    trail, transact = Trail(services.database, services.keys), services.database.transact
+    trail, transact = AuditWriter(services.database, services.keys), services.database.transact
     trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
     for number in range(3):
         trail.refuse(refusal(given, resource="halfway", address=f"192.0.2.{number}"), "r")
@@ -354,7 +354,7 @@ def test_an_outage_while_rows_are_stored_one_by_one_loses_none(services, given, 
 
 @pytest.mark.both_databases
 def test_one_row_that_cannot_be_stored_does_not_keep_the_others_waiting(services, given, caplog):
-    trail = Trail(services.database, services.keys)
+    trail = AuditWriter(services.database, services.keys)
     for _ in range(3):
         trail.refuse(refusal(given, resource="poison", tenant_id=new_id()), "r")
     trail.refuse(refusal(given, resource="fine"), "r")
@@ -416,7 +416,7 @@ def test_only_roles_with_audit_view_read_the_trail_each_of_their_tenant(as_role,
 @pytest.fixture
 def sealed(services, trail, monkeypatch):
     """Services whose audit log is sealed to the last event. Only the test seals later events."""
-    [job] = (job for job in services.background._tasks if job.name == "sealing the audit trail")
+    [job] = (job for job in services.background._tasks if job.name == "sealing the audit log")
     monkeypatch.setattr(job, "every", inf)
     monkeypatch.setattr(job, "due", inf)
     # If the background task has already begun, it seals the events that this call does not.
@@ -442,7 +442,7 @@ def test_a_row_is_proved_once_it_has_a_seal(sealed, given, as_role):
     as_role("editor").patch("/api/profile", {"name": "Somebody new"})
     path, admin = f"/api/audit/{rows(given)[-1]['id']}/seal", as_role("admin")
     assert admin.get(path).get_json() == {"created_at": None, "head": None, "proved": None}
-    sealed.trail.seal()
+    sealed.audit_writer.seal()
     found = admin.get(path).get_json()
     with sealed.database.connected():
         made = Seal.select().order_by(Seal.seq.desc())[0]
@@ -459,7 +459,7 @@ def test_the_seal_of_a_row_is_for_those_who_may_see_the_row(sealed, given, as_ro
 def test_a_whole_trail_is_proved_to_the_last_row(sealed, as_role):
     as_role("editor").patch("/api/profile", {"name": "One more"})
     assert verify(sealed).unsealed >= 1
-    sealed.trail.seal()
+    sealed.audit_writer.seal()
     verdict = verify(sealed)
     assert verdict.findings == [] and verdict.unsealed == 0 and verdict.sealed > 0
 
@@ -488,11 +488,11 @@ def test_verifying_finds_damage_and_each_row_says_whether_its_seal_proves_it(dam
         admin = log_in(app, "admin")
         for number in range(3):
             for thing in "abc":
-                services.trail.refuse(Refusal(services.guest_tenant, "guest", "guest", "view", thing, None, None,
+                services.audit_writer.refuse(Refusal(services.guest_tenant, "guest", "guest", "view", thing, None, None,
                                               "refused", f"reason {number}", "1",
                                               '{"email":"a@example.org"}' if thing == "b" else None), "r")
-            services.trail.flush()
-            services.trail.seal()
+            services.audit_writer.flush()
+            services.audit_writer.seal()
         assert verify(services).findings == []
         with services.database.connected():
             rows = list(Audit.select().where(Audit.reason.startswith("reason")).order_by(Audit.seq))
@@ -509,7 +509,7 @@ def test_verifying_finds_damage_and_each_row_says_whether_its_seal_proves_it(dam
 
 def test_a_trail_that_was_cut_off_is_found_by_the_heads_that_were_exported(sealed, as_role):
     as_role("editor").patch("/api/profile", {"name": "The last thing"})
-    sealed.trail.seal()
+    sealed.audit_writer.seal()
     with sealed.database.connected():
         known = {one.seq: one.head for one in seals.heads()}
         last = Seal.select().order_by(Seal.seq.desc()).first()
@@ -526,9 +526,9 @@ def test_a_trail_that_was_cut_off_is_found_by_the_heads_that_were_exported(seale
 @pytest.mark.both_databases
 def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):
     as_role("editor").patch("/api/profile", {"name": "Old"})
-    sealed.trail.seal()
+    sealed.audit_writer.seal()
     as_role("editor").patch("/api/profile", {"name": "New"})
-    sealed.trail.seal()
+    sealed.audit_writer.seal()
     with sealed.database.connected():
         before = Audit.select().count()
     assert seals.retire(sealed.database, later(-3600)) == 0, "nothing is that old"
@@ -545,9 +545,9 @@ def test_rows_go_after_their_time_and_the_rest_stays_proved(sealed, as_role):
 def test_several_sealers_at_once_make_one_chain(sealed, as_role):
     for number in range(20):
         as_role("editor").patch("/api/profile", {"name": f"N{number}"})
-    trails = [Trail(sealed.database, sealed.keys) for _ in range(4)]
+    trails = [AuditWriter(sealed.database, sealed.keys) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
-        assert sum(threads.map(Trail.seal, trails)) >= 20
+        assert sum(threads.map(AuditWriter.seal, trails)) >= 20
     assert verify(sealed).findings == []
 
 
@@ -566,9 +566,9 @@ def test_a_row_that_is_committed_late_is_not_left_out(sealed, given):
         assert written.wait(60)
         if sealed.database.dialect == "postgres":
             sealed.database.transact(lambda: append([Audit(**refusal(given, resource="quick")._asdict())]))
-        assert sealed.trail.seal() == 0, "the rows between may not be committed yet"
+        assert sealed.audit_writer.seal() == 0, "the rows between may not be committed yet"
         go_on.set()
         waiting.result()
-    assert sealed.trail.seal() >= 1
+    assert sealed.audit_writer.seal() >= 1
     verdict = verify(sealed)
     assert (verdict.findings, verdict.unsealed) == ([], 0)

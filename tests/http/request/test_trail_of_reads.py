@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatepost.http.auditing.refusals import OWN
-from gatepost.http.auditing.trail import Trail
+from gatepost.http.auditing.writer import AuditWriter
 from gatepost.http.request.audit import LONGEST_FIELD, MOST_FIELDS
 from models.base import new_id
 from models.records.ids import id_within, is_id
@@ -26,12 +26,12 @@ def services(app):
 @pytest.fixture
 def noted(services, given):
     """`noted(conditions…)` stores waiting events and returns those since the test began, the oldest first."""
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with given.database.connected():
         before = Audit.select(Audit.seq).order_by(Audit.seq.desc()).limit(1).scalar() or 0
 
     def rows(*where, home=given):
-        services.trail.flush(early=True)
+        services.audit_writer.flush(early=True)
         with home.database.connected():
             found = of_tenant(home.tenant_id).where(Audit.seq > before, *where).order_by(Audit.seq)
             return [dict(row.__data__) for row in found]
@@ -175,7 +175,7 @@ def test_guesses_that_are_refused_unchecked_are_noted_with_the_e_mails(throttled
     client, emails = throttled.test_client(), [f"ada{number}@example.org" for number in range(OWN + 10)]
     answers = [client.post("/api/login", json={"email": email, "password": "a guess"}).status_code for email in emails]
     assert answers == [401] * 2 + [429] * (OWN + 8)
-    throttled.extensions["gatepost"].trail.flush(early=True)
+    throttled.extensions["gatepost"].audit_writer.flush(early=True)
     *own, rest = noted(Audit.action == "refuse")
     assert [row["facts"]["email"] for row in own] == emails[2:OWN], "with the two that failed, so many are told apart"
     assert {(row["resource"], row["principal"], row["result"], row["reason"]) for row in own} == {
@@ -191,7 +191,7 @@ def test_guesses_of_ones_own_password_that_are_refused_unchecked_are_noted(throt
     answers = [client.post("/api/profile/password", json=guess,
                            headers={"Authorization": f"Bearer {token}"}).status_code for _ in range(3)]
     assert answers == [401, 401, 429]
-    throttled.extensions["gatepost"].trail.flush(early=True)
+    throttled.extensions["gatepost"].audit_writer.flush(early=True)
     # The number is in the same event or in that of the minute, because events are stored each second.
     failed, refused = noted(Audit.principal == f"user:{user.id}", Audit.result != "allowed")[:2]
     assert (failed["action"], failed["reason"].split()[0], failed["facts"]) == ("password", "invalid_credentials", None)
@@ -204,7 +204,7 @@ def test_other_limits_are_no_guesses(database_url, tmp_path, noted):
                     rate_limits="on", address_units=1)
     try:
         assert [made.test_client().get("/api/health").status_code for _ in range(2)] == [200, 429]
-        made.extensions["gatepost"].trail.flush(early=True)
+        made.extensions["gatepost"].audit_writer.flush(early=True)
     finally:
         close(made)
     assert noted() == []
@@ -290,7 +290,7 @@ def test_looks_at_the_trail_are_one_row_of_a_principal_and_hour_whichever_proces
     first = noted(Audit.resource == "audit")
     assert [(row["principal"], row["action"], row["result"], row["count"]) for row in first] == [
         (f"user:{owner.id}", "view", "allowed", 1), (f"user:{other.id}", "view", "allowed", 1)]
-    another = Trail(services.database, services.keys)
+    another = AuditWriter(services.database, services.keys)
     another.look(tenant_id=given.tenant_id, principal=f"user:{owner.id}", role="owner", resource="audit", action="view",
                  result="allowed")
     another.flush()

@@ -142,7 +142,7 @@ def test_a_check_or_a_number_that_fails_is_logged_and_nothing_else_is(start, cap
     answer = app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200 and "gatepost_build_info" in answer.get_data(as_text=True)
     assert "the check rates fails: ValueError: no rate" in caplog.text
-    assert "the numbers of rates cannot be had: ValueError: no rate" in caplog.text
+    assert "the numbers of rates cannot be computed: ValueError: no rate" in caplog.text
 
 
 @pytest.mark.parametrize("given", [None, "ok", ("broken", "text"), ([], "text"), (1, 2, 3)], ids=repr)
@@ -197,7 +197,7 @@ def test_what_an_upgrade_says_is_said_though_one_feature_fails(start):
     app = start(feature(news=fails, outdated=lambda installation: [LIMIT.of(installation)]))
     features = services(app).registry.features
     installation = Installation(services(app).settings, services(app).database)
-    assert features.news(installation)[-1] == "The feature rates cannot say what it has to: ValueError: no rate"
+    assert features.news(installation)[-1] == "The feature rates failed to report: ValueError: no rate"
     assert features.outdated(installation)[-1] == "7"
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import jwt
 import pytest
 
-from gatepost.http.auditing.trail import sealer
+from gatepost.http.auditing.writer import sealer
 from gatepost.http.security.keys import OVERLAP, Keys, Master, encode, new_master, rotate
 from gatepost.http.security.known_keys import rotate_known
 from models.base import later
@@ -225,11 +225,11 @@ def test_seals_stay_provable_after_a_rotation(folder, serve):
     app = serve()
     services = app.extensions["gatepost"]
     log_in(app)
-    services.trail.seal()
+    services.audit_writer.seal()
     rotate(folder.keys)
     services.keys.refresh()
     log_in(app)
-    services.trail.seal()
+    services.audit_writer.seal()
     verdict = seals.verify(services.database, sealer(services.keys))
     assert (verdict.findings, verdict.unsealed) == ([], 0)
     with services.database.connected():

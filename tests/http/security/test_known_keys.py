@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from gatepost.http.auditing.trail import Trail
+from gatepost.http.auditing.writer import AuditWriter
 from gatepost.http.security.keys import Keys, create_key_file, fingerprints, forget_older, rotate
 from gatepost.http.security.known_keys import WrongKeys, adopt, check, prepare_known, rotate_known
 from models.engine.errors import RowError, Unavailable
@@ -181,7 +181,7 @@ def test_a_database_of_before_knows_its_ring_by_its_newest_seal(ring, database):
     with database.connected():
         tenant = Tenant.add(f"sealed {secrets.token_hex(4)}").id
         add(tenant_id=tenant, principal="operator", role="operator", resource="x", action="y", result="allowed")
-    Trail(database, keys).seal()
+    AuditWriter(database, keys).seal()
     wrong = other(ring)
     with pytest.raises(WrongKeys):
         check(database, wrong)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gatepost.rules.ledger import WAITING
+from gatepost.rules.history import WAITING
 from models.engine.database import Database
 from models.tables import policy_version
 from models.tables.policy_version import ACCEPT, COMMAND, FILES, HTTP, REVERT, START

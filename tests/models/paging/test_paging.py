@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.engine.database import Database
@@ -14,9 +14,8 @@ from tests.samples import sampled
 pytestmark = pytest.mark.both_databases
 
 sizes = st.integers(1, 7)
-quiet = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine as well
-many = settings(quiet, max_examples=40)
-few = settings(quiet, max_examples=8)  # of each order
+many = settings(max_examples=40)
+few = settings(max_examples=8)  # of each order
 
 
 @pytest.fixture(scope="module", autouse=True)

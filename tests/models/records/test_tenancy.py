@@ -43,7 +43,8 @@ CROSSING = {
     "erasure.begin", "erasure.end", "erasure.note", "erasure._begun", "erasure.begun_among", "erasure.erasures",
     "erasure.unfinished",
     "node.report", "node.leave", "node.alive",  # one database has all tenants
-    "traces.told", "traces.told_of", "traces._told_within", "traces.newest_number", "traces.done_by", "traces._all",
+    "traces.events_naming", "traces.events_about", "traces._events_within", "traces.newest_number", "traces.done_by",
+    "traces._all",
     "traces.forget_in_answers", "traces.files_naming", "traces.drop_files", "traces.delete_all",
     "traces.count",  # of one user
     "category.hold_tree",  # locks the tenant's own row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import SHIPPED, PolicyError
@@ -57,7 +57,7 @@ SLIPS = [
 ]
 
 
-some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=60)
 
 
 @pytest.mark.parametrize(("tail", "line", "message"), SLIPS, ids=[message for _, _, message in SLIPS])

@@ -9,8 +9,7 @@ import pytest
 
 from policies import SHIPPED, Policy, load
 from policies.cases.case_file import failures, read_suite
-from policies.cases.case_run import Coverage, run
-from policies.cases.cases import Suite
+from policies.cases.cases import Coverage, Suite, run
 from policies.evaluation.rights import RIGHTS
 from tests.policies.editing import add_line, remove_line, shipped_copy
 from tests.policies.editing import replace as change
@@ -125,7 +124,7 @@ def test_a_wrong_answer_names_the_line_that_decided_or_came_nearest(
 
 def test_every_permission_of_the_resource_is_asked(shipped: Policy) -> None:
     report = run(shipped, suite_of("who: [visitor, bob], what: a draft, may: []"))
-    assert (len(report.suite.cases), report.asked) == (1, 2 * len(VOCABULARY.resources["article"].permissions))
+    assert (len(report.suite.cases), report.questions) == (1, 2 * len(VOCABULARY.resources["article"].permissions))
 
 
 @pytest.mark.parametrize("right", RIGHTS)

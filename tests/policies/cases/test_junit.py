@@ -10,7 +10,7 @@ import pytest
 
 from policies import SHIPPED, Policy, load
 from policies.cases.case_file import read_suite
-from policies.cases.case_run import run
+from policies.cases.cases import run
 from policies.cases.junit import as_junit
 from policies.wording.finding import Finding
 from tests.policies.shipped_vocabulary import VOCABULARY

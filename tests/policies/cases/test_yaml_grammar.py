@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import PolicyError
 from policies.cases.case_file import MOST_ASKED, read_suite
-from policies.cases.case_run import run
+from policies.cases.cases import run
 from policies.loading.loader import from_files
 from tests.policies.generated import FILES
 from tests.policies.shipped_vocabulary import ROLES, VOCABULARY
 
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=150)
 HEAD = """principals: {ann: {role: user}, bob: {role: editor, kind: user, groups: [press]}}
 objects: {article: {a draft: {status: draft, owner_id: ann}}, product: {a desk: {stock: 5}}}
 """

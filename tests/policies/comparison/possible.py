@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from policies.comparison import clock, pools
+from policies.comparison.candidates import EAST, WEST, is_address, parsed
 from policies.evaluation.principal import OPERATOR, Environment, Principal
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from policies.syntax.roles import ADMIN, GUEST
@@ -46,16 +46,16 @@ def _of_caller(principal: Principal) -> Iterator[str]:
 def _of_circumstances(env: Environment) -> Iterator[str]:
     for name, column in ENVIRONMENT.items():
         yield from _of_value(f"r.env.{name}", column, getattr(env, name))
-    if env.ip is not None and not pools.is_address(env.ip):
+    if env.ip is not None and not is_address(env.ip):
         yield f"r.env.ip is {env.ip!r}"
     if env.request != REQUESTS[env.method]:
         yield f"{env.method} is a {env.request} request"
     day = date.fromisoformat(env.date)
     if day.isoweekday() != env.weekday:
         yield f"{env.date} is no day {env.weekday} of a week"
-    now = clock.parsed(env.now)
+    now = parsed(env.now)
     shown = {(now + timedelta(minutes=minutes)).strftime("%Y-%m-%d %H")
-             for minutes in range(clock.WEST // timedelta(minutes=1), clock.EAST // timedelta(minutes=1) + 1, 15)}
+             for minutes in range(WEST // timedelta(minutes=1), EAST // timedelta(minutes=1) + 1, 15)}
     if f"{env.date} {env.hour:02}" not in shown:
         yield f"no clock shows {env.date}, {env.hour} h at {env.now}"
 

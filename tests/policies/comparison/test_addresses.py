@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.comparison import pools
-from policies.comparison.candidates import elsewhere
+from policies.comparison.candidates import addresses_near, elsewhere
 from policies.comparison.prover import Comparison, Prover
 from policies.comparison.subjects import Subject, allowed
 from policies.syntax.addresses import normalized, within
@@ -34,7 +33,7 @@ ADDRESSES = (st.ip_addresses() | st.ip_addresses(network="10.0.0.0/28") | st.ip_
 
 @given(NETWORKS, st.lists(ADDRESSES, min_size=1, max_size=20))
 def test_each_address_has_one_in_the_same_networks_among_those_that_are_tried(networks, addresses):
-    tried = pools.addresses((), networks, 1)
+    tried = addresses_near((), networks, 1)
     assert [address for address in tried if normalized(address) != address] == []
     known = {tuple(within(address, network) for network in networks) for address in tried}
     asked = [address for one in addresses if (address := normalized(str(one))) == str(one)]

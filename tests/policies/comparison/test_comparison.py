@@ -9,8 +9,7 @@ import pytest
 
 import policies
 from policies.comparison import prover
-from policies.comparison.prover import Comparison, Difference, Prover
-from policies.comparison.search import MOST_NODES, Undecided
+from policies.comparison.prover import MOST_NODES, Comparison, Difference, Prover, Undecided
 from policies.comparison.subjects import Subject, allowed
 from policies.evaluation import policy as evaluation
 from policies.loading.loader import from_files

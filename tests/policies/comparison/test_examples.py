@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
-from policies.comparison import clock
+from policies.comparison.candidates import parsed
 from policies.comparison.prover import Comparison, Prover
 from policies.comparison.subjects import Subject
 from policies.syntax.expression import PluginCall, conjunction, negation
@@ -30,7 +30,7 @@ def test_the_clock_of_an_example_is_that_of_some_zone(condition: str) -> None:
     env = found.environment
     wall = datetime.combine(date.fromisoformat(env.date), time(env.hour), UTC)
     assert date.fromisoformat(env.date).isoweekday() == env.weekday
-    assert -timedelta(hours=13) < wall - clock.parsed(env.now) <= timedelta(hours=14)
+    assert -timedelta(hours=13) < wall - parsed(env.now) <= timedelta(hours=14)
 
 
 ASKED: list[tuple[object, ...]] = []

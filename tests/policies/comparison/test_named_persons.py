@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.comparison.prover import Comparison, Prover
-from policies.comparison.search import example
+from policies.comparison.prover import Comparison, Prover, example
 from policies.comparison.subjects import Subject
 from tests.policies.generated import RULE, assembled, model
 

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from policies import SHIPPED, Column, Policy, PolicyError, Principal, Resource, Vocabulary
-from policies.comparison import clock
+from policies.comparison.candidates import parsed
+from policies.comparison.prover import Witness
 from policies.comparison.subjects import Subject, persons
-from policies.comparison.witness import Witness
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import rights_for
 from policies.loading.loader import from_files
@@ -149,7 +149,7 @@ class World:
         """Draws a local time, usually near the times in conditions."""
         pick = self.chance.choice
         if pick((True, False)):
-            near = clock.parsed(pick(TIMES)) + timedelta(microseconds=pick((-1, 0, 1)), hours=pick((0, 0, 0, 9, -30)))
+            near = parsed(pick(TIMES)) + timedelta(microseconds=pick((-1, 0, 1)), hours=pick((0, 0, 0, 9, -30)))
         else:
             day = date.fromisoformat(pick(DAYS)) + timedelta(pick(range(-9, 10)))
             near = datetime.combine(day, time(pick(range(24)), pick((0, 59))), UTC)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from policies import Policy, Principal
-from policies.comparison import pools
+from policies.comparison.candidates import addresses_near
 from policies.comparison.prover import Prover
 from policies.comparison.subjects import Subject, allowed
 from policies.evaluation.compiled import picking
@@ -102,7 +102,7 @@ def test_what_it_is_allowed_is_allowed_from_every_address_says_casbin(seed: int)
         oracle = Oracle(policy.files, policy.vocabulary.functions.values())
         networks = [str(atom.arguments[1]) for atom in atoms(policy.model.matcher) if isinstance(atom, FunctionCall)
                     and atom.function == "ipMatch"]
-        addresses = pools.addresses(["10.1.2.3"], networks, 1)
+        addresses = addresses_near(["10.1.2.3"], networks, 1)
         people = subjects(policy)
         for _ in range(40):
             principal, permission, row, env, shared = world.request(world.chance.choice(people), world.chance.choice(

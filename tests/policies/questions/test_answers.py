@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 from policies import Policy
-from policies.comparison.prover import Comparison
-from policies.comparison.witness import Witness
+from policies.comparison.prover import Comparison, Witness
 from policies.questions.answers import Answers
 from policies.questions.changes import LESS, MORE, OTHER, UNDECIDED
 from tests.policies import generated

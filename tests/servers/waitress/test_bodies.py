@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from gatepost.http.operations.concurrency import ConcurrencyLimit
 from gatepost.http.operations.limits import IMPORT_PIECE
-from gatepost.http.operations.slots import Slots
 from gatepost.servers.waitress import bodies as waitress_bodies
 from gatepost.servers.waitress import channel
 from gatepost.testing import log_in
@@ -249,7 +249,7 @@ def test_an_address_sends_two_large_bodies_at_a_time(address, allowed):
 
 def test_a_large_body_that_was_read_is_not_refused_by_the_application(app, address, allowed, monkeypatch):
     """The server has already counted the body for its address."""
-    monkeypatch.setattr(app.extensions["gatepost"], "large_bodies", Slots(0))
+    monkeypatch.setattr(app.extensions["gatepost"], "large_bodies", ConcurrencyLimit(0))
     body = lines(2 * LIMIT)
     sent = post(IMPORT, NDJSON, allowed, "Connection: close", length=len(body), body=body)
     assert answered(ask(address, sent))[0] == 200

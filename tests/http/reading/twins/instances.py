@@ -142,7 +142,7 @@ class Twin:
 
     def settle(self) -> None:
         """Stores the waiting audit events now."""
-        self.app.extensions["gatepost"].trail.flush(early=True)
+        self.app.extensions["gatepost"].audit_writer.flush(early=True)
 
     def enter(self) -> None:
         """Logs all callers in again, because access tokens last only minutes."""

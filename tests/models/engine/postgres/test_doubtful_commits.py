@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gatepost.http.auditing.refusals import Refusal
-from gatepost.http.auditing.trail import Trail
+from gatepost.http.auditing.writer import AuditWriter
 from gatepost.http.operations.deprecation import DeprecatedUses
 from gatepost.http.security.keys import Keys
 from models.engine.connect import open_database
@@ -44,7 +44,7 @@ def refusal(tenant: str, number: int) -> Refusal:
 
 def test_refusals_are_stored_once_however_often_their_commit_is_not_answered(
         own_server: Server, database: PostgresDatabase, tenant: str) -> None:
-    trail = Trail(database, Keys([bytes(range(32))]))
+    trail = AuditWriter(database, Keys([bytes(range(32))]))
     for number in range(3):
         trail.refuse(refusal(tenant, number), "r")
     with own_server.lost_standby(), hurried(database):

@@ -52,7 +52,7 @@ class Importing(Protocol):
     def store_waiting(self) -> None: ...
 
 
-class Ownership:
+class RowQuota:
     """Counts of one app. `most`: default quota of a collection; 0: no quota."""
 
     def __init__(self, most: int) -> None:
@@ -79,8 +79,8 @@ class Ownership:
             return
         if allows(collection.manage, row.__data__):
             return
-        known = owner in intake.full if intake is not None else count is not None and count.full_until > moment
-        if not known:
+        is_full = owner in intake.full if intake is not None else count is not None and count.full_until > moment
+        if not is_full:
             if intake is not None:
                 intake.store_waiting()
             rows = owned(collection.model, row.tenant_id, owner, most)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from blueprints.policy_changes.commands.changing import add_to_database
+from blueprints.policy_changes.commands import add_to_database
 from gatepost.commands import policy_files
 from gatepost.commands.context import load_settings, show_path
 from gatepost.commands.policy_output import AS_JSON, Unusable, compared, counted, print_json
 from gatepost.commands.printing import echo, echo_lines
 from gatepost.features import Installation
 from policies import Policy, PolicyError
-from policies.cases.case_run import run
+from policies.cases.cases import run
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.files import Unreadable, read_bytes
 from policies.loading.loader import CASES_FILE, from_files
@@ -73,7 +73,7 @@ def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
     files = (f"{name}{suffix}" for suffix in ("", ".csv", ".conf", ".yaml"))
     source = next((sources[file] for file in files if file in sources), None)
     if source is None:
-        near = did_you_mean(Path(name).stem, {Path(one).stem for one in sources}) or "."
+        near = did_you_mean(Path(name).stem, {Path(file).stem for file in sources}) or "."
         raise click.ClickException(f"No file {name!r} is shipped{near} There are: {', '.join(sorted(sources))}")
     target, stored = folder / source.name, load_settings().policy_source == DATABASE
     # A plugin's file lies in a copy of the database, too, and may be adopted.
@@ -134,12 +134,12 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     sentences = list(narrowed(mine, shipped))
     for sentence in sentences if not as_json else ():
         echo(sentence)
-    found = additions(mine, shipped)
+    added = additions(mine, shipped)
     files: Mapping[str, bytes] = {}
     after = mine
-    if found.permissions:
+    if added.permissions:
         try:
-            files, after = extended(mine, shipped, found)
+            files, after = extended(mine, shipped, added)
         except NotAddable as error:
             raise click.ClickException(str(error)) from None
         _require_cases(folder, mine, after)
@@ -147,17 +147,17 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     if as_json:
         _write(folder, mine, files)
         print_json({
-            "written": list(files), "lines": {name: list(lines) for name, lines in found.lines.items()},
-            "conditions": {name: condition.source for name, condition in found.conditions.items()},
-            "changes": [one.as_json() for one in changes], "narrowed": sentences,
+            "written": list(files), "lines": {name: list(lines) for name, lines in added.lines.items()},
+            "conditions": {name: condition.source for name, condition in added.conditions.items()},
+            "changes": [change.as_json() for change in changes], "narrowed": sentences,
         })
         return
-    if not found.permissions:
+    if not added.permissions:
         echo("Nothing is new: your policy files mention every permission that came after 0.1.")
         return
-    for name, condition in found.conditions.items():
+    for name, condition in added.conditions.items():
         echo(f"model.conf: {name}: {condition.source}")
-    for name, lines in found.lines.items():
+    for name, lines in added.lines.items():
         for line in lines:
             echo(f"{name}: {line}")
     echo("What changes:")
@@ -176,8 +176,8 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     if not os.path.lexists(path):
         return
     cases = policy_files.suite(path, mine)
-    known = {failure.asked for failure in run(mine, cases).failures}
-    if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.asked not in known]:
+    failing = {failure.identity for failure in run(mine, cases).failures}
+    if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.identity not in failing]:
         listed = "\n".join(broken)
         raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
                                    "Change the cases first, or write the lines yourself.")

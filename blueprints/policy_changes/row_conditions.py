@@ -40,7 +40,7 @@ from policies.syntax.expression import (
 )
 from policies.syntax.roles import GUEST
 
-# In these the users of a role differ.
+# Attributes in which users of a role differ.
 _OWN = frozenset(("id", "key", "department", "groups", "tenant_id"))
 
 
@@ -50,32 +50,32 @@ class NoSql(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SharedAs(Shared):
-    """A share that gives one of `rights`, also by one of `roles`: a role may inherit others in one policy only."""
+    """A share that gives one of `rights`, also by one of `roles`. Roles may differ between the two policies."""
 
     rights: tuple[str, ...]
     roles: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
-    """The condition of a policy for a subject and a permission, and the roles by which a share may give it."""
+class Needs:
+    """Needs of a permission: the condition of a policy for a subject, and roles by which a share may give it."""
 
     condition: Expression
     roles: frozenset[str]
 
     @property
     def is_timely(self) -> bool:
-        """True if the answer may be another in another environment."""
-        return any(one.root == "env" for one in attributes(self.condition))
+        """True if the answer depends on the environment."""
+        return any(attribute.root == "env" for attribute in attributes(self.condition))
 
 
-def asks(policy: Policy, subject: Subject, permission: str) -> Asks:
+def needs_of(policy: Policy, subject: Subject, permission: str) -> Needs:
     """Returns the condition of all rules for a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
-    found = condition_of(policy.reaching(subject.role, key, permission))
-    if not asks_shares(found):
-        return Asks(found, frozenset())
-    return Asks(found, policy.roles.shared_as(subject.role, subject.key))
+    condition = condition_of(policy.reaching(subject.role, key, permission))
+    if not asks_shares(condition):
+        return Needs(condition, frozenset())
+    return Needs(condition, policy.roles.shared_as(subject.role, subject.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +90,30 @@ class Callers:
     guest_tenant: str
 
     def allowed(self, policy: Policy, permission: str) -> Expression:
-        """The condition under which the policy gives them the permission. It reads what differs by caller and by row.
+        """Returns the condition under which the policy gives them the permission, over what differs by caller and row.
 
         Raises FunctionFailed, and NoSql.
         """
-        found, rights = asks(policy, self.subject, permission), rights_for(permission.partition(".")[2])
+        needs, rights = needs_of(policy, self.subject, permission), rights_for(permission.partition(".")[2])
         shareable = rights and not self.subject.is_guest
-        shared: Expression = SharedAs(rights, tuple(sorted(found.roles))) if shareable else False
-        return self._settled(found.condition, permission, shared)
+        shared: Expression = SharedAs(rights, tuple(sorted(needs.roles))) if shareable else False
+        return self._partial(needs.condition, permission, shared)
 
-    def _settled(self, expression: Expression, permission: str, shared: Expression) -> Expression:
+    def _partial(self, expression: Expression, permission: str, shared: Expression) -> Expression:
         return rebuild(expression, lambda atom: shared if isinstance(atom, Shared) else self._answer(atom, permission))
 
     def _answer(self, atom: Atom, permission: str) -> Expression:
-        """The answer to an atom if it is the same for all callers and every row; else the atom."""
-        constant = [one for one in attributes(atom) if self.knows(one)]
-        if len(constant) == len(attributes(atom)):
+        """Returns the answer to an atom if it is the same for all callers and rows; else the atom."""
+        constants = [attribute for attribute in attributes(atom) if self.is_constant(attribute)]
+        if len(constants) == len(attributes(atom)):
             return compiled(atom, permission)(self._principal, NO_OBJECT, self.environment, no_shares)
         if isinstance(atom, PluginCall) and atom.function.where is None:
             raise NoSql(f"the function {atom.function.name} of a plugin asks who calls, and has no SQL")
-        missing = isinstance(atom, Comparison | InGroup) and any(self.value(one) is None for one in constant)
+        missing = isinstance(atom, Comparison | InGroup) and None in map(self.value, constants)
         return False if missing or (isinstance(atom, InGroup) and self.subject.is_guest) else atom
 
-    def knows(self, attribute: Attribute) -> bool:
-        """True if an attribute is the same for all of them, and for every row."""
+    def is_constant(self, attribute: Attribute) -> bool:
+        """True if an attribute is the same for all callers and rows."""
         return attribute.root == "env" or (
             attribute.root == "sub" and (self.subject.is_guest or attribute.name not in _OWN))
 
@@ -126,46 +126,48 @@ class Callers:
         return Principal(None, GUEST, role, self.guest_tenant, None, "guest" if self.subject.is_guest else "user")
 
 
-def looked_at(conditions: Sequence[Expression]) -> frozenset[tuple[str, str]]:
-    """The attributes of rows and users that conditions read: `("obj", "department")`. A share may be with a group of
-    the caller."""
-    read = {one for condition in conditions for one in attributes(condition)}
+def attributes_read(conditions: Sequence[Expression]) -> frozenset[tuple[str, str]]:
+    """Returns the attributes of rows and users that conditions read, such as `("obj", "department")`.
+
+    Conditions that read shares also read groups, because a share may be with a group of the caller.
+    """
+    read = {attribute for condition in conditions for attribute in attributes(condition)}
     groups = {GROUPS} if any(map(asks_shares, conditions)) else set()
-    return frozenset((one.root, one.name) for one in read | groups)
+    return frozenset((attribute.root, attribute.name) for attribute in read | groups)
 
 
-def ways(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
-    """Alternatives on which `allowed` holds and `other` does not. An alternative holds if all its parts do."""
-    found = []
-    for one in branches(allowed):
-        left = [_without(each, one) for each in branches(other)]
-        if not any(each is True for each in left):
-            found.append((*conjuncts(one), *(negation(each) for each in left if each is not False)))
-    return found
+def exceptions(allowed: Expression, other: Expression) -> list[tuple[Expression, ...]]:
+    """Returns alternatives on which `allowed` holds and `other` does not. An alternative holds if all its parts do."""
+    alternatives = []
+    for branch in branches(allowed):
+        rests = [_without(each, branch) for each in branches(other)]
+        if not any(each is True for each in rests):
+            alternatives.append((*conjuncts(branch), *(negation(each) for each in rests if each is not False)))
+    return alternatives
 
 
-def _without(expression: Expression, known: Expression) -> Expression:
-    """The rest of an expression if `known` holds."""
-    if contradicts(conjunction((expression, known))):
+def _without(expression: Expression, fact: Expression) -> Expression:
+    """Returns the rest of an expression if `fact` holds."""
+    if contradicts(conjunction((expression, fact))):
         return False
-    held = conjuncts(known)
+    held = conjuncts(fact)
     return conjunction(part for part in conjuncts(expression) if part not in held)
 
 
 class Conditions(OnUsers):
-    """Writes what `ways` finds, over the rows and users of an audience."""
+    """Writes exceptions as SQL, over the rows and users of an audience."""
 
     def __init__(self, audience: Audience, resource: str, callers: Callers) -> None:
         super().__init__(audience.users, {name: getattr(audience.row, name) for name in audience.columns})
         self._audience, self._resource, self._callers = audience, resource, callers
 
     def way(self, parts: Sequence[Expression]) -> Way:
-        """The parts in SQL, each with those that look at the same. Raises FunctionFailed."""
+        """Returns the parts as SQL, grouped by the tables that they read. Raises FunctionFailed."""
         of_row: list[pw.Node] = []
         of_user: list[pw.Node] = []
         of_both: list[pw.Node] = []
         for part in parts:
-            match part:  # few rows are shared, or name a group: those are found first
+            match part:  # few rows are shared, or name a group: the database searches these first
                 case Shared():
                     of_row.append(self._audience.shared_at_all(self._resource))
                 case InGroup(Attribute("obj") as name):
@@ -176,17 +178,17 @@ class Conditions(OnUsers):
         return Way(tuple(of_row), tuple(of_user), tuple(of_both))
 
     def parameter(self, operand: Attribute | GroupOfCaller) -> pw.Node:
-        if isinstance(operand, Attribute) and self._callers.knows(operand):
+        if isinstance(operand, Attribute) and self._callers.is_constant(operand):
             return pw.Value(self._callers.value(operand), converter=False)
         return super().parameter(operand)
 
-    def shared(self, asked: Shared) -> pw.Node:
-        if not isinstance(asked, SharedAs):
+    def shared(self, share: Shared) -> pw.Node:
+        if not isinstance(share, SharedAs):
             raise TypeError("a share of no certain rights has no SQL")
-        return self._audience.shared(self._resource, asked.rights, asked.roles)
+        return self._audience.shared(self._resource, share.rights, share.roles)
 
     def _reads_user(self, part: Expression) -> bool:
         if self._callers.subject.is_guest:
             return False
         return asks_shares(part) or not all(
-            one.root == "obj" or self._callers.knows(one) for one in attributes(part))
+            attribute.root == "obj" or self._callers.is_constant(attribute) for attribute in attributes(part))

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from gatepost.http.operations import ownership
-from gatepost.http.operations.ownership import Ownership
+from gatepost.http.operations import row_quota
+from gatepost.http.operations.row_quota import RowQuota
 from models.base import Rows
 from models.tables.article import Article
 from tests.apps import Caller
@@ -20,7 +20,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 def most(app, monkeypatch):
     """`most(3)` sets the quota from now on, with new counts."""
     services = app.extensions["gatepost"]
-    return lambda rows: monkeypatch.setattr(services, "ownership", Ownership(rows))
+    return lambda rows: monkeypatch.setattr(services, "row_quota", RowQuota(rows))
 
 
 def article(**values):
@@ -51,8 +51,8 @@ def test_a_user_owns_so_many_rows_of_a_collection_and_a_deletion_makes_room(most
 def test_a_create_asks_the_database_once_a_minute_how_much_its_owner_has(most, as_user, monkeypatch):
     most(1000)
     moment, asked = 1000.0, []
-    monkeypatch.setattr(ownership, "monotonic", lambda: moment)
-    monkeypatch.setattr(ownership, "owned", lambda *_: asked.append(1) or 0)
+    monkeypatch.setattr(row_quota, "monotonic", lambda: moment)
+    monkeypatch.setattr(row_quota, "owned", lambda *_: asked.append(1) or 0)
     author = as_user("user")
     for _ in range(5):
         assert author.post("/api/articles", article()).status_code == 201
@@ -87,7 +87,7 @@ def test_without_a_setting_there_is_no_limit(most, as_user):
 def test_lines_of_an_import_count(under, as_user, monkeypatch):
     """Covers a role that may import but not manage."""
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
-    monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
+    monkeypatch.setattr(app.extensions["gatepost"], "row_quota", RowQuota(3))
     user = as_user("user")
     author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(5))
@@ -111,9 +111,9 @@ def test_a_user_has_a_hundred_service_tokens(as_user, given, most):
 
 def test_lines_beyond_the_owners_rows_are_refused_without_counting_again(under, as_user, monkeypatch):
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
-    monkeypatch.setattr(app.extensions["gatepost"], "ownership", Ownership(3))
-    asked, count = [], ownership.owned
-    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    monkeypatch.setattr(app.extensions["gatepost"], "row_quota", RowQuota(3))
+    asked, count = [], row_quota.owned
+    monkeypatch.setattr(row_quota, "owned", lambda *about: asked.append(1) or count(*about))
     user = as_user("user")
     author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(900))
@@ -125,9 +125,9 @@ def test_lines_beyond_the_owners_rows_are_refused_without_counting_again(under, 
 def test_after_a_thousand_refused_lines_of_an_import_no_other_is_looked_at(under, as_user, monkeypatch):
     app = under(lines={"articles.csv": "p, user, article.import, always, allow"})
     services = app.extensions["gatepost"]
-    monkeypatch.setattr(services, "ownership", Ownership(1))
-    taken, take = [], services.ownership.take
-    monkeypatch.setattr(services.ownership, "take", lambda *about: taken.append(1) or take(*about))
+    monkeypatch.setattr(services, "row_quota", RowQuota(1))
+    taken, take = [], services.row_quota.take
+    monkeypatch.setattr(services.row_quota, "take", lambda *about: taken.append(1) or take(*about))
     user = as_user("user")
     author = Caller(app.test_client(), user.user, user.token)
     lines = "".join(f'{{"title":"T","slug":"owned-{next(_numbers)}","body":"b"}}\n' for _ in range(1400))
@@ -137,13 +137,13 @@ def test_after_a_thousand_refused_lines_of_an_import_no_other_is_looked_at(under
 
 def test_a_refused_user_is_refused_for_another_second_without_counting(most, as_user, given, monkeypatch):
     most(1)
-    moment, asked, count = 1000.0, [], ownership.owned
-    monkeypatch.setattr(ownership, "monotonic", lambda: moment)
-    monkeypatch.setattr(ownership, "owned", lambda *about: asked.append(1) or count(*about))
+    moment, asked, count = 1000.0, [], row_quota.owned
+    monkeypatch.setattr(row_quota, "monotonic", lambda: moment)
+    monkeypatch.setattr(row_quota, "owned", lambda *about: asked.append(1) or count(*about))
     author = as_user("user")
     made = author.post("/api/articles", article())
     assert [author.post("/api/articles", article()).status_code for _ in range(5)] == [409] * 5
     assert len(asked) == 2
     given.database.transact(lambda: Rows(Article, given.tenant_id).remove(id=made.get_json()["id"]))
-    moment += ownership.FULL + 0.01
+    moment += row_quota.FULL + 0.01
     assert author.post("/api/articles", article()).status_code == 201

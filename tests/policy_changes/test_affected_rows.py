@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from blueprints.policy_changes import live_rows
-from blueprints.policy_changes.row_changes import RowChange
+from blueprints.policy_changes import affected_rows
+from blueprints.policy_changes.affected_rows import RowChange
 from gatepost.http.request.access import Access
 from gatepost.http.request.identity import principal_of
 from models.base import Rows
@@ -78,7 +78,7 @@ def test_a_person_who_is_lent_a_role_gains_what_is_shared_with_it(world: World) 
 
 def test_persons_whom_lines_of_many_kinds_name_are_said_where_they_are_not_counted(
         world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_rows, "MOST_OF_PERSONS", 1)
+    monkeypatch.setattr(affected_rows, "MOST_OF_PERSONS", 1)
     first, second = sorted(f"user:{user.id}" for user in world.users if user.role == "editor")[:2]
     changes = world.changes(under(world), under(world, f"{first}, article.view, always, allow",
                                                 f"{second}, article.view, state:draft, allow"))

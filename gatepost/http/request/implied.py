@@ -24,7 +24,7 @@ class _Collection(Protocol):
 
 
 @dataclass(frozen=True)
-class Meant:
+class ImpliedRequests:
     """Requests that a question means.
 
     endpoints  one for each method, the likeliest first; none if no request needs the permission alone
@@ -40,38 +40,39 @@ class Meant:
     def endpoint(self) -> Endpoint | None:
         return next(iter(self.endpoints), None)
 
-    def told_apart(self, policy: Policy) -> tuple[str, ...]:
+    def distinct_methods(self, policy: Policy) -> tuple[str, ...]:
         """Returns the methods for which the rules may decide differently; only the likeliest if they read none."""
         return self.methods if reads_method(policy, self.needed) else self.methods[:1]
 
 
 def reads_method(policy: Policy, permissions: tuple[str, ...]) -> bool:
     """True if rules about these permissions read the method or the kind of the request."""
-    read = policy.looks_at(permissions).env
-    return "method" in read or "request" in read
+    attributes = policy.looks_at(permissions).env
+    return "method" in attributes or "request" in attributes
 
 
-def meant(found: Collection[Endpoint], permission: str, collection: _Collection | None, *, about_row: bool,
-          method: str | None = None) -> Meant:
+def implied_requests(candidates: Collection[Endpoint], permission: str, collection: _Collection | None, *,
+                     about_row: bool, method: str | None = None) -> ImpliedRequests:
     """Selects the requests that a question about a permission means.
 
-    found      the endpoints that need the permission
-    about_row  True if the question is about a row of the collection
-    method     the method of the question; None: any method
+    candidates  the endpoints that need the permission
+    about_row   True if the question is about a row of the collection
+    method      the method of the question; None: any method
     """
     # A write comes before a read, and PATCH before PUT.
-    ordered = sorted(found, key=lambda one: (("<id>" in one.path) != about_row, not one.writes,
-                                             one.method not in ("PATCH", "PUT"), one.method != "PATCH"))
+    ordered = sorted(candidates, key=lambda endpoint: (
+        ("<id>" in endpoint.path) != about_row, not endpoint.writes, endpoint.method not in ("PATCH", "PUT"),
+        endpoint.method != "PATCH"))
     if method is not None:
-        named = [one for one in ordered if one.method == ("GET" if method == "HEAD" else method)]
-        ordered = (named or ordered)[:1]
+        with_method = [endpoint for endpoint in ordered if endpoint.method == ("GET" if method == "HEAD" else method)]
+        ordered = (with_method or ordered)[:1]
     by_method: dict[str, Endpoint] = {}
-    for one in ordered:
-        if ("<id>" in one.path) == ("<id>" in ordered[0].path):
-            by_method.setdefault(one.method, one)
+    for endpoint in ordered:
+        if ("<id>" in endpoint.path) == ("<id>" in ordered[0].path):
+            by_method.setdefault(endpoint.method, endpoint)
     endpoints = tuple(by_method.values())
-    methods = tuple(one.method for one in endpoints) or (("GET",) if is_read(permission) else _MAKING)
-    return Meant(endpoints, _needed(permission, collection, next(iter(endpoints), None), about_row=about_row),
+    methods = tuple(endpoint.method for endpoint in endpoints) or (("GET",) if is_read(permission) else _MAKING)
+    return ImpliedRequests(endpoints, _needed(permission, collection, next(iter(endpoints), None), about_row=about_row),
                  methods if method is None else (method,))
 
 

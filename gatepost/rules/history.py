@@ -38,9 +38,9 @@ from system.files import write
 PATIENCE = 1.0  # seconds that a policy waits for its row to be stored
 WAITING = "policy.ledger"  # the folder of waiting rows, in the instance
 MOST_CHANGES = 200  # stored changes of one version
-MOST_TOLD = 10  # changes in the audit event
+MOST_REPORTED = 10  # changes in the audit event
 LONGEST = 90  # characters of each of these
-_KEPT = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
+_COLUMNS = {**dict.fromkeys(("id", "version", "applied_at", "cause", "author", "files", "packaged"), str), "late": bool}
 Origin = Mapping[str, str | None] | None  # columns of the audit event, for a change over HTTP
 _LARGEST_ROW = 8 * LARGEST_POLICY  # bytes
 
@@ -53,7 +53,7 @@ _NOT_LOADED = ("policy {} cannot be loaded here: a plugin that it needs is not i
 _log = logging.getLogger("gatepost.policy")
 
 
-class Ledger:
+class PolicyHistory:
     """Stores the policy versions of one instance. Safe for any number of threads and processes."""
 
     def __init__(self, database: Database, instance: Path, vocabulary: Vocabulary, tenant_id: str,
@@ -75,8 +75,8 @@ class Ledger:
         def work() -> None:
             try:
                 with self._database.connected():
-                    known = policy_version.newest_version() == row.version
-                if not known:
+                    is_newest = policy_version.newest_version() == row.version
+                if not is_newest:
                     self._append(row)
             except RowError:
                 return
@@ -85,7 +85,7 @@ class Ledger:
             stored.set()
             self._drop(row.id)
 
-        thread = Thread(target=work, name="policy ledger", daemon=True)
+        thread = Thread(target=work, name="policy history", daemon=True)
         thread.start()
         if not stored.wait(PATIENCE) and not stored.is_set():
             row.late = True
@@ -104,7 +104,7 @@ class Ledger:
 
     def store(self) -> None:
         """Stores the waiting rows in the order of time, then the changes of new versions. Raises `RowError`."""
-        for row in sorted(self._kept(), key=lambda one: str(one.applied_at)):
+        for row in sorted(self._waiting_rows(), key=lambda waiting_row: str(waiting_row.applied_at)):
             try:
                 self._append(row)
             except (Unavailable, TimedOut):
@@ -118,7 +118,7 @@ class Ledger:
         with self._database.connected():
             numbers = list(policy_version.unreported())
         for seq in numbers:
-            self._tell(seq)
+            self._report(seq)
 
     @property
     def waiting(self) -> int:
@@ -128,7 +128,7 @@ class Ledger:
     def _append(self, row: PolicyVersion) -> None:
         self._database.transact(lambda: policy_version.append(row))
 
-    def _tell(self, seq: int) -> None:
+    def _report(self, seq: int) -> None:
         with self._database.connected():
             row = policy_version.by_number(seq)
             before = None if row is None else policy_version.predecessor(row)
@@ -141,20 +141,20 @@ class Ledger:
             if policy_version.tell(seq, text) and before is not None:
                 add(**{"role": row.author.partition(":")[0], **(row.origin or {})}, tenant_id=self._tenant_id,
                     principal=row.author, resource="policy", action="apply", resource_id=None, result="allowed",
-                    reason=row.note, policy_version=row.version, facts=_told(before.version, row, changes))
+                    reason=row.note, policy_version=row.version, facts=_facts(before.version, row, changes))
 
         self._database.transact(work)
 
     def _changes(self, before: PolicyVersion, row: PolicyVersion) -> list[dict[str, Any]]:
-        loaded = []
-        for one in (before, row):
+        policies = []
+        for version in (before, row):
             try:
-                loaded.append(self.policy(one))
+                policies.append(self.policy(version))
             except PolicyError as error:
                 first = next((finding for finding in error.findings if finding.line), error.findings[0])
-                return [{"change": "unknown", "detail": _NOT_LOADED.format(one.version, first)}]
+                return [{"change": "unknown", "detail": _NOT_LOADED.format(version.version, first)}]
         try:
-            old, new = loaded
+            old, new = policies
             return _as_json(diff(old, new, self._roles(old, new)))
         except Exception as error:
             _log.exception("policy %s cannot be compared with %s", row.version, before.version)
@@ -181,14 +181,15 @@ class Ledger:
             _log.error("policy %s is in force, but could not be added to the policy history: %s",
                        row.version, error.strerror)
 
-    def _kept(self) -> list[PolicyVersion]:
+    def _waiting_rows(self) -> list[PolicyVersion]:
         rows = []
         for file in self._files():
             try:
-                kept = json.loads(read_bytes(file, _LARGEST_ROW))
-                if not isinstance(kept, dict) or any(type(kept.get(name)) is not kind for name, kind in _KEPT.items()):
+                fields = json.loads(read_bytes(file, _LARGEST_ROW))
+                if not isinstance(fields, dict) or any(
+                        type(fields.get(name)) is not kind for name, kind in _COLUMNS.items()):
                     raise ValueError("not a row")
-                rows.append(PolicyVersion(**{name: kept.get(name) for name in (*_KEPT, "note", "origin")}))
+                rows.append(PolicyVersion(**{name: fields.get(name) for name in (*_COLUMNS, "note", "origin")}))
             except Unreadable:
                 continue  # another process has just stored it
             except (ValueError, KeyError):
@@ -203,16 +204,16 @@ class Ledger:
 
 
 def _as_json(changes: Changes) -> list[dict[str, Any]]:
-    listed = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
-              for change in changes]
-    return [*listed, *({"change": "invariant", "line": line} for line in changes.invariants)]
+    entries = [{name: value for name, value in change.as_json().items() if name not in ("gained", "lost")}
+               for change in changes]
+    return [*entries, *({"change": "invariant", "line": line} for line in changes.invariants)]
 
 
-def _told(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str:
+def _facts(before: str, row: PolicyVersion, changes: list[dict[str, Any]]) -> str:
     """Returns the facts of the audit event as JSON, with a line for each of the first changes."""
     lines = [_line(change) for change in changes]
-    return json.dumps({"from": before, "to": row.version, "cause": row.cause, "changes": lines[:MOST_TOLD],
-                       "more": max(0, len(lines) - MOST_TOLD)})
+    return json.dumps({"from": before, "to": row.version, "cause": row.cause, "changes": lines[:MOST_REPORTED],
+                       "more": max(0, len(lines) - MOST_REPORTED)})
 
 
 def _line(change: Mapping[str, Any]) -> str:

@@ -62,13 +62,13 @@ class Uses:
     def take(self) -> dict[str, Use]:
         """Takes all waiting uses: id → use."""
         with self._lock:
-            taken, self._waiting = self._waiting, {}
-        return taken
+            uses, self._waiting = self._waiting, {}
+        return uses
 
-    def put_back(self, taken: dict[str, Use]) -> None:
+    def put_back(self, uses: dict[str, Use]) -> None:
         """Keeps uses that could not be stored, for the next `take`."""
         with self._lock:
-            self._waiting = taken | self._waiting
+            self._waiting = uses | self._waiting
 
 
 log = logging.getLogger("gatepost.audit")
@@ -77,7 +77,7 @@ _PURPOSE = "audit seal"
 HOUR = 60 * 60  # seconds in which the reads of the audit log by a principal are one row
 
 
-class Trail:
+class AuditWriter:
     """Writer of the refusals and uses of one process. Also seals the rows of all processes."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
@@ -86,7 +86,7 @@ class Trail:
         self._refusals = Refusals()
         self._doubtful: list[Audit] = []
         self._hour = ""
-        self._looked: dict[str, Audit | None] = {}  # reads of this hour, by the ids of their rows; None: stored
+        self._reads: dict[str, Audit | None] = {}  # reads of this hour, by the ids of their rows; None: stored
         self.token_uses, self.session_uses = Uses(), Uses()
 
     def refuse(self, refusal: Refusal, request_id: str) -> None:
@@ -95,13 +95,14 @@ class Trail:
 
     def look(self, **columns: Any) -> None:
         """Keeps the read of a principal for a later flush. Records it once an hour."""
-        at, about = now(), columns.get("resource_id")
-        what = f"{columns['resource']}.{columns['action']}", *([] if about is None else [about])
-        row = Audit(**columns, id=id_within(HOUR, *what, columns["tenant_id"], columns["principal"]), time=at)
+        at, object_id = now(), columns.get("resource_id")
+        parts = f"{columns['resource']}.{columns['action']}", *([] if object_id is None else [object_id])
+        row = Audit(**columns, id=id_within(HOUR, *parts, columns["tenant_id"], columns["principal"]), time=at)
         with self._lock:
             if self._hour != at[:13]:
-                self._hour, self._looked = at[:13], {id: one for id, one in self._looked.items() if one is not None}
-            self._looked.setdefault(row.id, row)
+                self._hour = at[:13]
+                self._reads = {id: stored for id, stored in self._reads.items() if stored is not None}
+            self._reads.setdefault(row.id, row)
 
     def flush(self, *, early: bool = False) -> None:
         """Stores all waiting rows in one transaction; `early`: also those of the current minute.
@@ -114,47 +115,47 @@ class Trail:
 
     def _flush(self, *, early: bool) -> None:
         self._store_doubtful()
-        taken = self._refusals.take(early=early)
-        used, visited = self.token_uses.take(), self.session_uses.take()
-        rows, looks = taken.rows(), self._looks()
-        if not (rows or used or visited or looks):
+        refusals = self._refusals.take(early=early)
+        token_uses, session_uses = self.token_uses.take(), self.session_uses.take()
+        rows, reads = refusals.rows(), self._reads_to_store()
+        if not (rows or token_uses or session_uses or reads):
             return
-        done = False
+        committed = False
 
         def work() -> None:
-            nonlocal done
-            done = False
+            nonlocal committed
+            committed = False
             append(rows)
-            append_missing(looks)
-            for id, use in sorted(used.items()):
+            append_missing(reads)
+            for id, use in sorted(token_uses.items()):
                 ServiceToken.touch(id, use.at)
-            for id, use in sorted(visited.items()):
+            for id, use in sorted(session_uses.items()):
                 Session.touch(id, *use)
-            done = True
+            committed = True
 
         try:
             self._database.transact(work)
         except (Unavailable, TimedOut):
-            self.token_uses.put_back(used)
-            self.session_uses.put_back(visited)
-            self._doubt(looks)
-            if done:
-                self._doubt(rows)
+            self.token_uses.put_back(token_uses)
+            self.session_uses.put_back(session_uses)
+            self._mark_doubtful(reads)
+            if committed:
+                self._mark_doubtful(rows)
             else:
-                self._refusals.put_back(taken)
+                self._refusals.put_back(refusals)
             raise
         except RowError:
             # One row that the database refuses must not block all others.
-            self._one_by_one(rows + looks)
+            self._store_each(rows + reads)
 
     def seal(self) -> int:
         """Seals the rows that were committed since the last seal, and returns their number."""
         return seals.seal(self._database, sealer(self._keys))
 
-    def _looks(self) -> list[Audit]:
+    def _reads_to_store(self) -> list[Audit]:
         with self._lock:
-            waiting = {id: row for id, row in self._looked.items() if row is not None}
-            self._looked.update(dict.fromkeys(waiting))
+            waiting = {id: row for id, row in self._reads.items() if row is not None}
+            self._reads.update(dict.fromkeys(waiting))
             return list(waiting.values())
 
     def _store_doubtful(self) -> None:
@@ -166,18 +167,18 @@ class Trail:
         try:
             self._database.transact(lambda: append_missing(rows))
         except (Unavailable, TimedOut):
-            self._doubt(rows)
+            self._mark_doubtful(rows)
             raise
         except RowError:
-            self._one_by_one(rows)
+            self._store_each(rows)
 
-    def _one_by_one(self, rows: list[Audit]) -> None:
+    def _store_each(self, rows: list[Audit]) -> None:
         lost, last = 0, ""
         for number, row in enumerate(rows):
             try:
                 self._database.transact(lambda row=row: append_missing([row]))  # type: ignore[misc]
             except (Unavailable, TimedOut):
-                self._doubt(rows[number:])
+                self._mark_doubtful(rows[number:])
                 raise
             except RowError as error:
                 lost, last = lost + row.count, f"{type(error).__name__}: {error}"
@@ -185,14 +186,14 @@ class Trail:
             # One line for all errors, because each has the whole statement.
             log.error("%d refusals could not be recorded, at last: %s", lost, last)
 
-    def _doubt(self, rows: list[Audit]) -> None:
+    def _mark_doubtful(self, rows: list[Audit]) -> None:
         with self._lock:
             self._doubtful += rows
 
 
 def sealer(keys: Keys, *, lenient: bool = False) -> Sealer:
     """Returns the sealer of the audit log: signs with the newest key of the instance, and verifies with any of them."""
-    known = dict(keys.every(_PURPOSE))
+    keys_by_kid = dict(keys.every(_PURPOSE))
 
     def sign(content: bytes) -> str:
         (kid, key), *_ = keys.every(_PURPOSE)
@@ -200,7 +201,7 @@ def sealer(keys: Keys, *, lenient: bool = False) -> Sealer:
 
     def prove(content: bytes, head: str) -> bool:
         kid, _, code = head.partition(":")
-        key = known.get(kid)
+        key = keys_by_kid.get(kid)
         return key is not None and compare_digest(digest(key, content, "sha256").hex(), code)
 
     return Sealer(sign, prove, lenient)

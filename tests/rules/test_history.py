@@ -11,8 +11,8 @@ import peewee as pw
 import pytest
 
 from gatepost.http.request import audit
-from gatepost.rules import ledger as ledgers
-from gatepost.rules.ledger import WAITING, Ledger
+from gatepost.rules import history as histories
+from gatepost.rules.history import WAITING, PolicyHistory
 from models.base import later, now
 from models.tables import policy_version
 from models.tables.audit import Audit, Retention, of_tenant
@@ -43,8 +43,8 @@ def services(app):
     return app.extensions["gatepost"]
 
 
-def ledger_of(services, instance) -> Ledger:
-    return Ledger(services.database, instance, services.registry.vocabulary, services.guest_tenant,
+def ledger_of(services, instance) -> PolicyHistory:
+    return PolicyHistory(services.database, instance, services.registry.vocabulary, services.guest_tenant,
                   services.registry.plugin_policies, instance / "policies")
 
 
@@ -82,7 +82,7 @@ def test_a_refusal_is_of_the_policy_that_decided_it_though_another_comes_into_fo
 
     monkeypatch.setattr(audit, "note_refusal", overtaken)
     assert app.test_client().post("/api/articles", json={}).status_code == 401
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with services.database.connected():
         [row] = of_tenant(services.guest_tenant).where(Audit.result == "refused")
     assert (row.resource, row.policy_version) == ("article", first)
@@ -95,7 +95,7 @@ def test_one_refusal_under_two_policies_is_two_rows_each_with_its_facts(app, ser
         versions.append(services.policy.reload().version)
         for _ in range(2):
             assert app.test_client().post("/api/articles", json={}).status_code == 401
-    services.trail.flush(early=True)
+    services.audit_writer.flush(early=True)
     with services.database.connected():
         rows = list(of_tenant(services.guest_tenant).where(Audit.result == "refused").order_by(Audit.seq))
     counted = Counter[str | None]()
@@ -169,7 +169,7 @@ def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
 @pytest.mark.both_databases
 def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its_row_comes_late(
         services, instance, monkeypatch):
-    monkeypatch.setattr(ledgers, "PATIENCE", 0.2)
+    monkeypatch.setattr(histories, "PATIENCE", 0.2)
     free, begun = Event(), Event()
 
     def hold():

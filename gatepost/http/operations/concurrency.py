@@ -27,25 +27,25 @@ def most_waiting(threads: int) -> int:
     return max(1, threads // 2)
 
 
-class Slots:
+class ConcurrencyLimit:
     """Concurrency limit of one process: `EACH` requests for each key, and `most` for all keys together."""
 
     def __init__(self, most: int, each: int = EACH) -> None:
         self.most, self._each = most, each
-        self._taken: Counter[str] = Counter()
-        self._counting = Lock()
+        self._in_use: Counter[str] = Counter()
+        self._lock = Lock()
 
     def acquire(self, key: str) -> bool:
-        """Takes a slot. Returns False if none is free."""
-        with self._counting:
-            if self._taken[key] >= self._each or self._taken.total() >= self.most:
+        """Counts one more request. Returns False if the limit is reached."""
+        with self._lock:
+            if self._in_use[key] >= self._each or self._in_use.total() >= self.most:
                 return False
-            self._taken[key] += 1
+            self._in_use[key] += 1
             return True
 
     def release(self, key: str) -> None:
-        """Frees a slot."""
-        with self._counting:
-            self._taken[key] -= 1
-            if not self._taken[key]:
-                del self._taken[key]
+        """Counts one request less."""
+        with self._lock:
+            self._in_use[key] -= 1
+            if not self._in_use[key]:
+                del self._in_use[key]

@@ -1,1 +1,0 @@
-"""`gatepost policy who | review | unused`."""

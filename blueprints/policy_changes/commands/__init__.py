@@ -1,1 +1,0 @@
-"""`gatepost policy apply | revert | accept | log | show | diff | adopt`."""

@@ -1,1 +1,0 @@
-"""The commands `gatepost user`, `gatepost tenant` and `gatepost token`."""
