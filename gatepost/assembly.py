@@ -53,7 +53,7 @@ from .instance.presence import Presence
 from .jobs import transfers
 from .jobs.hooks import Clock
 from .jobs.runner import Runner
-from .rules.history import PolicyHistory
+from .rules.history import HistoryWriter
 from .rules.left_over import left_over
 from .rules.line_uses import EVERY, LineUses
 from .rules.stored import source_of
@@ -106,7 +106,7 @@ def assemble(app: Application, registry: Registry, live: LiveSettings, *, reads_
     epoch = Epoch(database)
     keys.guard = lambda ring: known_keys.guard(database, ring)
     audit_writer, uses = AuditWriter(database, keys), DeprecatedUses(database)
-    history = PolicyHistory(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
+    history = HistoryWriter(database, settings.instance, registry.vocabulary, tenant.id, registry.plugin_policies,
                     settings.policies)
     lines = LineUses(database, policy.current)
     if in_files := settings.policy_source == FILES:
@@ -177,7 +177,7 @@ def _roles_in_use(database: Database) -> frozenset[str]:
 
 
 def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Watcher, keys: Keys,
-                audit_writer: AuditWriter, uses: DeprecatedUses, history: PolicyHistory, lines: LineUses) -> Background:
+                audit_writer: AuditWriter, uses: DeprecatedUses, history: HistoryWriter, lines: LineUses) -> Background:
     """Returns the background tasks, in the order in which due tasks run."""
     lost_roles = LostRoles(policy, lambda: _roles_in_use(database))
     presence = Presence(database, live.current.instance, policy, keys)
@@ -194,7 +194,7 @@ def _background(live: LiveSettings, database: Database, epoch: Epoch, policy: Wa
         BackgroundTask("following the key file", 1, keys.refresh),
         BackgroundTask("following the policy files", 1, policy.prove_followed),
         BackgroundTask("looking for warnings about the policy", 5, lambda: find_early(policy.current)),
-        BackgroundTask("storing the policy history", 1, history.store, last=history.store),
+        BackgroundTask("writing the policy history", 1, history.store, last=history.store),
         BackgroundTask("reporting roles that the policy has lost", 1, lost_roles.tell),
         BackgroundTask("undoing interrupted imports", 5, lambda: undo_left(database)),
         BackgroundTask("deleting expired rows", MINUTE, lambda: delete_expired(database)),

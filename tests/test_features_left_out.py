@@ -316,7 +316,7 @@ def test_a_line_that_denies_by_shares_is_refused_without_sharing():
     files = shipped(articles="p, editor, article.update, shared, deny")
     files["invariants.csv"] = b"# end\n"
     assert from_files(files, discover().vocabulary)
-    with pytest.raises(PolicyError, match="sharing is left out .setting without., so this line would deny nothing"):
+    with pytest.raises(PolicyError, match="sharing is left out .setting without., so this rule would deny nothing"):
         from_files(files, discover(without=("sharing",)).vocabulary)
 
 

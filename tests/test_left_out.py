@@ -142,7 +142,7 @@ def fresh_registry() -> Iterator[None]:
 def test_the_check_of_the_rules_says_once_what_has_no_effect(without):
     checked = without.run("policy", "check")
     assert (checked.returncode, len(checked.stdout.splitlines())) == (0, 1), checked.stdout + checked.stderr
-    assert "0 warnings, 22 lines without effect about what is left out (comments), version" in checked.stdout
+    assert "0 warnings, 22 rules without effect, about parts that are left out (comments), version" in checked.stdout
 
 
 @pytest.mark.parametrize("command", ["explain --as admin", "who"])

@@ -309,7 +309,7 @@ def test_check_and_test_refuse_a_function_that_serving_would_refuse(instance, no
         assert "the function begins of a plugin fails" in done.stdout + done.stderr
 
 
-FORGOTTEN = "notes.csv: warning: nobody has note.finish but who may do everything; add a line that grants it"
+FORGOTTEN = "notes.csv: warning: only those who may do everything have note.finish; add a rule that grants it"
 
 
 @pytest.mark.parametrize(("line", "told"), [

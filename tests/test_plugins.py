@@ -259,7 +259,7 @@ def test_rules_of_a_plugin_that_break_an_invariant_stop_the_start_and_name_its_f
     plugin({"notes.csv": "p, guest, note.create, always, allow\n# end\n"})
     with pytest.raises(PolicyError, match=r"notes\.csv: these rules come with a plugin \(.*notes\.csv\)") as error:
         serving()
-    assert "notes.csv:1: with this line guest may note.create; invariants.csv:" in str(error.value)
+    assert "notes.csv:1: with this rule guest may note.create; invariants.csv:" in str(error.value)
 
 
 def test_a_plugin_says_its_errors_in_the_languages_that_it_brings(plugin, serving):

@@ -11,7 +11,7 @@ feature = Feature(
     extends={"console": "blueprints.access_review.pages", "audit": "blueprints.access_review.review"},
     commands={
         "policy who": Command("blueprints.access_review.commands:who_command",
-                              "List who may do this, to an object or to any, and by which rule."),
+                              "List the users who may do something, and the rule that allows each."),
         "policy unused": Command("blueprints.access_review.commands:unused_command",
                                  "List the rules and permissions that nobody uses."),
         "policy review": Command("blueprints.access_review.commands:review_command",

@@ -40,7 +40,7 @@ from policies.usage.unused import unused
 
 REVIEW_COLUMNS = ("tenant", "email", "user", "role", "how", "personal_lines", "active", "last_login", "last_use",
                   "tokens", "remark")
-NO_USER, DISABLED = "lines name a user that there is not", "lines name a disabled user"
+NO_USER, DISABLED = "rules name a user that does not exist", "rules name a disabled user"
 _AT_ONCE = 500  # users read by one statement
 _COLUMNS = (User.id, User.email, User.role, User.department, User.groups)
 _BY_EMAIL = sort_order(Key(User.email))
@@ -53,20 +53,21 @@ _read = reader(_COLUMNS)
                                            "unless it has an offset.")
 @click.option("--ip", metavar="ADDRESS", help="From this address.")
 @click.option("--device", metavar="KIND", help="With a desktop, mobile, tablet, bot or other device.")
-@click.option("--method", metavar="METHOD", help="By this method instead of any that the permission is asked for by.")
+@click.option("--method", metavar="METHOD",
+              help="By this method only. The default is every method that needs the permission.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
-              help="Ask the policy files of DIR instead of the instance's.")
+              help="Use the policy files of DIR instead of those of the instance.")
 @TENANT
 @AS_JSON
 @click.argument("permission")
 @click.argument("id", required=False)
 def who_command(at: str | None, ip: str | None, device: str | None, method: str | None, directory: Path | None,
                 tenant: str | None, as_json: bool, permission: str, id: str | None) -> None:
-    """List who may do this, to an object or to any, and by which rule.
+    """List the users who may do something, and the rule that allows each.
 
-    Every active user of a tenant whom the policy lets, by role, by a line of their own, a group or a share, and guests;
-    with ID those who may do it to that object. A user who may do it at certain times, from certain addresses, with
-    certain devices or by certain methods is named, with the condition.
+    It lists every active user of a tenant whom the policy allows it: by role, by a rule about them, by a group or by a
+    share. Guests are listed, too. With ID, it is about that object. If a user may do it only at certain times, from
+    certain addresses, with certain devices or by certain methods, the condition is shown.
 
     \b
     Example: gatepost policy who order.delete
@@ -89,8 +90,8 @@ def who_command(at: str | None, ip: str | None, device: str | None, method: str 
         try:
             _show(_entries(instance, holders, tenant_id), policy, as_json)
         except NotTold as error:
-            hint = "ask explain about each" if error.function else "name --at, --ip, --device and --method"
-            raise click.ClickException(f"This cannot be told: {error}; {hint}.") from None
+            hint = "use explain for each user" if error.function else "set --at, --ip, --device and --method"
+            raise click.ClickException(f"This cannot be computed: {error}; {hint}.") from None
 
 
 def _entries(instance: Instance, holders: Holders, tenant_id: str) -> Iterator[tuple[str, str, Reason]]:
@@ -135,8 +136,9 @@ def _as_json(name: str, role: str, reason: Reason) -> dict[str, Any]:
 def review_command(file: Path, overwrite: bool) -> None:
     """Show who has which role, how they got it, and when they last used it.
 
-    A CSV file with one row for each user and role, of all tenants; at its end one for each `user:` line that names
-    nobody. Exit code 2, and no file, where something could not be read; 1 when lines name no user, or a disabled one.
+    It writes a CSV file with one row for each user and role, of all tenants. At the end is a row for each `user:` rule
+    whose user does not exist. The exit code is 2, without a file, if something could not be read. It is 1 if rules name
+    a user that does not exist or is disabled.
 
     \b
     Example: gatepost policy review --csv review.csv
@@ -195,14 +197,14 @@ def _places(held: Holdings, key: str) -> list[str]:
 
 @click.command("unused")
 @click.option("--days", type=click.IntRange(1, KEPT // DAY), default=30, show_default=True, metavar="N",
-              help="How many days to look back.")
+              help="The number of days to look back.")
 @AS_JSON
 def unused_command(days: int, as_json: bool) -> None:
     """List the rules and permissions that nobody uses.
 
-    Proved: without the line no request is answered otherwise, or nothing that the audit trail recorded. Not seen: the
-    line has settled nothing and shown no row since then, as far as the service has counted; what it has not counted is
-    told. Exit code 1 when there is such a line.
+    Proved: without the rule, no request gets another answer, or no decision in the audit log changes. Not used: by the
+    counts, the rule has decided nothing and shown no row since then. Periods without counts are listed. The exit code
+    is 1 if there is such a rule.
 
     \b
     Example: gatepost policy unused --days 90

@@ -83,18 +83,18 @@ class Holders:
                  guards: Mapping[str, str] | None = None, ranks: Collection[str] | None = None,
                  guests: bool = True, certain: bool = False,
                  tokens: Callable[[], Iterable[ServiceToken]] | None = None) -> None:
-        self._database, self._policy, self._asked = database, policy, asked
+        self._database, self._policy, self._question = database, policy, asked
         self._viewer, self._guards, self._ranks, self._has_guests = viewer, guards or {}, ranks, guests
         self._certain, self._tokens = certain, tokens
         self._users = Users(database.dialect)
         self._writer = OnUsers(self._users)
-        self._known: dict[tuple[object, ...], _Given] = {}
+        self._by_caller: dict[tuple[object, ...], _Given] = {}
         self._memory: dict[Expression, Expression] = {}
 
     @property
     def permissions(self) -> tuple[str, ...]:
         """The permissions that each of them has."""
-        return self._asked.permissions
+        return self._question.permissions
 
     @cached_property
     def narrowing(self) -> Narrowing | None:
@@ -148,10 +148,11 @@ class Holders:
 
     def _reason(self, subject: Subject, about: Callable[[Expression], Expression], always: Expression = True) -> Reason:
         """`always` is a condition that stands before the others."""
-        found = self._given(subject)
-        line = next((rule for rule, left in found.lines if self._settled(about(left), subject) is not False), None)
-        left = conjunction((always, about(found.goal)))
-        return Reason(line, None if isinstance(left, bool) else text(left))
+        conditions = self._given(subject)
+        line = next((rule for rule, condition in conditions.lines
+                     if self._settled(about(condition), subject) is not False), None)
+        condition = conjunction((always, about(conditions.goal)))
+        return Reason(line, None if isinstance(condition, bool) else text(condition))
 
     def _of_roles(self) -> Iterable[tuple[pw.Expression, bool]]:
         """A condition for all roles that are given the same, and whether it names users."""
@@ -162,9 +163,9 @@ class Holders:
                 alike.setdefault(self._settled(self._goal(subject), subject), []).append(role)
         others = not_true(self._users.among([*self._persons])) if self._persons else None
         for condition, roles in alike.items():
-            found = branches(condition)
+            alternatives = branches(condition)
             for sought in (True, False):
-                mine = [one for one in found if (one is not True and names_one(one)) is sought]
+                mine = [one for one in alternatives if (one is not True and names_one(one)) is sought]
                 written = [one for one in map(self._written, mine) if one is not None]
                 if written and condition is not False:
                     parts = [User.role.in_(roles), *([] if others is None else [others])]
@@ -176,10 +177,10 @@ class Holders:
         """Returns the SQL of one alternative; None if it reads a field that is hidden from the viewer for all users."""
         if condition is True:
             return True
-        found = self._writer.expression(condition)
+        clause = self._writer.expression(condition)
         if self._viewer is None or not _looks_at_guarded(condition):
-            return found
-        return None if self._seen is None else found & self._seen.where.expression()
+            return clause
+        return None if self._seen is None else clause & self._seen.where.expression()
 
     @cached_property
     def _seen(self) -> Narrowing | None:
@@ -187,8 +188,8 @@ class Holders:
         if self._viewer is None:
             return None
         needed = {self._guards[one.name] for one in GUARDED if one.name in self._guards}
-        found = [self._viewer.narrow(permission, User) for permission in needed]
-        return found[0] if len(found) == 1 else None
+        narrowings = [self._viewer.narrow(permission, User) for permission in needed]
+        return narrowings[0] if len(narrowings) == 1 else None
 
     def _of_persons(self) -> Iterable[tuple[pw.Expression, bool]]:
         allowed = [id for id, may in self._persons.items() if may]
@@ -200,15 +201,15 @@ class Holders:
         if self._programs is None or self._tokens is None:
             return
         owners = {token.owner_id for token in self._tokens() if self.covers(token)}
-        rows = Rows(User, self._asked.tenant_id).select().where(self._users.among([*owners]))
-        if found := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
-            yield cast(pw.Expression, self._users.among(found)), True
+        rows = Rows(User, self._question.tenant_id).select().where(self._users.among([*owners]))
+        if ids := [user.id for user in rows if not self._may(user) and self._programs._may(user)]:
+            yield cast(pw.Expression, self._users.among(ids)), True
 
     def covers(self, token: ServiceToken) -> bool:
         """Returns true if the scopes of a token suffice."""
-        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._asked.tenant_id, kind="service",
+        holder = Principal(token.owner_id, f"user:{token.owner_id}", "user", self._question.tenant_id, kind="service",
                            scopes=frozenset(token.scopes))
-        return all(self._policy.covers(holder, permission) for permission in self._asked.permissions)
+        return all(self._policy.covers(holder, permission) for permission in self._question.permissions)
 
     @cached_property
     def _programs(self) -> Holders | None:
@@ -216,9 +217,9 @@ class Holders:
 
         It is None if tokens do not count, or if no rule reads the kind of the caller.
         """
-        if self._tokens is None or KIND.name not in self._policy.looks_at(self._asked.permissions).sub:
+        if self._tokens is None or KIND.name not in self._policy.looks_at(self._question.permissions).sub:
             return None
-        return Holders(self._database, self._policy, replace(self._asked, kind="service"), viewer=self._viewer,
+        return Holders(self._database, self._policy, replace(self._question, kind="service"), viewer=self._viewer,
                        guards=self._guards, ranks=self._ranks, certain=self._certain)
 
     @cached_property
@@ -228,11 +229,11 @@ class Holders:
         if not keys:
             return {}
         mine = self._users.among([key.removeprefix("user:") for key in keys])
-        rows = Rows(User, self._asked.tenant_id).select().where(mine)
+        rows = Rows(User, self._question.tenant_id).select().where(mine)
         return {user.id: self._may(user) for user in rows}
 
     def _is_apart(self, key: str) -> bool:
-        return not self._policy.permissions_of_lines(key).isdisjoint(self._asked.permissions)
+        return not self._policy.permissions_of_lines(key).isdisjoint(self._question.permissions)
 
     def _may(self, user: User) -> bool:
         if user.role not in self._policy.roles.of_users or (self._ranks is not None and user.role not in self._ranks):
@@ -250,24 +251,25 @@ class Holders:
     def _given(self, subject: Subject) -> _Given:
         """Returns the conditions for a caller. Callers with the same rules share one computation."""
         apart = subject.key is not None and self._is_apart(subject.key)
-        reaching = [self._policy.reaching(subject.role, subject.key if apart else None, permission)
-                    for permission in self._asked.permissions]
+        reaching = [self._policy.matching_rules(subject.role, subject.key if apart else None, permission)
+                    for permission in self._question.permissions]
         lent = self._policy.roles.closure(subject.key) - {subject.key} if subject.key and apart else frozenset[str]()
-        key = (subject.role, lent, *(tuple((rule.place, rule.eft, left) for rule, left in lines) for lines in reaching)
-               ) if apart else (subject.role,)
-        if key not in self._known:
+        key = (subject.role, lent, *(
+            tuple((rule.place, rule.eft, condition) for rule, condition in lines) for lines in reaching)
+        ) if apart else (subject.role,)
+        if key not in self._by_caller:
             alike = subject if apart else Subject(subject.role)
-            lines = [(rule, line_holds(self._policy, alike, self._asked, left))
-                     for rule, left in reaching[-1] if rule.eft == "allow"]
+            lines = [(rule, line_holds(self._policy, alike, self._question, condition))
+                     for rule, condition in reaching[-1] if rule.eft == "allow"]
             # A rule that always matches explains more than one for some objects or times.
             lines.sort(key=lambda one: one[0].when != ALWAYS_WORD)
-            self._known[key] = _Given(whenever(self._policy, alike, self._asked),
-                                      tuple((rule, left) for rule, left in lines if left is not False))
-        return self._known[key]
+            self._by_caller[key] = _Given(whenever(self._policy, alike, self._question),
+                                      tuple((rule, condition) for rule, condition in lines if condition is not False))
+        return self._by_caller[key]
 
     def _settled(self, goal: Expression, subject: Subject) -> Expression:
         if goal not in self._memory:
-            self._memory[goal] = somewhen(goal, self._policy, subject, self._asked.permissions[-1])
+            self._memory[goal] = somewhen(goal, self._policy, subject, self._question.permissions[-1])
         return self._memory[goal]
 
 
@@ -276,9 +278,9 @@ def _about(user: Mapping[str, Any]) -> tuple[Subject, Callable[[Expression], Exp
     hidden = not user.keys() >= SEEN
 
     def about(expression: Expression) -> Expression:
-        left = disjunction(one for one in branches(expression) if not _looks_at_guarded(one)) if hidden else \
+        rest = disjunction(one for one in branches(expression) if not _looks_at_guarded(one)) if hidden else \
             expression
-        return of_user(left, user["id"], user.get("department"), user.get("groups", ()))
+        return of_user(rest, user["id"], user.get("department"), user.get("groups", ()))
 
     return Subject(user["role"], f"user:{user['id']}"), about
 
@@ -298,15 +300,15 @@ def asked_about(requests: ImpliedRequests, row: Record | None, tenant_id: str, e
     shares       (grantee, right) of the row's shares; None: they are read from the database
     """
     permission = requests.needed[-1]
-    known, methods = {**environment}, requests.methods
+    constants, methods = {**environment}, requests.methods
     if len(methods) == 1:
-        known |= {"method": methods[0], "request": REQUESTS[methods[0]]}
+        constants |= {"method": methods[0], "request": REQUESTS[methods[0]]}
         methods = ()
     if shares is None:
         resource = permission.partition(".")[0]
         shares = () if row is None else share.in_effect(tenant_id, resource, [row.id]).get(row.id, ())
     return Asked(permissions=requests.needed, tenant_id=tenant_id, row=None if row is None else row.__data__,
-                 shares=shares, environment=known, methods=methods, each=each)
+                 shares=shares, environment=constants, methods=methods, each=each)
 
 
 def ranks(policy: Policy, permission: str, collection: Any, row: Record | None) -> frozenset[str] | None:

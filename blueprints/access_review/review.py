@@ -23,7 +23,7 @@ from models.tables.session import Session
 from models.tables.user import User
 from policies.usage.holdings import Holdings
 
-routes = Routes("policy_review", "Who has which role, and uses it.")
+routes = Routes("policy_review", "The roles of users, and their last activity.")
 
 _ASKED = (*PAGING, "role", "active")
 _MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "token.view": ServiceToken}
@@ -32,7 +32,7 @@ _MADE_OF: Mapping[str, Any] = {"audit.view": Audit, "session.view": Session, "to
 class HoldingSchema(StrictSchema):
     role = fields.String(required=True)
     how = fields.List(fields.String(), required=True, metadata={
-        "description": "Every way: `stored`, `inherited from editor`, `lent by roles.csv:14`."})
+        "description": "The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`."})
 
 
 class _UserSchema(StrictSchema):
@@ -48,17 +48,17 @@ class ReviewedSchema(StrictSchema):
 
     id = Id(required=True)
     name = fields.String(required=True)
-    email = fields.String(metadata={"description": "Left out where you may not see it, as `active` is."})
+    email = fields.String(metadata={"description": "Left out if you may not see it, like `active`."})
     role = fields.String(required=True)
-    active = fields.Boolean(metadata={"description": "Whether they can log in."})
+    active = fields.Boolean(metadata={"description": "True if they can log in."})
     roles = fields.List(fields.Nested(HoldingSchema), required=True)
     lines = fields.List(fields.String(), required=True, metadata={
-        "description": "The lines that name this user: `users.csv:14`."})
+        "description": "The places of rules that name this user: `users.csv:14`."})
     last_login = Time(required=True, allow_none=True, metadata={"description": "null: not known."})
     last_use = Time(required=True, allow_none=True, metadata={
-        "description": "The newest of their audit rows, refreshed sessions and uses of tokens; null: not known. Reads "
-                       "within a session leave no trace."})
-    tokens = fields.Integer(required=True, metadata={"description": "How many service tokens are valid."})
+        "description": "The time of their newest audit event, session refresh or use of a token; null: not known. "
+                       "Reads within a session are not recorded."})
+    tokens = fields.Integer(required=True, metadata={"description": "The number of valid service tokens."})
 
 
 class _Query(ListQuery):
@@ -81,7 +81,7 @@ _LISTING = Listing(_Users(), _Query)
 @routes.get("/api/admin/policy/review", permission="policy.view", query=_LISTING.query.schema,
             operation="policy_review", answer=listing.page_schema(ReviewedSchema()), cost=5)
 def review(call: Call) -> dict[str, Any]:
-    """List the users with the roles that they hold, how they got each, and when they were last here."""
+    """List the users with their roles, the sources of each role, and their last activity."""
     for permission, model in _MADE_OF.items():
         seen = call.access.narrow(permission, model)
         if seen is None or not seen.where.is_everything:

@@ -21,11 +21,11 @@ from policies.usage.lines import line_of
 from policies.usage.unused import unused
 from policies.wording.finding import single_person
 
-routes = Routes("policy_unused", "What nobody uses.")
+routes = Routes("policy_unused", "Rules and permissions that nobody uses.")
 
 
 class _Question(StrictSchema):
-    days = Number(load_default=30, metadata={"description": "How many to look back."},
+    days = Number(load_default=30, metadata={"description": "The number of days to look back."},
                   validate=validate.Range(1, KEPT // DAY, error=Message(
                       "Must be greater than or equal to {min} and less than or equal to {max}.")))
 
@@ -37,40 +37,40 @@ class UnusedLineSchema(StrictSchema):
 
 
 class IdleLineSchema(UnusedLineSchema):
-    reason = fields.String(required=True, metadata={"description": "Why no request is answered otherwise without it."})
+    reason = fields.String(required=True, metadata={"description": "The reason why no answer changes without it."})
 
 
 class UnusedPermissionSchema(StrictSchema):
     permission = fields.String(required=True)
-    given = fields.Boolean(required=True, metadata={"description": "Whether some line gives it."})
+    given = fields.Boolean(required=True, metadata={"description": "True if a rule grants it."})
 
 
 class UnusedSchema(StrictSchema):
     """Rules and permissions that nobody used since a time, in the whole service."""
 
     since = Time(required=True)
-    lines = fields.Integer(required=True, metadata={"description": "How many were looked at."})
+    lines = fields.Integer(required=True, metadata={"description": "The number of rules that were examined."})
     without_effect = fields.List(fields.Nested(IdleLineSchema), required=True, metadata={
-        "description": "Proved: without all of these no request whatever is answered otherwise."})
+        "description": "Proved: no answer changes when all of these are removed."})
     not_seen = fields.List(fields.Nested(UnusedLineSchema), required=True, metadata={
-        "description": "Lines that settled nothing since then, as far as it was counted; they may be needed all the "
-                       "same."})
+        "description": "Rules that decided nothing since then, by the counts. They may still be needed."})
     permissions = fields.List(fields.Nested(UnusedPermissionSchema), required=True, metadata={
-        "description": "Permissions that no request was allowed since then."})
-    gaps = fields.List(fields.String(), required=True, metadata={"description": "When nothing was counted."})
+        "description": "Permissions that no allowed request has used since then."})
+    gaps = fields.List(fields.String(), required=True, metadata={
+        "description": "Sentences about periods without counts."})
 
 
 @routes.get("/api/admin/policy/unused", permission="policy.view", query=_Question(), cost=5,
             operation="policy_unused", answer=UnusedSchema())
 def without_use(call: Call) -> dict[str, Any]:
-    """List the lines and the permissions that nobody has used for some days.
+    """List the rules and permissions that nobody has used for some days.
 
-    Uses are counted in memory and stored every ten seconds. Lists are counted by sample, commands not at all.
+    Uses are counted in memory and stored every ten seconds. Lists are sampled, and commands are not counted.
     """
     policy, since = call.access.policy, later(-call.query["days"] * DAY)
     counts = {key: used.times for key, used in used_since(since[:10]).items()}
     spans = [Span(*counted) for counted in counted_since(since)]
-    found = unused(policy, since, counts, (), gaps(since, now(), spans))
+    result = unused(policy, since, counts, (), gaps(since, now(), spans))
     told = visible_persons(call, {rule.sub for rule in policy.rules})
 
     def known(rule: Rule) -> bool:
@@ -78,10 +78,10 @@ def without_use(call: Call) -> dict[str, Any]:
 
     return withheld(call, {
         "since": since, "lines": sum(map(known, policy.rules)),
-        "without_effect": [{**_line(one.rule), "reason": one.reason} for one in found.idle if known(one.rule)],
-        "not_seen": [_line(one.rule) for one in found.unseen if known(one.rule)],
-        "permissions": [{"permission": name, "given": given} for name, given in found.permissions.items()],
-        "gaps": list(found.gaps),
+        "without_effect": [{**_line(one.rule), "reason": one.reason} for one in result.idle if known(one.rule)],
+        "not_seen": [_line(one.rule) for one in result.unseen if known(one.rule)],
+        "permissions": [{"permission": name, "given": given} for name, given in result.permissions.items()],
+        "gaps": list(result.gaps),
     })
 
 

@@ -27,7 +27,7 @@ from models.tables.service_token import ServiceToken
 from models.tables.user import User
 from policies.questions.holders import NotTold
 
-routes = Routes("policy_who", "Who may do something.")
+routes = Routes("policy_who", "The users who may do something.")
 
 
 
@@ -57,23 +57,25 @@ class HolderSchema(StrictSchema):
     user = fields.Nested(PersonSchema, required=True, allow_none=True, metadata={"description": "null: guests."})
     role = fields.String(required=True)
     rule = fields.Nested(PlaceSchema, required=True, allow_none=True, metadata={
-        "description": "A line that allows it: one without a condition, where there is one."})
+        "description": "A rule that allows it, if possible one without a condition."})
     when = fields.String(required=True, allow_none=True, metadata={
-        "description": "At which time, from where or with which device, in the words of model.conf; null: always."})
+        "description": "The required time, address or device, in the words of model.conf; null: always."})
     tokens = fields.Integer(required=True, metadata={
-        "description": "How many valid service tokens of the user may do it, of those that the caller may see."})
+        "description": "The number of valid service tokens of the user that may do it. Tokens hidden from the caller "
+                       "do not count."})
 
 
 class _Query(ListQuery):
     """Query parameters: permission, object, circumstances and paging."""
 
     def _schema(self, kind: str, found: dict[str, Any]) -> Schema:
-        asked = CircumstancesSchema().fields
+        circumstances = CircumstancesSchema().fields
         return super()._schema(kind, {
             "permission": Line(required=True, metadata={
-                "description": "What is asked about, such as user.update.", "example": "user.update"}),
-            "id": Id(metadata={"description": "The object; without it, those who may do it to some object."}),
-            **{name: asked[name] for name in ("at", "ip", "device", "method")},
+                "description": "The permission, such as user.update.", "example": "user.update"}),
+            "id": Id(metadata={
+                "description": "The object. Without it, the answer lists the users who may do it to some object."}),
+            **{name: circumstances[name] for name in ("at", "ip", "device", "method")},
             **{name: found[name] for name in PAGING if name in found}})
 
 
@@ -112,10 +114,10 @@ def _holders(call: Call) -> Holders:
     row = named_row(call, collection, call.query["id"]) if "id" in call.query else None
     requests = implied_requests(call.services.registry.by_permission.get(permission, ()), permission, collection,
                      about_row=row is not None, method=call.query.get("method"))
-    asked = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
+    question = asked_about(requests, row, call.tenant_id, fixed(call.query, call.services.settings.zone))
     if row is not None and collection is not None:
-        _refuse_to_tell(call, collection, asked.permissions, row.__data__)
-    return Holders(call.services.database, policy, asked, viewer=call.access,
+        _refuse_to_tell(call, collection, question.permissions, row.__data__)
+    return Holders(call.services.database, policy, question, viewer=call.access,
                    ranks=ranks(policy, permission, collection, row),
                    guards=call.services.collections["users"].guards,
                    guests=call.tenant_id == call.services.guest_tenant,
@@ -129,16 +131,16 @@ def _refuse_to_tell(call: Call, collection: Peer, permissions: tuple[str, ...], 
 
 
 def _refusal(error: NotTold) -> Problem:
-    detail = Message("The function {function} of a plugin has to be asked for each caller, or at a certain time: "
-                     "explain answers.", function=error.function) if error.function else \
-        Message("There are too many conditions on time, address, device and method: name at, ip, device and method.")
+    detail = Message("The function {function} of a plugin must be called for each caller, or at a certain time. "
+                     "Use explain.", function=error.function) if error.function else \
+        Message("There are too many conditions on time, address, device and method. Set at, ip, device and method.")
     return Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")
 
 
 def _name(call: Call) -> str:
     """The list in its cursors: those of another question are not taken."""
-    asked = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device", "method"))
-    return "who may {} {} {} {} {} {}".format(*asked)
+    values = (call.query.get(name, "") for name in ("permission", "id", "at", "ip", "device", "method"))
+    return "who may {} {} {} {} {} {}".format(*values)
 
 
 def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: int) -> dict[str, Any]:
@@ -151,8 +153,8 @@ def _entry(user: Mapping[str, Any] | None, role: str, reason: Reason, tokens: in
 def _tokens(call: Call, holders: Holders, users: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """Counts for each user the service tokens that may do it too. Tokens hidden from the caller do not count."""
     owners = [user["id"] for user in users if holders.lets_in_tokens(user)]
-    found = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
-    return Counter(token.owner_id for token in found if holders.covers(token))
+    tokens = _visible(call, ServiceToken.valid_of(call.tenant_id, owners))
+    return Counter(token.owner_id for token in tokens if holders.covers(token))
 
 
 def _visible(call: Call, tokens: Iterable[ServiceToken]) -> Iterator[ServiceToken]:

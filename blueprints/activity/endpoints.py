@@ -78,7 +78,7 @@ class SizesSchema(StrictSchema):
         "description": "Room on the disk of the instance, or of its database where there is less; null where the disk "
                        "does not say."})
     audit_since = Time(required=True, allow_none=True, metadata={
-        "description": "When the oldest row of the audit trail was written."})
+        "description": "The time of the oldest audit event."})
     tables = fields.List(fields.Nested(TableSizeSchema), metadata={
         "description": "The largest first, with the rows of all tenants: only for callers of the tenant that guests "
                        "act in."})

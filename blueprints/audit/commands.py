@@ -21,23 +21,23 @@ from models.tables import sealed_rows, seals
 from models.tables.audit import Audit, of_all, of_tenant
 
 _KEPT_HERE = ("salt", "commitment")  # not exported, because with them erased values could be guessed and confirmed
-_TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant; all of them unless given.")
+_TENANT = click.option("--tenant", metavar="NAME", help="Only this tenant. The default is all tenants.")
 
 
 @click.group(cls=Group)
 def audit() -> None:
-    """Show the audit trail, export it, verify it."""
+    """Show, export and verify the audit log."""
 
 
 @audit.command()
 @_TENANT
 @click.option("-n", "--lines", type=click.IntRange(1, 10_000), metavar="N", default=20, show_default=True,
-              help="How many rows to begin with.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C.")
+              help="The number of events to show first.")
+@click.option("-f", "--follow", is_flag=True, help="Show new events until Ctrl-C.")
 def tail(tenant: str | None, lines: int, follow: bool) -> None:
-    """Show the newest rows, the last one last.
+    """Show the newest audit events, in the order of time.
 
-    With --follow, looks at the trail are left out.
+    With --follow, reads of the audit log are left out.
 
     \b
     Example: gatepost audit tail -f
@@ -61,12 +61,13 @@ def tail(tenant: str | None, lines: int, follow: bool) -> None:
 
 @audit.command()
 @_TENANT
-@click.option("--since", metavar="TIME", help="Only rows from this time on (RFC 3339).")
-@click.option("--heads", is_flag=True, help="Write the heads of the seals instead, one `number head` a line.")
+@click.option("--since", metavar="TIME", help="Only events from this time on (RFC 3339).")
+@click.option("--heads", is_flag=True, help="Write the heads of the seals instead, one `number head` per line.")
 def export(tenant: str | None, since: str | None, heads: bool) -> None:
-    """Write the rows as NDJSON, the oldest first.
+    """Write the audit events as NDJSON, the oldest first.
 
-    With --heads, the heads of its seals, which prove later that no row was changed or removed: keep them elsewhere.
+    With --heads, it writes the heads of the seals. They prove later that no event was changed or removed. Keep them
+    on another machine.
 
     \b
     Example: gatepost audit export --heads > heads.txt
@@ -82,11 +83,11 @@ def export(tenant: str | None, since: str | None, heads: bool) -> None:
 
 @audit.command()
 @click.option("--heads", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-              help="Heads that were exported earlier: they must still be there.")
+              help="Heads that were exported earlier. They must still match.")
 def verify(heads: Path | None) -> None:
-    """Prove that no row was changed or taken out.
+    """Prove that no audit event was changed or removed.
 
-    Exit code 1 when one was, or when that cannot be proved.
+    The exit code is 1 if one was, or if that cannot be proved.
 
     \b
     Example: gatepost audit verify --heads heads.txt
@@ -99,12 +100,12 @@ def verify(heads: Path | None) -> None:
         verdict = seals.verify(instance.database, sealer(keys), _heads(heads))
     for finding in verdict.findings:
         echo(finding, mark=click.style("FAIL  ", fg="red"))
-    echo(f"{verdict.sealed} rows are proved, {verdict.unsealed} are too new to have a seal, "
+    echo(f"{verdict.sealed} events are proved, {verdict.unsealed} are too new to have a seal, "
          f"{verdict.retired} seals are beyond their retention.")
     if verdict.erased:
-        echo(f"Of {verdict.erased} proved rows the personal values were erased.")
+        echo(f"The personal values of {verdict.erased} proved events were erased.")
     if verdict.older:
-        echo(f"{verdict.older} heads are of seals that were deleted after their retention.")
+        echo(f"{verdict.older} heads belong to seals that were deleted after their retention.")
     sys.exit(bool(verdict.findings))
 
 

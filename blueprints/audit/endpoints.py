@@ -32,24 +32,25 @@ class AuditSchema(StrictSchema):
     policy_version = fields.String(dump_only=True, allow_none=True)
     request_id = fields.String(dump_only=True, allow_none=True)
     facts = fields.Dict(dump_only=True, allow_none=True, metadata={
-        "description": "By what the policy decided; or the e-mail of a failed login, the fields that a body could not "
+        "description": "The facts of the decision; or the e-mail of a failed login, the fields that a body could not "
                        "set, the filters and the number of rows of an export."})
-    count = fields.Integer(dump_only=True, metadata={"description": "How many of the same this stands for."})
+    count = fields.Integer(dump_only=True, metadata={
+        "description": "The number of equal events that this one stands for."})
 
 
 class SealSchema(StrictSchema):
     """The seal of an audit event and its verification; null while the event is too new to have a seal."""
 
-    created_at = Time(required=True, allow_none=True, metadata={"description": "When the seal was made."})
+    created_at = Time(required=True, allow_none=True, metadata={"description": "The time of the seal."})
     head = fields.String(required=True, allow_none=True, metadata={
-        "description": "As `gatepost audit export --heads` writes it."})
+        "description": "The head, as `gatepost audit export --heads` writes it."})
     proved = fields.Boolean(required=True, allow_none=True, metadata={
-        "description": "Whether this row, and each that its seal covers, is as it was sealed. That the end of the "
-                       "chain was not cut off, `gatepost audit verify --heads` tells."})
+        "description": "True if this event, and each other event that its seal covers, is unchanged. "
+                       "`gatepost audit verify --heads` also proves that the end of the chain was not cut off."})
 
 
 class Audits(Collection):
-    """Audit events: what was done, tried and refused. They are only read here; the service writes them."""
+    """Audit events: what was done, tried and refused. The service writes them, and they are only read here."""
 
     name, resource = "audit", "audit"
     model = Audit  # type: ignore[assignment] # only read: it has none of the columns that writing needs
@@ -73,11 +74,11 @@ class Audits(Collection):
         for endpoint in super().endpoints():
             if endpoint.name == "list":
                 yield replace(endpoint, handler=self._listed,
-                              summary="List the audit trail: what was done, tried and refused.")
+                              summary="List the audit events: what was done, tried and refused.")
             elif endpoint.name == "get":
-                yield replace(endpoint, handler=self._one, summary="Get one row of the audit trail.")
+                yield replace(endpoint, handler=self._one, summary="Get an audit event.")
                 yield replace(endpoint, name="seal", path=f"{endpoint.path}/seal", query=None, answer=SealSchema(),
-                              handler=self._seal, summary="Prove one row of the audit trail by its seal.")
+                              handler=self._seal, summary="Verify an audit event by its seal.")
 
     def _listed(self, call: Call) -> dict[str, Any]:
         page = self.listing.answer(call)

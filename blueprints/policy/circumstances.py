@@ -64,33 +64,33 @@ class CircumstancesSchema(StrictSchema):
         "description": "By a service token with these scopes, separated by commas."})
 
 
-def environment(asked: Mapping[str, Any], method: str, zone: ZoneInfo, own: Environment | None = None
+def environment(circumstances: Mapping[str, Any], method: str, zone: ZoneInfo, own: Environment | None = None
                 ) -> FixedEnvironment:
     """Returns `r.env` of a hypothetical request with this method.
 
-    asked     circumstances, loaded by `CircumstancesSchema`
+    circumstances     circumstances, loaded by `CircumstancesSchema`
     own       the caller's environment, for omitted circumstances; None: now, without an address, on a desktop
     """
     base = FixedEnvironment(ip=None) if own is None else FixedEnvironment(ip=own.ip, device=own.device)
-    values = {name: asked[name] for name in ("ip", "device") if name in asked}
-    at = datetime.fromisoformat(asked["at"]) if "at" in asked else datetime.now(zone)
+    values = {name: circumstances[name] for name in ("ip", "device") if name in circumstances}
+    at = datetime.fromisoformat(circumstances["at"]) if "at" in circumstances else datetime.now(zone)
     return replace(base.at(at, zone), **values, method=method, request=REQUESTS[method])
 
 
-def fixed(asked: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+def fixed(circumstances: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
     """Returns the attributes of `r.env` that the circumstances set; the others are open."""
-    values = environment(asked, "GET", zone)
-    names = [name for name in ("ip", "device") if name in asked]
-    if "at" in asked:
+    values = environment(circumstances, "GET", zone)
+    names = [name for name in ("ip", "device") if name in circumstances]
+    if "at" in circumstances:
         names += ["hour", "weekday", "date", "now"]
     return {name: getattr(values, name) for name in names}
 
 
 def require_known(access: Access, permission: str) -> None:
     """Raises `Problem` (`invalid_parameter`) for an unknown permission."""
-    known = access.policy.vocabulary.by_permission
-    if permission not in known:
-        near = nearest(permission, known)
+    permissions = access.policy.vocabulary.by_permission
+    if permission not in permissions:
+        near = nearest(permission, permissions)
         detail = Message("There is no such permission. Did you mean {near}?", near=near) if near else \
             Message("There is no such permission.")
         raise Problem.of([Fault("invalid_parameter", detail, parameter="permission")], "invalid_parameter")

@@ -30,7 +30,7 @@ from policies.invariants.lines import INVARIANTS_FILE, lines_of
 from policies.lint.warnings import warnings
 from policies.wording.finding import single_person
 
-routes = Routes("policy", "The access rules in force, and why they allow or refuse.")
+routes = Routes("policy", "The current access rules, and explanations of their decisions.")
 
 
 class RuleSchema(StrictSchema):
@@ -71,15 +71,15 @@ class PolicySchema(StrictSchema):
 class QuestionSchema(CircumstancesSchema):
     who = Who(required=True, data_key="as", metadata={
         "description": "An e-mail, a user's id, or a role.", "example": "editor"})
-    permission = Line(required=True, metadata={"description": "What is asked about, such as user.update.",
+    permission = Line(required=True, metadata={"description": "The permission, such as user.update.",
                                                "example": "user.update"})
-    id = Id(metadata={"description": "The object; without it, the answer is about any."})
+    id = Id(metadata={"description": "The object. Without it, the answer is about any object."})
 
 
 class FactSchema(StrictSchema):
     text = fields.String(required=True)
     holds = fields.Boolean(required=True, allow_none=True, metadata={
-        "description": "null: it depends on the object, and none was named."})
+        "description": "null: it depends on the object, and the request names none."})
 
 
 class LineSchema(StrictSchema):
@@ -89,7 +89,7 @@ class LineSchema(StrictSchema):
     line = fields.Integer(required=True)
     rule = fields.String(required=True)
     person = fields.String(required=True, allow_none=True, metadata={
-        "description": "What the user is called whom the line names."})
+        "description": "The name of the user whom the rule names."})
     roles = fields.List(fields.String(), required=True)
     facts = fields.List(fields.Nested(FactSchema), required=True)
 
@@ -140,7 +140,7 @@ class ExplanationSchema(StrictSchema):
 
     who = fields.String(required=True, data_key="as")
     as_name = fields.String(required=True, allow_none=True, metadata={
-        "description": "What the user is called, as far as the caller may see it; null: a role."})
+        "description": "The name of the user; null for a role, or if the caller may not see it."})
     role = fields.String(required=True)
     kind = fields.String(required=True, metadata={"enum": ["user", "service", "guest"]})
     roles = fields.List(fields.String(), required=True)
@@ -151,16 +151,17 @@ class ExplanationSchema(StrictSchema):
     policy_verdict = fields.String(required=True, metadata={"enum": [ALLOWED, REFUSED, DEPENDS]})
     summary = fields.String(required=True)
     hidden = fields.Boolean(required=True, metadata={
-        "description": "The user or role may not view the object, and would be answered 404."})
+        "description": "True if the user or role may not view the object. The answer would be 404."})
     status = fields.Integer(required=True, allow_none=True, metadata={
-        "description": "Of the answer; null: it depends on the object, or no request asks for this alone."})
-    code = fields.String(required=True, allow_none=True, metadata={"description": "Of the problem, if it is one."})
+        "description": "Status code of the answer; null: it depends on the object, or no request needs only this "
+                       "permission."})
+    code = fields.String(required=True, allow_none=True, metadata={"description": "Code of the problem, if any."})
     request = fields.String(required=True, allow_none=True, metadata={
-        "description": "Which would be answered so, such as `PATCH /api/users/<id>`."})
+        "description": "The request that would get this answer, such as `PATCH /api/users/<id>`."})
     other_requests = fields.List(fields.Nested(OtherRequestSchema), required=True, metadata={
-        "description": "Those by other methods that are answered otherwise; none, where a method is asked about."})
+        "description": "Requests with other methods and another answer; empty if the question names a method."})
     view = fields.String(required=True, allow_none=True, metadata={
-        "description": "Why the user or role may not view the object, if they may not."})
+        "description": "The reason why the user or role may not view the object; null if they may."})
     rules = fields.List(fields.Nested(RuleInCodeSchema), required=True)
     circumstances = fields.Nested(CircumstancesAnswerSchema, required=True)
     decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
@@ -170,15 +171,15 @@ class ExplanationSchema(StrictSchema):
     scopes_cover = fields.Boolean(required=True)
     needed_scopes = fields.List(fields.String(), required=True)
     would_allow = fields.List(fields.Nested(OpeningSchema), required=True, metadata={
-        "description": "Of what the policy refuses: lines each of which would allow it, `always` last. What else a "
-                       "line would open, `POST /api/admin/policy/try` tells."})
+        "description": "Rules that would each allow a request that the policy refuses, `always` last. "
+                       "`POST /api/admin/policy/try` shows what else such a rule would allow."})
     sql = fields.String(required=True, allow_none=True)
     policy_version = fields.String(required=True)
 
 
 @routes.get("/api/admin/policy", permission="policy.view", answer=PolicySchema(), operation="policy_rules")
 def effective(call: Call) -> dict[str, Any]:
-    """List the rules in force, each with its file and line; of lines about persons those of the caller's tenant."""
+    """List the current rules, each with its file and line. Rules about users of other tenants are left out."""
     policy = call.access.policy
     invariants = lines_of(policy)
     visible = visible_persons(call, {*(rule.sub for rule in policy.rules), *policy.roles.parents,
@@ -203,9 +204,9 @@ def effective(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/explain", permission="policy.view", query=QuestionSchema(), problems=(404,),
             operation="policy_explain", answer=ExplanationSchema())
 def explained(call: Call) -> dict[str, Any]:
-    """Explain what a user or a role would be answered, and why.
+    """Explain the answer that a user or a role would get.
 
-    Now, and from the caller's address, unless asked otherwise.
+    The defaults are the current time and the address of the caller.
     """
     policy, permission = call.access.policy, call.query["permission"]
     require_known(call.access, permission)
@@ -217,45 +218,46 @@ def explained(call: Call) -> dict[str, Any]:
                      about_row=row is not None, method=call.query.get("method"))
     access = Supposed(policy, principal, environment(call.query, requests.methods[0], call.services.settings.zone,
                                                      call.access.environment))
-    asked = Call(call.services, requests.endpoint or call.endpoint, call.request, {} if row is None else {"id": row.id})
-    asked.principal, asked.access = principal, access
+    supposed = Call(call.services, requests.endpoint or call.endpoint, call.request,
+                    {} if row is None else {"id": row.id})
+    supposed.principal, supposed.access = principal, access
     names = Names(shown_to(call))
     served = cast(Collection | None, collection)
     hidden = set() if person is None else hidden_of(call, call.services.collections["users"], person)
-    found = predict(Question(
+    prediction = predict(Question(
         who=call.query["who"], permission=permission, access=access, requests=requests,
-        collection=served, call=asked, row=row, person=person is not None,
+        collection=served, call=supposed, row=row, person=person is not None,
         active=None if person is None or "active" in hidden else person["active"],
         title="" if row is None or collection is None else names.of(collection.name, row.id),
         called=names.called(served)))
-    refuse_to_tell(call, found, person, collection)
+    refuse_to_tell(call, prediction, person, collection)
     name = names.of("users", person["id"]) if person is not None else ""
-    return withheld(call, {**found.as_json(), "as_name": name or None,
-                           "would_allow": [one.as_json() for one in _openings(call, found.question, person)]})
+    return withheld(call, {**prediction.as_json(), "as_name": name or None,
+                           "would_allow": [one.as_json() for one in _openings(call, prediction.question, person)]})
 
 
-def _openings(call: Call, asked: Question, person: dict[str, Any] | None) -> list[Opening]:
+def _openings(call: Call, question: Question, person: dict[str, Any] | None) -> list[Opening]:
     """Lists rules that would allow the refused request, with conditions about fields that the caller may see."""
-    if asked.row is None and asked.collection is not None and asked.loads:
+    if question.row is None and question.collection is not None and question.loads:
         return []
-    row, access = None if asked.row is None else dict(asked.row.__data__), asked.access
-    hidden = {"obj": set() if row is None or asked.collection is None else hidden_of(call, asked.collection, row),
+    row, access = None if question.row is None else dict(question.row.__data__), question.access
+    hidden = {"obj": set() if row is None or question.collection is None else hidden_of(call, question.collection, row),
               "sub": set() if person is None else hidden_of(call, call.services.collections["users"], person)}
-    if access.policy.decide(access.principal, asked.permission, row, access.environment, access.shared):
+    if access.policy.decide(access.principal, question.permission, row, access.environment, access.shared):
         return []
-    return openings(access.policy, access.principal, asked.permission, row, access.environment, access.shared,
+    return openings(access.policy, access.principal, question.permission, row, access.environment, access.shared,
                     sees=lambda attribute: attribute.name not in hidden.get(attribute.root, ()))
 
 
-def refuse_to_tell(call: Call, found: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
+def refuse_to_tell(call: Call, prediction: Prediction, person: dict[str, Any] | None, collection: Peer | None) -> None:
     """Raises `Problem` (403) if the reasons would reveal a field that the caller may not see."""
-    question, row = found.question, None if found.question.row is None else found.question.row.__data__
+    question, row = prediction.question, None if prediction.question.row is None else prediction.question.row.__data__
     secret = hidden_fields_read(call, question.access, question.requests.needed, person, collection,
                                 [] if row is None else [row], creates=question.verb == "create")
     if collection is not None and row is not None:
-        secret |= {name for rule in found.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
+        secret |= {name for rule in prediction.rules for name in rule.reads} & hidden_of(call, collection, dict(row))
     users = call.services.collections["users"]
-    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in found.rules):
+    if any(rule.user_id is not None and users.visible(call, rule.user_id) is None for rule in prediction.rules):
         secret.add("role")
     refuse_hidden_fields(secret)
 
@@ -275,11 +277,11 @@ def named_principal(call: Call, who: str) -> tuple[dict[str, Any] | None, Princi
 
 def _scoped(call: Call, principal: Principal) -> Principal:
     """Returns the principal as a service token with the scopes of the query; unchanged without scopes."""
-    scopes, known = call.query.get("scopes"), call.access.policy.scope_names
+    scopes, names = call.query.get("scopes"), call.access.policy.scope_names
     if scopes is None:
         return principal
     faults = [Fault("invalid_parameter", Message("There is no scope {scope!r}.", scope=scope[:80]), parameter="scope")
-              for scope in scopes if scope not in known]
+              for scope in scopes if scope not in names]
     if principal.kind == "guest":
         faults = [Fault("invalid_parameter", "A guest has no token.", parameter="scope")]
     if faults:

@@ -27,7 +27,7 @@ from policies.tools.matrix import Matrix, Section, of_person, table_of
 from policies.tools.written import Files
 from policies.wording.finding import single_person
 
-routes = Routes("policy_matrix", "Who may do what, as a table.")
+routes = Routes("policy_matrix", "The table of permissions by role and user.")
 
 LARGEST_PAGE, MOST_SKIPPED = 200, 10_000  # users
 
@@ -43,21 +43,21 @@ class MatrixQuerySchema(StrictSchema):
     roles = ListParameter(Line(maximum=64), data_key="role", metadata={
         "description": "Only the columns of these roles, separated by commas."})
     person = Who(metadata={
-        "description": "Also the cells of this user, by id or e-mail: what the lines about the user and those about "
-                       "the user's role give together."})
+        "description": "Adds the cells of this user, by id or e-mail. They combine the rules about the user with those "
+                       "about the user's role."})
     q = Line(maximum=100, metadata={
-        "description": "Of persons with lines of their own only those with this in their name or e-mail."})
-    limit = _number(0, LARGEST_PAGE, "How many persons the page has at most; 0: none are looked up.")
-    offset = _number(0, MOST_SKIPPED, "How many persons to skip.")
+        "description": "Only users with rules of their own whose name or e-mail contains this text."})
+    limit = _number(0, LARGEST_PAGE, "The largest number of users on the page; 0: no users.")
+    offset = _number(0, MOST_SKIPPED, "The number of users to skip.")
 
 
 class MatrixPartSchema(StrictSchema):
     """A rule behind a cell."""
 
     word = fields.String(required=True, metadata={
-        "description": "The condition that is left of the line here, in the words of model.conf; `always`: none is."})
+        "description": "The condition that the rule has here, in the words of model.conf; `always` if it has none."})
     place = fields.String(required=True, metadata={
-        "description": "Which of `lines` it is.", "example": "users.csv:14"})
+        "description": "The key of the rule in `lines`.", "example": "users.csv:14"})
 
 
 class MatrixCellSchema(StrictSchema):
@@ -65,7 +65,7 @@ class MatrixCellSchema(StrictSchema):
 
     allow = fields.List(fields.Nested(MatrixPartSchema), required=True)
     deny = fields.List(fields.Nested(MatrixPartSchema), required=True)
-    always = fields.Boolean(required=True, metadata={"description": "Whether it is allowed in every case."})
+    always = fields.Boolean(required=True, metadata={"description": "True if it is allowed in every case."})
 
 
 class MatrixRowSchema(StrictSchema):
@@ -73,7 +73,7 @@ class MatrixRowSchema(StrictSchema):
 
     permission = fields.String(required=True)
     cells = fields.Dict(keys=fields.String(), values=fields.Nested(MatrixCellSchema), required=True, metadata={
-        "description": "By role."})
+        "description": "Cells by role."})
 
 
 class MatrixResourceSchema(StrictSchema):
@@ -88,9 +88,9 @@ class MatrixLineSchema(StrictSchema):
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
-    rule = fields.String(required=True, metadata={"description": "As it stands in the file."})
+    rule = fields.String(required=True, metadata={"description": "The text of the rule in the file."})
     comment = fields.List(fields.String(), required=True, metadata={
-        "description": "The lines of the comment directly above it; that of the headings is none."})
+        "description": "The lines of the comment directly above it. A heading does not count as a comment."})
 
 
 class MatrixPersonSchema(StrictSchema):
@@ -100,14 +100,14 @@ class MatrixPersonSchema(StrictSchema):
     name = fields.String(required=True, allow_none=True)
     role = fields.String(required=True, allow_none=True)
     lines = fields.Integer(required=True, metadata={
-        "description": "How many lines name the user, also those that lend a role."})
+        "description": "The number of rules that name the user. Lines that give a role count, too."})
 
 
 class MatrixColumnSchema(MatrixPersonSchema):
     """The permissions of one user, as a column of the table."""
 
     cells = fields.Dict(keys=fields.String(), values=fields.Nested(MatrixCellSchema), required=True, metadata={
-        "description": "By permission: what lines about the user and lines about the user's role give together."})
+        "description": "Cells by permission, from the rules about the user and about the user's role together."})
 
 
 class MatrixPersonsSchema(StrictSchema):
@@ -115,7 +115,7 @@ class MatrixPersonsSchema(StrictSchema):
 
     items = fields.List(fields.Nested(MatrixPersonSchema), required=True)
     total = fields.Integer(required=True, allow_none=True, metadata={
-        "description": "How many there are, of those that are asked for; null: none were looked up."})
+        "description": "The number of all matching users; null if `limit` is 0."})
     has_next = fields.Boolean(required=True)
 
 
@@ -124,24 +124,24 @@ class MatrixSchema(StrictSchema):
 
     version = fields.String(required=True)
     line_count = fields.Integer(required=True, metadata={
-        "description": "How many rules are in force, of those that the caller may be told."})
+        "description": "The number of current rules that the caller may see."})
     roles = fields.List(fields.String(), required=True, metadata={"description": "The columns, in order."})
     resources = fields.List(fields.Nested(MatrixResourceSchema), required=True)
     lines = fields.Dict(keys=fields.String(), values=fields.Nested(MatrixLineSchema), required=True, metadata={
-        "description": "The lines behind the cells, by place."})
+        "description": "The rules behind the cells, by place."})
     conditions = fields.Dict(keys=fields.String(), values=fields.String(), required=True, metadata={
-        "description": "What each word in the cells means."})
+        "description": "The meaning of each word in the cells."})
     scopes = fields.Dict(keys=fields.String(), values=fields.List(fields.String()), required=True, metadata={
         "description": "The permissions that each scope covers, as written."})
     person = fields.Nested(MatrixColumnSchema, required=True, allow_none=True, metadata={
-        "description": "The user that is asked for; null: none is."})
+        "description": "The user in the question; null if there is none."})
     persons = fields.Nested(MatrixPersonsSchema, required=True)
 
 
 @routes.get("/api/admin/policy/matrix", permission="policy.view", query=MatrixQuerySchema(), problems=(404,),
             operation="policy_matrix", answer=MatrixSchema(), cost=2)
 def drawn(call: Call) -> dict[str, Any]:
-    """Show who may do what: permissions down, roles across, and the lines behind each cell."""
+    """Get the table of permissions by role, with the rules behind each cell."""
     policy, query, table = call.access.policy, call.query, table_of(call.access.policy)
     roles = _chosen("role", query.get("roles"), table.columns)
     resources = _chosen("resource", query.get("resources"), [section.resource for section in table.sections])
@@ -193,14 +193,14 @@ class _Cells:
         return [{"word": part.word, "place": part.rule.place} for part in kept]
 
 
-def _chosen(parameter: str, asked: Collection[str] | None, known: Collection[str]) -> Collection[str]:
+def _chosen(parameter: str, requested: Collection[str] | None, names: Collection[str]) -> Collection[str]:
     """Returns the requested names; None: all. Raises `Problem` (`invalid_parameter`) for an unknown one."""
-    if asked is None:
-        return known
-    if not asked or not set(asked) <= set(known):
-        detail = Message("Must be one of: {choices}.", choices=", ".join(known))
+    if requested is None:
+        return names
+    if not requested or not set(requested) <= set(names):
+        detail = Message("Must be one of: {choices}.", choices=", ".join(names))
         raise Problem.of([Fault("invalid_parameter", detail, parameter=parameter)], "invalid_parameter")
-    return asked
+    return requested
 
 
 def _rows(section: Section, columns: Sequence[str], roles: Collection[str], cells: _Cells) -> list[dict[str, Any]]:

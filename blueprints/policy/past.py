@@ -13,13 +13,13 @@ from models.tables.audit import Audit
 from policies import Policy, PolicyError, Vocabulary
 from policies.explaining.explanation import MARK, Step
 from policies.loading.loader import from_files
-from policies.questions.judged import Answer, answer, covered, traced
+from policies.questions.evaluated import Answer, answer, covered, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
 
 _MOST_LINES = 5  # shown rules that did not hold
 _OTHERWISE = {
-    True: "the policy allowed it; what refused it is a rule in code, such as rank or state",
-    False: "the rules of that version alone refuse it",
+    True: "the policy allowed it; a rule in code refused it, such as rank or state",
+    False: "the policy version of that time refuses it",
 }
 
 
@@ -82,9 +82,9 @@ class Past:
         if self.agrees is False:
             return _OTHERWISE[self.found.result == ALLOWED]
         if self.found.result == UNKNOWN:
-            return f"why depends on what was not recorded ({', '.join(sorted(self.found.missing))})"
+            return f"the reason depends on facts that were not recorded ({', '.join(sorted(self.found.missing))})"
         if self.agrees is None and self.decision.answered is not None:
-            return "why is not known: some lines of that version are no longer accepted"
+            return "the reason is not known, because some rules of that version are no longer accepted"
         if not self.covered:
             return "the token's scopes did not cover it"
         if (step := self.decided_by) is not None:
@@ -93,7 +93,7 @@ class Past:
             return "there was no such object"
         if self.misses:
             return self.misses[0].reason
-        return f"no line gave {self.permission} to {self.decision.caller.role}"
+        return f"no rule gave {self.permission} to {self.decision.caller.role}"
 
     def with_lines(self, lines: Iterable[Step]) -> Past:
         """Returns a copy with only these rules."""
@@ -139,12 +139,12 @@ def rules_of(version: str | None, vocabulary: Vocabulary) -> Policy | None:
         files = {name: text.encode() for name, text in kept.files.items()}
         return from_files(files, vocabulary, closing=True)
     except PolicyError as error:
-        raise NotKept(f"The rules of then (version {version}) cannot be used today:\n{error}") from None
+        raise NotKept(f"The policy version of that time ({version}) cannot be used today:\n{error}") from None
 
 
 def gone(version: str | None) -> NotKept:
     """Returns the error about a policy version that is not kept."""
-    return NotKept(f"The rules of then (version {version or 'unknown'}) are not kept any more.")
+    return NotKept(f"The policy version of that time ({version or 'unknown'}) is no longer stored.")
 
 
 def explained(policy: Policy, decision: Recorded, rule: str | None, names: Names, collection: Writable | None) -> Past:

@@ -165,8 +165,8 @@ class Prediction:
     @property
     def _answered(self) -> str:
         code = f" {self.problem.code}" if self.problem is not None else ""
-        asked = "" if self.request is None else f", to {self.request}"
-        return f"{'depends on the object' if self.status is None else f'{self.status}{code}'}{asked}"
+        request = "" if self.request is None else f", to {self.request}"
+        return f"{'depends on the object' if self.status is None else f'{self.status}{code}'}{request}"
 
     def as_json(self) -> dict[str, Any]:
         """Returns the prediction as JSON-ready data."""
@@ -200,99 +200,100 @@ def predict(question: Question) -> Prediction:
 
 
 def _predict(question: Question) -> Prediction:
-    asked, access = question, question.access
-    drafted = _draft(asked) if asked.row is None and asked.verb == "create" else None
-    row = asked.row if drafted is None else drafted
+    access = question.access
+    drafted = _draft(question) if question.row is None and question.verb == "create" else None
+    row = question.row if drafted is None else drafted
     values = None if row is None else row.__data__
-    policy = _explained(asked, asked.permission, values, drafted is not None)
-    rules = tuple(_rules(asked, row))
+    policy = _explained(question, question.permission, values, drafted is not None)
+    rules = tuple(_rules(question, row))
     view = None
-    if asked.row is not None and asked.collection is not None:
-        view = _explained(asked, asked.collection.view, values, False)
+    if question.row is not None and question.collection is not None:
+        view = _explained(question, question.collection.view, values, False)
 
     def refused(problem: Problem | None, reason: str = "", because: Explanation | None = None) -> Prediction:
-        return Prediction(asked, policy, REFUSED, problem, reason, because, rules)
+        return Prediction(question, policy, REFUSED, problem, reason, because, rules)
 
     refusing = {rule.name: rule for rule in rules if rule.refuses}
     # A list is still answered, but without the row.
-    left_out = asked.endpoint is not None and asked.endpoint.narrows
+    left_out = question.endpoint is not None and question.endpoint.narrows
     if ACCOUNT in refusing:
         return refused(refusing[ACCOUNT].refusal, refusing[ACCOUNT].text)
-    if not access.may_ever(asked.permission):
-        return refused(access.refusal(asked.permission))
+    if not access.may_ever(question.permission):
+        return refused(access.refusal(question.permission))
     if TENANT in refusing:
         return refused(refusing[TENANT].refusal, refusing[TENANT].text)
-    if asked.collection is not None and asked.row is not None and (asked.loads or left_out) \
-            and not asked.collection.shows(asked.call, asked.row.__data__):
+    if question.collection is not None and question.row is not None and (question.loads or left_out) \
+            and not question.collection.shows(question.call, question.row.__data__):
         # If the policy refuses it too, its own sentence says more.
         reason = "" if policy.verdict == REFUSED else "the caller cannot view it, so that the answer is 404"
         return refused(None if left_out else not_found(), reason, view)
-    if asked.collection is not None and row is None and asked.collection.view in asked.requests.needed \
-            and not access.may_ever(asked.collection.view):
-        if not asked.loads:
-            return refused(access.refusal(asked.permission), "the caller can view none of these")
+    if question.collection is not None and row is None and question.collection.view in question.requests.needed \
+            and not access.may_ever(question.collection.view):
+        if not question.loads:
+            return refused(access.refusal(question.permission), "the caller can view none of these")
         return refused(not_found(), "the caller can view none of these, so that the answer is 404")
     if policy.verdict == REFUSED:
-        return refused(None if left_out else access.refusal(asked.permission))
-    if asked.row is not None:
-        for needed in asked.requests.needed:
-            if needed != asked.permission and not access.would_allow(needed, values):
+        return refused(None if left_out else access.refusal(question.permission))
+    if question.row is not None:
+        for needed in question.requests.needed:
+            if needed != question.permission and not access.would_allow(needed, values):
                 return refused(None if left_out else access.refusal(needed), f"the request also needs {needed}")
     if refusing:
         rule = next(iter(refusing.values()))
         return refused(rule.refusal, rule.text)
-    if policy.verdict == ALLOWED and asked.collection is not None and asked.loads and row is None \
-            and access.plan(asked.collection.view).outcome is not ALWAYS:
-        return Prediction(asked, policy, DEPENDS, reason="the caller can view only some of them", rules=rules)
-    return Prediction(asked, policy, policy.verdict, rules=rules)
+    if policy.verdict == ALLOWED and question.collection is not None and question.loads and row is None \
+            and access.plan(question.collection.view).outcome is not ALWAYS:
+        return Prediction(question, policy, DEPENDS, reason="the caller can view only some of them", rules=rules)
+    return Prediction(question, policy, policy.verdict, rules=rules)
 
 
-def _rules(asked: Question, row: Any) -> Iterator[RuleInCode]:
+def _rules(question: Question, row: Any) -> Iterator[RuleInCode]:
     """Yields every rule in code about the question, in the order of the service."""
-    if asked.person and asked.active is None:
+    if question.person and question.active is None:
         yield RuleInCode(ACCOUNT, Message("whether the account is active is not shown to you"), sent=True)
-    elif asked.person:
-        refusal = None if asked.active else Problem("invalid_token", "The session has ended. Log in again.")
-        text = Message("the account is active") if asked.active else Message("the account is disabled")
+    elif question.person:
+        refusal = None if question.active else Problem("invalid_token", "The session has ended. Log in again.")
+        text = Message("the account is active") if question.active else Message("the account is disabled")
         yield RuleInCode(ACCOUNT, text, refusal)
-    if asked.collection is None:
+    if question.collection is None:
         return
-    if row is not None and row.tenant_id != asked.access.principal.tenant_id:
+    if row is not None and row.tenant_id != question.access.principal.tenant_id:
         yield RuleInCode(TENANT, Message("the object belongs to another tenant"), not_found())
         return
     refused = False
-    for rule in asked.collection.rules_in_code(asked.call, asked.verb, row):
+    for rule in question.collection.rules_in_code(question.call, question.verb, row):
         refused = refused or rule.refuses
         yield rule
-    if row is not None and not refused and asked.collection.restricted(asked.verb) \
-            and type(asked.collection).restrict is not Writable.restrict:
-        asked.call.row = row
+    if row is not None and not refused and question.collection.restricted(question.verb) \
+            and type(question.collection).restrict is not Writable.restrict:
+        question.call.row = row
         try:
-            asked.collection.restrict(asked.call)
+            question.collection.restrict(question.call)
         except Problem as problem:
             yield RuleInCode(OTHER, problem.detail or problem.code, problem)
-    if asked.verb == "create" and row is not None and asked.person:
-        most, refusal = asked.call.services.row_quota.refusal(asked.collection, row, asked.access.allows)
+    if question.verb == "create" and row is not None and question.person:
+        most, refusal = question.call.services.row_quota.refusal(question.collection, row, question.access.allows)
         if most:
             text = Message("the caller owns fewer than {most} of these, which is the most") if refusal is None else \
                 Message("the caller owns already {most} of these, which is the most")
             yield RuleInCode(OWNED, text.format(most=most), refusal)
 
 
-def _draft(asked: Question) -> Any:
+def _draft(question: Question) -> Any:
     """Returns the new row without values of a body; None if the rules read columns that a body sets."""
-    collection, access = asked.collection, asked.access
-    if collection is None or (asked.offline and type(collection).stamp is not Writable.stamp):
+    collection, access = question.collection, question.access
+    if collection is None or (question.offline and type(collection).stamp is not Writable.stamp):
         return None
-    row = stamped(collection, asked.call)
+    row = stamped(collection, question.call)
     by_body = said_by_body(collection, row)
-    if any(root == "obj" and name in by_body for root, name in access.policy.reads(access.principal, asked.permission)):
+    reads = access.policy.reads(access.principal, question.permission)
+    if any(root == "obj" and name in by_body for root, name in reads):
         return None
     return row
 
 
-def _explained(asked: Question, permission: str, values: Mapping[str, Any] | None, drafted: bool) -> Explanation:
-    access = asked.access
+def _explained(question: Question, permission: str, values: Mapping[str, Any] | None, drafted: bool) -> Explanation:
+    access = question.access
     explanation = explain(access.policy, access.principal, permission, values, access.environment, access.shared,
-                          who=asked.who, called=asked.called)
+                          who=question.who, called=question.called)
     return replace(explanation, object=None) if drafted else explanation

@@ -23,7 +23,7 @@ from policies.wording.finding import single_person
 
 from .explaining import LineSchema
 
-routes = Routes("policy_past", "Why something was allowed or refused.")
+routes = Routes("policy_past", "Explanations of past decisions.")
 
 _ANSWERED = [ALLOWED, REFUSED, HIDDEN]
 
@@ -38,16 +38,16 @@ class PastDecisionSchema(StrictSchema):
     summary = fields.String(required=True)
     permission = fields.String(required=True)
     asked = fields.List(fields.String(), required=True, metadata={
-        "description": "The permissions in the order in which they were asked."})
+        "description": "The permissions in the order in which they were evaluated."})
     object = fields.String(required=True, allow_none=True)
-    count = fields.Integer(required=True, metadata={"description": "How many decisions were alike."})
+    count = fields.Integer(required=True, metadata={"description": "The number of equal decisions."})
     answered = fields.String(required=True, allow_none=True, metadata={
-        "enum": _ANSWERED, "description": "`hidden` is a refusal with 404; null: nobody knows which."})
+        "enum": _ANSWERED, "description": "`hidden` is a refusal with 404; null: it was not recorded which."})
     policy_alone = fields.String(required=True, metadata={"enum": [*_ANSWERED, UNKNOWN]})
     agrees = fields.Boolean(required=True, allow_none=True, metadata={
-        "description": "Whether the two are the same; null: that depends on what was not recorded."})
+        "description": "True if both answers are the same; null if that depends on unrecorded facts."})
     not_recorded = fields.List(fields.String(), required=True, metadata={
-        "description": "What would have to be known to say more."})
+        "description": "Unrecorded facts that the decision depends on."})
     decided_by = fields.Nested(LineSchema, required=True, allow_none=True)
     nearest_misses = fields.List(fields.Nested(LineSchema), required=True)
     policy_version = fields.String(required=True)
@@ -58,13 +58,13 @@ class PastSchema(StrictSchema):
 
     decisions = fields.List(fields.Nested(PastDecisionSchema), required=True)
     error = fields.String(required=True, allow_none=True, metadata={
-        "description": "Why the rules of then cannot be asked any more."})
+        "description": "The reason why the policy version of that time cannot be used; null if it can."})
 
 
 @routes.get("/api/admin/policy/explain/<id>", permission="policy.view", problems=(404,),
             operation="policy_explain_past", answer=PastSchema(), recorded="audit.view", cost=5)
 def explained_past(call: Call) -> dict[str, Any]:
-    """Explain what a row of the audit trail records, by the facts and the rules of then."""
+    """Explain the decisions of an audit event, by its facts and the policy version of that time."""
     row = _row(call)
     note_look(call)
     decisions = recorded(row, call.access.policy.vocabulary)

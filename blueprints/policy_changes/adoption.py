@@ -31,22 +31,22 @@ ADOPT_DOORS = "gatepost policy adopt invariants"
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--new", is_flag=True, help="Add the shipped lines of permissions that came with an upgrade.")
+@click.option("--new", is_flag=True, help="Add the shipped rules about permissions that came with an upgrade.")
 @click.option("--yes", is_flag=True, help="Do not ask before writing; for --new.")
 @AS_JSON
 def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
-    """Take over missing shipped files, or the lines of an upgrade.
+    """Add missing shipped files, or the new rules of an upgrade.
 
-    NAME is a shipped file, or a plugin's; `tests` are the shipped cases. Nothing is replaced. --new adds the shipped
-    lines about permissions that your files do not mention; it shows what they allow, and asks.
+    NAME is a file of Gatepost or of a plugin; `tests` are the shipped cases. Nothing is replaced. --new adds the
+    shipped rules about permissions that your files do not mention. It shows what they allow, and asks.
 
     \b
     Example: gatepost policy adopt --new
     """
     if (name is None) is not new or (yes and not new):
-        raise click.UsageError("Name one file, or say --new (with --yes, without asking).")
+        raise click.UsageError("Name one file, or use --new (with --yes, it does not ask).")
     if new and as_json and not yes:
-        raise click.UsageError("With --json nobody is asked: say --yes as well.")
+        raise click.UsageError("--json cannot ask. Add --yes.")
     if name is None:
         _adopt_new(policy_files.folder(), ask=not yes, as_json=as_json)
     else:
@@ -61,11 +61,11 @@ def news(_: Installation) -> Iterator[str]:
         yield "The policy files cannot be used. See: gatepost policy check"
         return
     if permissions := additions(mine, shipped).permissions:
-        yield f"New permissions, of which your policy files say nothing: {', '.join(permissions)}"
-        yield f"See the shipped lines about them, and add them: {ADOPT_NEW}"
+        yield f"New permissions that your policy files do not mention: {', '.join(permissions)}"
+        yield f"See the shipped rules about them, and add them: {ADOPT_NEW}"
     yield from narrowed(mine, shipped)
     if INVARIANTS_FILE not in mine.files:
-        yield f"Your policy has no {INVARIANTS_FILE}, which says what may never happen. Add it: {ADOPT_DOORS}"
+        yield f"Your policy has no {INVARIANTS_FILE}, which lists what may never happen. Add it: {ADOPT_DOORS}"
 
 
 def _adopt_file(folder: Path, name: str, *, as_json: bool) -> None:
@@ -112,21 +112,21 @@ def _require_kept(folder: Path, source: Path, content: bytes) -> None:
     except PolicyError as error:
         raise click.ClickException(
             f"Nothing is written: your rules do not keep {source.name} as it is shipped.\n{error}\n"
-            f"Change these lines; or copy {source} to {show_path(folder)} without the lines that you do not want."
+            f"Change these rules; or copy {source} to {show_path(folder)} without the lines that you do not want."
         ) from None
 
 
 def _say_of_cases(folder: Path, target: Path) -> None:
-    echo(f"{show_path(target)} is adopted. A running service asks these cases before it takes over changed rules.")
+    echo(f"{show_path(target)} is adopted. A running service runs these cases before it uses changed rules.")
     try:
         policy = policy_files.policy_in(folder, whole=True)
         wrong = len(run(policy, policy_files.suite(target, policy)).failures)
     except Unusable:
-        echo("They cannot be asked now. See: gatepost policy check")
+        echo("They cannot be run now. See: gatepost policy check")
         return
     if wrong:
-        echo(f"Your rules answer {counted(wrong, 'question')} otherwise. Until you change the cases or the rules, a "
-             "service keeps the rules that it has, and reports the folder as broken. See: gatepost policy test")
+        echo(f"Your rules give {counted(wrong, 'question')} another answer. Until you change the cases or the rules, a "
+             "service keeps its current rules, and reports the folder as broken. See: gatepost policy test")
 
 
 def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
@@ -179,8 +179,8 @@ def _require_cases(folder: Path, mine: Policy, after: Policy) -> None:
     failing = {failure.identity for failure in run(mine, cases).failures}
     if broken := [str(failure.finding) for failure in run(after, cases).failures if failure.identity not in failing]:
         listed = "\n".join(broken)
-        raise click.ClickException(f"Nothing is written: with the new lines, cases would fail.\n{listed}\n"
-                                   "Change the cases first, or write the lines yourself.")
+        raise click.ClickException(f"Nothing is written: with the new rules, cases would fail.\n{listed}\n"
+                                   "Change the cases first, or write the rules yourself.")
 
 
 def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
@@ -209,5 +209,5 @@ def _write(folder: Path, mine: Policy, files: Mapping[str, bytes]) -> None:
 
 def _how_far(written: list[str]) -> str:
     if not written:
-        return "Nothing is written. Run it again when that is mended."
+        return "Nothing is written. Fix this, and run it again."
     return f"Written before: {', '.join(written)}. Run it again for the others."

@@ -98,8 +98,8 @@ class _Comparison:
 
     @property
     def all(self) -> RowChanges:
-        more = (NotCounted(f"{number} more of the persons whom lines name", permission,
-                           f"the lines are of more than {MOST_OF_PERSONS} kinds")
+        more = (NotCounted(f"{number} more users whom rules name", permission,
+                           f"their rules differ in more than {MOST_OF_PERSONS} ways")
                 for permission, number in self._uncounted.items())
         return RowChanges(tuple(self._changes), (*self._not_counted, *more), self._statements,
                           moment=self._at.strftime("%Y-%m-%d %H:%M") if self._timely else "")
@@ -292,8 +292,8 @@ class RowChanges:
     @property
     def assumes(self) -> str:
         """Sentence about the assumed circumstances; empty if they make no difference."""
-        return self.moment and (f"Counted as of {self.moment}; what a condition asks of the address or the device is "
-                                "taken as not fulfilled.")
+        return self.moment and (f"Counted as of {self.moment}. Conditions on the address or the device count as not "
+                                "met.")
 
     def as_json(self) -> dict[str, Any]:
         return {"changes": [change.as_json() for change in self.all],

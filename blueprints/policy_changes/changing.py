@@ -33,25 +33,25 @@ from .trial import COMPARISON, FINDINGS, REPLAY, ROWS, Question
 MOST_CHANGES = 1_000  # in an answer
 _LONGEST_NOTE = 500  # characters
 
-routes = Routes("policy_changes", "Try a change of the access rules, and put it in force.")
+routes = Routes("policy_changes", "Try a change of the access rules, and apply it.")
 _log = logging.getLogger("gatepost.policy")
 
 
 class TrySchema(StrictSchema):
     files = PolicyFiles(required=True)
     replay_days = Int(minimum=1, maximum=366, metadata={
-        "description": "Make the decisions of so many days once more, by both policies; needs `audit.view`, too."})
+        "description": "Repeat the recorded decisions of this many days with both policies; also needs `audit.view`."})
 
 
 class ApplySchema(StrictSchema):
     files = PolicyFiles(required=True)
-    note = Line(maximum=_LONGEST_NOTE, metadata={"description": "Why, for the ledger."})
+    note = Line(maximum=_LONGEST_NOTE, metadata={"description": "The reason, for the policy history."})
     base_version = Line(required=True, metadata={
-        "description": "The version in force that the change was made for: `version` of `GET /api/admin/policy`."})
+        "description": "The current version that the change was made for: `version` of `GET /api/admin/policy`."})
 
 
 class FindingSchema(StrictSchema):
-    """A remark about a file; line 0 means the whole file. With an error the files cannot come into force."""
+    """A finding about a file; line 0 means the whole file. Files with an error cannot be applied."""
 
     file = fields.String(required=True)
     line = fields.Integer(required=True)
@@ -60,7 +60,7 @@ class FindingSchema(StrictSchema):
 
 
 class ExampleSchema(StrictSchema):
-    """A request that is answered otherwise, in words. It is made up."""
+    """A made-up request that would get another answer, in words."""
 
     gained = fields.String(required=True, allow_none=True)
     lost = fields.String(required=True, allow_none=True)
@@ -70,10 +70,11 @@ class ChangeSchema(StrictSchema):
     """A change of what one role, user or scope may do."""
 
     role = fields.String(required=True, allow_none=True)
-    user = fields.String(required=True, allow_none=True, metadata={"description": "The id of a user with own lines."})
+    user = fields.String(required=True, allow_none=True, metadata={
+        "description": "The id of a user with rules of their own."})
     scope = fields.String(required=True, allow_none=True)
     having = fields.List(fields.String(), required=True, metadata={
-        "description": "The roles with which the change reaches a user whose role is not known; empty: with any."})
+        "description": "The roles with which the change affects a user whose role is not known; empty: any role."})
     permission = fields.String(required=True)
     sign = fields.String(required=True, metadata={
         "enum": ["+", "-", "~", "?"],
@@ -81,43 +82,45 @@ class ChangeSchema(StrictSchema):
     before = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
     after = fields.String(required=True, allow_none=True, metadata={"description": "null: never."})
     example = fields.Nested(ExampleSchema, required=True)
-    lines = fields.List(fields.String(), required=True, metadata={"description": "Which say so: `users.csv:14`."})
+    lines = fields.List(fields.String(), required=True, metadata={
+        "description": "The rules that cause the change: `users.csv:14`."})
     lines_before = fields.List(fields.String(), required=True, metadata={
-        "description": "Which said otherwise, in the files in force."})
+        "description": "The current rules that decided before."})
 
 
 class TrialSchema(StrictSchema):
     """Effects of a change. null: not requested, not possible because of errors, or `incomplete`."""
 
-    base_version = fields.String(required=True, metadata={"description": "The version in force."})
-    version = fields.String(required=True, allow_none=True, metadata={"description": "That of the files tried."})
+    base_version = fields.String(required=True, metadata={"description": "The current version."})
+    version = fields.String(required=True, allow_none=True, metadata={
+        "description": "The version of the files in the trial."})
     findings = fields.List(fields.Nested(FindingSchema), required=True)
     findings_left_out = fields.Integer(required=True, metadata={
-        "description": "How many are about users of other tenants."})
+        "description": "The number of findings about users of other tenants."})
     changes = fields.List(fields.Nested(ChangeSchema), required=True, allow_none=True, metadata={
-        "description": f"Every effective change, of persons only those of the tenant; the first {MOST_CHANGES}."})
-    more_changes = fields.Integer(required=True, metadata={"description": "How many there are beyond these."})
+        "description": f"The first {MOST_CHANGES} effective changes, without those about users of other tenants."})
+    more_changes = fields.Integer(required=True, metadata={"description": "The number of further changes."})
     invariants = fields.List(fields.String(), required=True, allow_none=True, metadata={
-        "description": "Lines of invariants.csv that come (`+ …`) or go (`− …`)."})
+        "description": "Lines of invariants.csv that are added (`+ …`) or removed (`− …`)."})
     rows = fields.Dict(required=True, allow_none=True, metadata={
-        "description": "What becomes open or closed of the stored rows, as far as the caller may view rows and users: "
+        "description": "Stored rows that become visible or hidden, among rows and users that the caller may view: "
                        "`changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them."})
     replay = fields.Dict(required=True, allow_none=True, metadata={
-        "description": "What the decisions of the last days would have been: `let_in`, `refused_now`, `unknown`, as "
+        "description": "Recorded decisions that would change: `let_in`, `refused_now`, `unknown`, as "
                        "`gatepost policy diff --replay --json` has them."})
     incomplete = fields.Dict(keys=fields.String(), values=fields.String(), required=True, metadata={
-        "description": "Parts of this answer that are not known: `timeout` (it takes more than 5 seconds of work) or "
+        "description": "Unknown parts of this answer: `timeout` (more than 5 seconds of work) or "
                        "`failed` (the log of the service says why)."})
 
 
 class AppliedSchema(StrictSchema):
-    version = fields.String(required=True, metadata={"description": "The version in force now."})
+    version = fields.String(required=True, metadata={"description": "The version that is current now."})
 
 
 @routes.post("/api/admin/policy/try", permission="policy.view", body=TrySchema(), answer=TrialSchema(), writes=False,
              operation="policy_try", problems=(409,), largest_body=LARGEST_BODY, cost=50)
 def try_change(call: Call) -> dict[str, Any]:
-    """Say what a change of the policy files would do, and change nothing."""
+    """Show the effects of a change of the policy files. Nothing is changed."""
     _require_settled(call)
     days = call.body.get("replay_days")
     if days is not None:
@@ -142,7 +145,7 @@ def try_change(call: Call) -> dict[str, Any]:
 @routes.post("/api/admin/policy/apply", permission="policy.update", body=ApplySchema(), answer=AppliedSchema(),
              operation="policy_apply", problems=(409,), writes=False, largest_body=LARGEST_BODY, cost=50)
 def apply(call: Call) -> dict[str, Any]:
-    """Put a change of the policy files in force: sent once more, it changes nothing."""
+    """Apply a change of the policy files. If it is sent again, nothing changes."""
     if not call.services.settings.policy_edit:
         raise Problem("forbidden", "Policies are not changed over HTTP here: the setting policy_edit is off.")
     files: Files = call.body["files"]
@@ -233,7 +236,7 @@ def _require_good(call: Call, trial: Trial) -> None:
                                              message=error["message"]), pointer="/files",
                     meta={"file": error["file"], "line": error["line"]}) for error in errors]
     if len(errors) < len(trial.errors):
-        faults.append(Fault("invalid_field", "There are errors in lines about users of other tenants.",
+        faults.append(Fault("invalid_field", "There are errors in rules about users of other tenants.",
                             pointer="/files"))
     if faults:
         raise Problem.of(faults, "invalid_body")
@@ -241,7 +244,7 @@ def _require_good(call: Call, trial: Trial) -> None:
 
 def _overtaken(call: Call) -> Problem:
     return Problem("conflict", Message(
-        "Another policy is in force than the change was made for: {version}. Look at it, and try again.",
+        "The current policy is {version}, not the one that the change was made for. Read it, and try again.",
         version=call.services.policy.current.version))
 
 

@@ -46,18 +46,18 @@ def _short(_: click.Context, __: click.Parameter, note: str | None) -> str | Non
 
 
 VERSION = click.argument("version", metavar="VERSION")
-NOTE = click.option("--note", metavar="TEXT", callback=_short, help="Why, for the ledger.")
+NOTE = click.option("--note", metavar="TEXT", callback=_short, help="The reason, for the policy history.")
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @click.command("log")
 @click.option("-n", "--number", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N",
-              help="How many to show.")
+              help="The number of versions to show.")
 @AS_JSON
 def log_command(number: int, as_json: bool) -> None:
-    """List the versions of the policy, and what each changed.
+    """List the policy versions, and their changes.
 
-    The newest first.
+    The newest is first.
 
     \b
     Example: gatepost policy log
@@ -76,9 +76,9 @@ def log_command(number: int, as_json: bool) -> None:
 @click.argument("file", required=False, metavar="[FILE]")
 @AS_JSON
 def show_command(version: str, file: str | None, as_json: bool) -> None:
-    """The files of a policy that was in force.
+    """Show the files of a policy version.
 
-    VERSION may be shortened to its first eight characters. With FILE, that file as it was, for `>` or `diff`.
+    VERSION may be shortened to its first eight characters. With FILE, it prints the content of that file.
 
     \b
     Example: gatepost policy show 0a1b2c3d articles.csv
@@ -116,14 +116,14 @@ def _as_json(row: PolicyVersion) -> dict[str, object]:
 
 
 def _lines(row: PolicyVersion) -> Iterator[str]:
-    late = ", written down late" if row.late else ""
+    late = ", recorded late" if row.late else ""
     yield f"{row.version}  since {row.applied_at}  {row.cause} by {row.author}{late}"
     if row.note:
         yield f"    {row.note}"
     for change in row.changes or ():
         yield f"    {line(change)}"
     if row.changes is None:
-        yield "    what it changed is not worked out yet"
+        yield "    the changes are not computed yet"
 
 
 def line(change: dict[str, object]) -> str:
@@ -149,19 +149,20 @@ def _begun(_: click.Context, __: click.Parameter, window: str | None) -> str | N
 @click.command("diff")
 @click.argument("places", nargs=-1, required=True, metavar="[OLD] NEW")
 @click.option("--instance", is_flag=True,
-              help="Ask the database for the roles of persons whom lines name; else each role is tried.")
+              help="Read the roles of users whom rules name from the database. Otherwise, each role is tried.")
 @click.option("--rows", is_flag=True,
-              help="Count in the database whom the change hides stored rows from, and to whom it shows them.")
+              help="Count the stored rows that would become visible or hidden.")
 @click.option("--replay", "since", callback=_begun, metavar="WINDOW",
-              help="Ask the audit trail whom NEW would have let in, or refused, in the last days (7d) or hours (24h).")
+              help="Repeat the decisions of the audit log of the last days (7d) or hours (24h) with NEW.")
 @AS_JSON
 def diff_command(places: tuple[str, ...], instance: bool, rows: bool, since: str | None, as_json: bool) -> None:
-    """Show what a change of the rules changes, with an example of each.
+    """Show the effects of a change of the rules, with examples.
 
-    What NEW allows that OLD does not, and the reverse. Each is a folder, or `shipped`. Without OLD, the instance's
-    files. Each example was tried on both. Exit code 1 when there is a difference, or when one could not be ruled out.
+    It lists what NEW allows and OLD does not, and the reverse. Each is a folder, or `shipped`. Without OLD, the files
+    of the instance are compared. Each example was tried on both. The exit code is 1 if there is a difference, or if one
+    could not be ruled out.
 
-    With --replay, the decisions that the audit trail has recorded are made once more by both.
+    With --replay, the recorded decisions of the audit log are repeated with both.
 
     \b
     Example: gatepost policy diff trial --replay 7d
@@ -222,10 +223,11 @@ def _rows_of(before: Policy, after: Policy) -> RowChanges:
 @NOTE
 @YES
 def apply_command(directory: Path, note: str | None, yes: bool) -> None:
-    """Put the policy files of a folder in force.
+    """Apply the policy files of a folder.
 
-    They take the place of the present ones, after every check; a file that DIR lacks goes, but for tests.yaml. It shows
-    what changes, and asks. Where the rules are in the database (policy_source), all nodes use them within two seconds.
+    They replace the current files after every check. Files that DIR lacks are removed, except tests.yaml. The command
+    shows the changes, and asks. If the rules are in the database (policy_source), all nodes use them within two
+    seconds.
 
     \b
     Example: gatepost policy apply trial --note "as agreed"
@@ -243,10 +245,10 @@ def apply_command(directory: Path, note: str | None, yes: bool) -> None:
 @NOTE
 @YES
 def revert_command(version: str, note: str | None, yes: bool) -> None:
-    """Put a policy in force that was so before.
+    """Apply an earlier policy version again.
 
-    Its files take the place of the present ones, after every check; tests.yaml stays. VERSION may be shortened to its
-    first eight characters; `shipped` are the rules that come with Gatepost. It shows what changes, and asks.
+    Its files replace the current ones after every check; tests.yaml stays. VERSION may be shortened to its first eight
+    characters; `shipped` are the rules that come with Gatepost. The command shows the changes, and asks.
 
     \b
     Example: gatepost policy revert 0a1b2c3d --note "nobody could publish"
@@ -266,17 +268,17 @@ def revert_command(version: str, note: str | None, yes: bool) -> None:
 @NOTE
 @YES
 def accept_command(note: str | None, yes: bool) -> None:
-    """Put the files in force that are there, though a rule file is gone.
+    """Accept the files as they are, although a rule file is missing.
 
-    A service keeps the last good policy where a file is gone without which not everybody may do what they may now. It
-    shows what changes, and asks.
+    If a missing file would change what users may do, a service keeps the last good policy. This command shows the
+    changes, asks, and applies them.
 
     \b
     Example: gatepost policy accept
     """
     if load_settings().policy_source == DATABASE:
-        raise click.ClickException("The rules are in the database (policy_source): a file that is gone from the folder "
-                                   "has no effect. To take rules out, leave them out of DIR: gatepost policy apply DIR")
+        raise click.ClickException("The rules are in the database (policy_source): a missing file in the folder "
+                                   "has no effect. To remove rules, leave them out of DIR: gatepost policy apply DIR")
     required = policy_files.registry().required_policies
     _change(lambda changing: changing.candidate({}, absent=required), ACCEPT, note, yes, load_settings().policies)
 
@@ -301,12 +303,12 @@ def _change(make: Callable[[Changing], Candidate], cause: str, note: str | None,
         live = _live(changing, place, candidate.policy)
         echo_lines("\n".join(compared(live, candidate.policy).as_lines()))
         if stray:
-            echo("The rules of this instance are in the database. From then on, those of each node are its files.")
+            echo("The rules of this instance are in the database. From then on, each node uses its own files.")
         elif live.version == candidate.policy.version and not candidate.files:
-            echo(f"Policy {live.version} is in force already.")
+            echo(f"Policy {live.version} is already in force.")
             return
         if not yes:
-            click.confirm("Put it in force?", abort=True)
+            click.confirm("Apply it?", abort=True)
         if stray:
             cast(InFiles, changing).leave_database()
         _put_in_force(changing, candidate, cause, note)
@@ -360,7 +362,7 @@ def _live(changing: Changing, place: Path, candidate: Policy) -> Policy:
         # The policy is of another version, or broken: the changes are unknown.
         raise click.ClickException(
             "The policy in force cannot be loaded: a plugin that it needs is not installed, or it is of another "
-            "version of Gatepost. So what would change cannot be shown. Mend the files in the policy folder instead."
+            "version of Gatepost. So the changes cannot be shown. Fix the files in the policy folder instead."
         ) from None
 
 

@@ -73,8 +73,8 @@ def refuse_about_others(call: Call, new: Policy) -> None:
 
 
 def _not_theirs() -> Problem:
-    return Problem("forbidden", "The change is also one of lines about users of other tenants, or of users that do "
-                                "not exist. An operator can make it by a command.")
+    return Problem("forbidden", "The change also affects rules about users of other tenants, or about users that do "
+                                "not exist. An operator can make it with a command.")
 
 
 def _lines(text: str | None) -> Counter[str]:

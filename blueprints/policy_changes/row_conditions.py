@@ -72,7 +72,7 @@ class Needs:
 def needs_of(policy: Policy, subject: Subject, permission: str) -> Needs:
     """Returns the condition of all rules for a role, a user with that role, or guests."""
     key = GUEST if subject.is_guest else subject.key
-    condition = condition_of(policy.reaching(subject.role, key, permission))
+    condition = condition_of(policy.matching_rules(subject.role, key, permission))
     if not asks_shares(condition):
         return Needs(condition, frozenset())
     return Needs(condition, policy.roles.shared_as(subject.role, subject.key))

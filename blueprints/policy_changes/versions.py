@@ -20,10 +20,10 @@ from models.tables import policy_version
 from models.tables.policy_version import PolicyHistory
 from policies.evaluation.sql import Where
 
-LEFT_OUT = "# a line about a person of another tenant is left out"
+LEFT_OUT = "# a rule about a user of another tenant is left out"
 _EVERYTHING = Narrowing(Where(None), {})
 
-routes = Routes("policy_history", "The access rules that were in force, and what each change of them allowed.")
+routes = Routes("policy_history", "Earlier versions of the access rules, and their effects.")
 
 
 class VersionSchema(StrictSchema):
@@ -34,13 +34,13 @@ class VersionSchema(StrictSchema):
     cause = fields.String(dump_only=True, metadata={
         "description": "`start`, `files` (they were edited), `command`, `http`, `revert` or `accept`."})
     by = fields.String(dump_only=True, metadata={
-        "description": "`operator`, `user:<id>`, or `system` where nobody said who it was."})
+        "description": "`operator`, `user:<id>`, or `system` if the author is not known."})
     note = fields.String(dump_only=True, allow_none=True)
     late = fields.Boolean(dump_only=True, metadata={
-        "description": "Whether the database could not be written when it came into force."})
+        "description": "True if the database could not be written when it came into force."})
     changes = fields.List(fields.Dict(), dump_only=True, allow_none=True, metadata={
-        "description": "What it allows that the one before did not, and the reverse: `change` (`more`, `less`, "
-                       "`other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known."})
+        "description": "Its differences from the previous policy: `change` (`more`, `less`, `other`, `undecided`), "
+                       "`permission`, `who`, `before`, `after`; null until they are computed."})
 
 
 class VersionWithFilesSchema(VersionSchema):
@@ -48,7 +48,7 @@ class VersionWithFilesSchema(VersionSchema):
 
     files = fields.Dict(keys=fields.String(), values=fields.String(), dump_only=True)
     packaged = fields.List(fields.String(), dump_only=True, metadata={
-        "description": "The names of those files that came with plugins: to go back to the version, leave them out."})
+        "description": "The names of the files that came with plugins. To return to this version, leave them out."})
 
 
 class _Versions(Readable):
@@ -66,7 +66,7 @@ _LISTING = Listing(_Versions())
 @routes.get("/api/admin/policy/versions", permission="policy.view", query=_LISTING.query.schema,
             operation="policy_versions", answer=_LISTING.envelope())
 def versions(call: Call) -> dict[str, Any]:
-    """List the policies that were in force, the newest first."""
+    """List the policy versions, the newest first."""
     page = _LISTING.within(call, _EVERYTHING, "policy versions")
     for item in page["items"]:
         _withhold(call, item)
@@ -76,7 +76,7 @@ def versions(call: Call) -> dict[str, Any]:
 @routes.get("/api/admin/policy/versions/<version>", permission="policy.view", problems=(404,),
             operation="policy_version", answer=VersionWithFilesSchema())
 def version_with_files(call: Call) -> dict[str, Any]:
-    """Get a policy that was in force, with its files, by eight or more characters of its version."""
+    """Get a policy version with its files, by at least eight characters of the version."""
     row = policy_version.named(call.path["version"])
     if row is None:
         raise not_found()

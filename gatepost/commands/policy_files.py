@@ -50,8 +50,8 @@ _IN_FORCE = f"{__name__}.in_force"  # key in click's context: the copy of the cu
 _STORED = Path("the policy in the database")  # its name in messages
 _NO_EFFECT = ("this edit has no effect: the rules are in the database (policy_source). To put a folder of files in "
               "force: gatepost policy apply DIR")
-_OUTDATED = f"These lines of the policy are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
-_CLOSED = (f"Some lines are no longer accepted, and count as they do in the service: {UNTIL_CHANGED}. gatepost policy "
+_OUTDATED = f"These rules are no longer accepted. Change them; until then {UNTIL_CHANGED}:"
+_CLOSED = (f"Some rules are no longer accepted, and count as they do in the service: {UNTIL_CHANGED}. gatepost policy "
            "check names them.")
 
 

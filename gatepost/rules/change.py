@@ -37,7 +37,7 @@ from settings.declared import DATABASE
 from system.files import FreshFile, fresh_file
 
 from .exported import Export, is_policy_file, texts_of
-from .history import Origin, PolicyHistory
+from .history import HistoryWriter, Origin
 
 STRAY = ('the rules of this instance are in the database: set policy_source = "database" here, too. To go back to '
          "files, stop every node, set policy_source of each, and run: gatepost policy accept")
@@ -88,7 +88,7 @@ class Installed(Protocol):
 class Changing(ABC):
     """Applies policies for one instance. Its folder `instance` has the last good policy."""
 
-    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path) -> None:
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path) -> None:
         self._folder, self._history, self._last_good = folder, history, instance / LAST_GOOD
 
     @staticmethod
@@ -96,7 +96,7 @@ class Changing(ABC):
         """Returns the implementation for an instance. `tenant_id` is the tenant whose audit log gets the changes."""
         folder = Folder(settings.policies, installed.vocabulary, plugins=installed.plugin_policies,
                         required=installed.required_policies, cases=partial(failures, zone=settings.zone))
-        history = PolicyHistory(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
+        history = HistoryWriter(database, settings.instance, installed.vocabulary, tenant_id, installed.plugin_policies,
                         settings.policies)
         if settings.policy_source == DATABASE:
             return InDatabase(folder, history, settings.instance, database,
@@ -146,7 +146,7 @@ class Changing(ABC):
 class InDatabase(Changing):
     """Changes of rules in the database. Each is also exported to the policy folder."""
 
-    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path, database: Database,
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path, database: Database,
                  export: Export) -> None:
         super().__init__(folder, history, instance)
         self._database, self._export = database, export
@@ -207,7 +207,7 @@ class InDatabase(Changing):
 class InFiles(Changing):
     """Changes of the files of an instance."""
 
-    def __init__(self, folder: Folder, history: PolicyHistory, instance: Path, database: Database) -> None:
+    def __init__(self, folder: Folder, history: HistoryWriter, instance: Path, database: Database) -> None:
         super().__init__(folder, history, instance)
         self._database = database
 

@@ -53,7 +53,7 @@ _NOT_LOADED = ("policy {} cannot be loaded here: a plugin that it needs is not i
 _log = logging.getLogger("gatepost.policy")
 
 
-class PolicyHistory:
+class HistoryWriter:
     """Stores the policy versions of one instance. Safe for any number of threads and processes."""
 
     def __init__(self, database: Database, instance: Path, vocabulary: Vocabulary, tenant_id: str,

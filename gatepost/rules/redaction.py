@@ -103,7 +103,7 @@ def trouble(call: Call) -> str | None:
     visible = visible_persons(call, (finding.person for finding in status.findings))
     lines = [str(finding) for finding in status.findings if finding.person in visible]
     if hidden := len(status.findings) - len(lines):
-        lines.append(f"{hidden} findings about persons of other tenants are left out")
+        lines.append(f"{hidden} findings about users of other tenants are left out")
     return withheld(call, "\n".join(lines))
 
 

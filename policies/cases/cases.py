@@ -21,8 +21,7 @@ from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Resource, Vocabulary
 from ..wording.finding import Finding
 
-_IDLE = "no rule gives or denies anything that this case asks, so every answer is no; ask about a permission that a " \
-        "line names"
+_IDLE = "no rule allows or denies anything in this case, so every answer is no; use a permission that a rule names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,7 @@ class Coverage:
 
     def missed(self) -> list[Finding]:
         """Yields a warning for each line that no question reached."""
-        return sorted(Finding(line.file, line.line, "no case reaches this line", "warning")
+        return sorted(Finding(line.file, line.line, "no case reaches this rule", "warning")
                       for line in self._lines if line not in self._reached)
 
     def add(self, question: Question, allowed: bool) -> None:
@@ -248,7 +247,7 @@ def _reaches(policy: Policy, case: Case) -> bool:
     """True if a rule is about a permission of the case. Otherwise the case passes with any object and circumstances."""
     resources = {thing.resource for thing in case.things}
     return not resources or not case.principals or any(
-        policy.reaching(principal.role, principal.key, permission)
+        policy.matching_rules(principal.role, principal.key, permission)
         for _, principal in case.principals for resource in resources
         for permission in policy.vocabulary.resources[resource].permissions)
 
@@ -271,7 +270,7 @@ def _failure(policy: Policy, file: str, question: Question) -> Failure:
         return Failure(question, file, f"{rule.place} {verb} it ({rule.when})", rule)
     if rule := first(trace for trace in traces if trace.rule.eft == "allow"):
         return Failure(question, file, f"{rule.place} needs {rule.when}", nearest=rule)
-    return Failure(question, file, f"no line gives it to {principal.role}")
+    return Failure(question, file, f"no rule gives it to {principal.role}")
 
 
 def _links(policy: Policy, principal: Principal, rule: Rule) -> int:

@@ -24,16 +24,16 @@ _WORDS = re.compile(r"'[^']{3,}'")  # that YAML's errors quote
 _OPENED = {"while parsing a flow sequence": "list", "while parsing a flow mapping": "mapping"}
 # What YAML's errors say → what to write.
 _ADVICE = (
-    ("found character '\\t'", "a tab stands where YAML wants blanks"),
-    ("mapping values are not allowed here", "no colon can stand here: a text with a colon and a blank in it stands in "
-                                               "quotes, and the lines of one mapping begin below each other"),
+    ("found character '\\t'", "a tab is used where YAML requires blanks"),
+    ("mapping values are not allowed here", "no colon is allowed here: put a text with a colon and a blank in quotes, "
+                                               "and begin the lines of one mapping below each other"),
     ("could not find expected ':'", "this line is no `name: value`"),
     ("found unexpected end of stream", "the quote that begins here is not closed"),
-    ("that cannot start any token", "a word that begins with @, % or ` must stand in quotes"),
+    ("that cannot start any token", "a word that begins with @, % or ` must be in quotes"),
     ("but found another document", "`---` begins a second document; a file has one"),
-    ("found undefined alias", "a word that begins with * must stand in quotes, such as '*.view'"),
-    ("expected <block end>", "this line does not fit the one above: see how far it is indented, and that a text with a "
-                             "quote in it stands in double quotes"),
+    ("found undefined alias", "a word that begins with * must be in quotes, such as '*.view'"),
+    ("expected <block end>", "this line does not fit the one above: check how far it is indented, and put a text that "
+                             "contains a quote in double quotes"),
 )
 
 
@@ -84,7 +84,7 @@ class Nodes:
             if not name:
                 self.report(key, f"a name in {what} must be a plain word")
             elif name in seen:
-                self.report(key, f"{name!r} stands twice in {what}, first at line {seen[name]}")
+                self.report(key, f"{name!r} appears twice in {what}, first at line {seen[name]}")
             elif known is not None and name not in known:
                 hint = "; a list is written [one, two]" if _is_empty(value) else did_you_mean(name, known)
                 self.report(key, f"{what} knows no {name!r}{hint}")
@@ -145,7 +145,7 @@ class Nodes:
         if context in _OPENED and "expected" in problem:
             advice = f"the {_OPENED[context]} that begins here is not closed, or a comma is missing at line {place}"
         elif context == "while scanning an alias":
-            advice, begun = "a word that begins with * must stand in quotes, such as '*.view'", place
+            advice, begun = "a word that begins with * must be in quotes, such as '*.view'", place
         elif context not in ("while scanning a simple key", "while scanning a quoted scalar"):
             begun = place
         self.report(begun, f"not YAML: {advice}")

@@ -195,7 +195,7 @@ class Comparison:
 
     def between(self, subject: Subject, permission: str) -> Difference:
         """Returns the difference for one subject and permission. Each example was tried on both policies."""
-        old, new = (policy.reaching(subject.role, subject.key, permission) for policy in (self.old, self.new))
+        old, new = (policy.matching_rules(subject.role, subject.key, permission) for policy in (self.old, self.new))
         if _meaning(old) == _meaning(new):
             return SAME
         before, after = condition_of(old), condition_of(new)
@@ -245,7 +245,7 @@ class Witness:
 
     def matching(self, policy: Policy) -> Iterator[Rule]:
         """Yields the rules of a policy that match this request."""
-        rules = policy.reaching(self.principal.role, self.principal.key, self.ground.permission)
+        rules = policy.matching_rules(self.principal.role, self.principal.key, self.ground.permission)
         return (rule for rule, condition in rules if self.holds(condition))
 
     def holds(self, condition: Expression) -> bool:

@@ -68,7 +68,7 @@ def names_of(key: str) -> tuple[str, str]:
 
 def allowed(policy: Policy, subject: Subject, permission: str) -> Expression:
     """Returns the condition under which the policy gives a permission to a subject."""
-    return condition_of(policy.reaching(subject.role, subject.key, permission))
+    return condition_of(policy.matching_rules(subject.role, subject.key, permission))
 
 
 def condition_of(rules: Lines) -> Expression:
@@ -81,7 +81,7 @@ def condition_of(rules: Lines) -> Expression:
 def by_role(policy: Policy, person: Subject, permission: str) -> tuple[Expression, Expression]:
     """Returns the condition under which the role allows and no rule denies, and the one under which the role denies."""
     names = policy.roles.closure(person.role)
-    rules = policy.reaching(person.role, person.key, permission)
+    rules = policy.matching_rules(person.role, person.key, permission)
     allows = disjunction(condition for rule, condition in rules if rule.eft == "allow" and rule.sub in names)
     denies = disjunction(condition for rule, condition in rules if rule.eft == "deny" and rule.sub in names)
     return conjunction((allows, *(negation(condition) for rule, condition in rules if rule.eft == "deny"))), denies

@@ -173,7 +173,7 @@ def _comparison(comparison: Comparison) -> Test:
             return lambda s, o, e, x: o[column] == right
         if isinstance(right, Attribute) and right.root == "sub":
             read = attrgetter(right.name)
-            return lambda s, o, e, x: (found := o[column]) is not None and found == read(s)
+            return lambda s, o, e, x: (value := o[column]) is not None and value == read(s)
     compare, first = COMPARE[comparison.operator], value_of(left)
     if isinstance(right, str | int):
         return lambda s, o, e, x: (a := first(s, o, e)) is not None and compare(a, right)
@@ -206,9 +206,9 @@ def _of_plugin(call: PluginCall) -> Test:
 def held(function: Function, values: Iterable[object], literals: Iterable[str | int]) -> bool:
     """The answer of a function for these values of the attributes that it reads. Raises FunctionFailed."""
     try:
-        found = function.holds(*values, *literals)
+        answer = function.holds(*values, *literals)
     except Exception as error:
         raise FunctionFailed(f"the function {function.name} of a plugin fails: {error!r}") from error
-    if not isinstance(found, bool):  # what is true to Python may have been meant otherwise
-        raise FunctionFailed(f"the function {function.name} of a plugin answers {type(found).__name__}, not bool")
-    return found
+    if not isinstance(answer, bool):  # what is true to Python may have been meant otherwise
+        raise FunctionFailed(f"the function {function.name} of a plugin answers {type(answer).__name__}, not bool")
+    return answer

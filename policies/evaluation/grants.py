@@ -1,7 +1,7 @@
-"""Effective permissions of a role: every rule that reaches it, its own and the inherited ones, as one `Grant`.
+"""Effective permissions of a role: all rules that match it, its own and the inherited ones, as one `Grant`.
 
-The matrix, the diff and `explain` show grants, in the words of the condition column. Whether one gives more than
-another is told by `comparison`.
+The matrix, the diff and `explain` show grants, in the words of the condition column. `comparison` finds out if one
+grant gives more than another.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALWAYS_WORD = "always"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One rule that covers a permission, and what is left of its condition."""
+    """One rule that covers a permission, and its condition after evaluation."""
 
     rule: Rule
     expression: Expression
@@ -55,7 +55,7 @@ class Grant:
 
     @property
     def words(self) -> str:
-        """`always`, `own, shared`, `always, but not office_hours`, of a person also `denied always`; else empty."""
+        """The words: `always`, `own, shared`, `always, but not office_hours`; for users also `denied always`."""
         allowed, denied = ", ".join(self.allowed), ", ".join(self.denied)
         if not denied:
             return allowed
@@ -71,7 +71,7 @@ NO_GRANT = Grant((), ())
 
 
 class Grants:
-    """The grants of one policy, to roles and to single persons.
+    """The grants of one policy, to roles and to single users.
 
     persons  the keys (`user:<id>`) that rules name
     """
@@ -82,39 +82,40 @@ class Grants:
         self.persons = tuple(sorted({name for name in named if name not in policy.roles}))
 
     def of(self, who: str, permission: str) -> Grant:
-        """The grant of `permission` to `who`, a role or a person's key.
+        """The grant of `permission` to `who`, a role or a user's key.
 
-        For a person it counts only the rules that name the person; those of the person's role come on top.
+        For a user it counts only the rules that name the user, without those of the user's role.
         """
         return grant(self._bearing(who, permission), on_top=who not in self._policy.roles)
 
     def of_person(self, role: str, person: str, permission: str) -> Grant:
-        """The grant of `permission` to a person's key with this role, a user's: what the lines about the role and those
-        about the person give together; nothing where the policy has no such role."""
-        kept = ((rule, _with_kind(left, "user")) for rule, left in self._policy.reaching(role, person, permission))
-        return grant(Part(rule, left) for rule, left in kept if left is not False)
+        """The grant of `permission` to a user's key with this role, by the rules about both; none if there is no such
+        role."""
+        kept = ((rule, _with_kind(condition, "user"))
+                for rule, condition in self._policy.matching_rules(role, person, permission))
+        return grant(Part(rule, condition) for rule, condition in kept if condition is not False)
 
     def concerning(self, person: str) -> frozenset[str]:
-        """The permissions that the rules of a person cover."""
+        """The permissions that the rules about a user cover."""
         return self._policy.permissions_of_lines(person)
 
     def _bearing(self, who: str, permission: str) -> Iterator[Part]:
         """Every rule that can hold for `who` and cover the permission."""
         kind = (GUEST if who == GUEST else "user") if who in self._policy.roles else None
-        for rule, left in self._policy.lines_on(who, permission):
+        for rule, condition in self._policy.lines_on(who, permission):
             if kind is not None:
-                left = _with_kind(left, kind)
-            if left is not False:
-                yield Part(rule, left)
+                condition = _with_kind(condition, kind)
+            if condition is not False:
+                yield Part(rule, condition)
 
 
 def grant(parts: Iterable[Part], *, on_top: bool = False) -> Grant:
     """The combined effect of rules. With `on_top` they add to others, and a denial counts without an allow."""
-    found = list(parts)
-    if not found:
+    applicable = list(parts)
+    if not applicable:
         return NO_GRANT
-    allows = tuple(part for part in found if part.rule.eft == "allow")
-    denies = tuple(part for part in found if part.rule.eft == "deny")
+    allows = tuple(part for part in applicable if part.rule.eft == "allow")
+    denies = tuple(part for part in applicable if part.rule.eft == "deny")
     if not on_top and (not allows or any(part.expression is True for part in denies)):
         return NO_GRANT
     # What is always allowed needs no further reason.

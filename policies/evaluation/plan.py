@@ -41,9 +41,9 @@ ALWAYS, NEVER, IF = Outcome.ALWAYS, Outcome.NEVER, Outcome.IF
 class Plan:
     """The rows on which a permission is given: those that one of `allows` picks and none of `denies` does.
 
-    `allows` is None when every row is allowed that is not denied. `uses_environment` tells whether another
-    hour or address could have given another plan; `columns` are the columns that must be read to judge a row; `groups`
-    says how many the caller has, where a condition asks whether a column names one of them.
+    `allows` is None when every row is allowed that is not denied. `uses_environment` is true if another
+    hour or address could have given another plan; `columns` are the columns that must be read to evaluate a row;
+    `groups` is the number of the caller's groups, if a condition compares a column with them.
     """
 
     permission: str
@@ -72,7 +72,7 @@ class Plan:
 def planned(
     permission: str, allows: list[Expression], denies: list[Expression], uses_environment: bool = False, groups: int = 0
 ) -> Plan:
-    """The plan of what is left of the rules that allow and of those that deny."""
+    """The plan of the conditions of allow rules and of deny rules."""
     allowed, denied = disjunction(allows), disjunction(denies)
     if allowed is False or denied is True:
         return Plan(permission, NEVER, (), (), uses_environment)

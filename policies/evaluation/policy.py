@@ -44,7 +44,7 @@ from .rule_trace import RuleTrace, trace_rule
 MOST_OF_PERSONS = 20_000
 
 Line = tuple[Rule, Expression]
-"""A line, with what is left of its condition."""
+"""A rule, with its condition after evaluation."""
 
 # For a role or a permission that is not in the vocabulary.
 _NO_RULES = Residual("", ())
@@ -109,36 +109,36 @@ class Policy:
         A permission that is not in the vocabulary is never given. Raises KeyError for a row that lacks a column which
         a rule reads: a denial must not vanish because a query selected too few columns.
         """
-        return self._asked(principal, permission).decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+        return self._rules_for(principal, permission).decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def settle(
         self, principal: Principal, permission: str, obj: Row | None, env: Environment, shared: SharedWith = no_shares
     ) -> bool:
         """Decides a real request like `decide`, and counts a use of the deciding rule in `uses`."""
-        return self._asked(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
+        return self._rules_for(principal, permission).settle(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def is_certain(
         self, principal: Principal, permission: str, obj: Row | None, unknown: Set[str], env: Environment,
         shared: SharedWith = no_shares,
     ) -> bool:
         """True if `decide` says yes whatever the columns `unknown` of `obj` hold."""
-        certain = self._asked(principal, permission).without(frozenset(unknown))
+        certain = self._rules_for(principal, permission).without(frozenset(unknown))
         return certain.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:
         """Counts in `uses`, from time to time, the rules that show these rows of a list. A plan selected the rows."""
-        self._asked(principal, permission).glance(principal, rows, env)
+        self._rules_for(principal, permission).glance(principal, rows, env)
 
-    def _asked(self, principal: Principal, permission: str) -> Residual:
+    def _rules_for(self, principal: Principal, permission: str) -> Residual:
         """The rules for a caller and a permission; none if the scopes do not cover it."""
         if principal.scopes is not None and not self.covers(principal, permission):
             return _NO_RULES
         role, key = principal.role, principal.key
         if role == GUEST and key != GUEST:  # a user: the rules of guests are remembered under this role
             return _NO_RULES
-        found = self._residuals.get((role, key if key in self._persons else None, permission))
-        return self.residual(role, key, permission) if found is None else found
+        residual = self._residuals.get((role, key if key in self._persons else None, permission))
+        return self.residual(role, key, permission) if residual is None else residual
 
     def is_lost(self, principal: Principal) -> bool:
         """True if nothing is permitted because of the principal's role (`Roles.is_lost`)."""
@@ -153,7 +153,7 @@ class Policy:
 
     def plan(self, principal: Principal, permission: str, env: Environment) -> Plan:
         """The rows on which `principal` has this permission now: hashable, a key for caches."""
-        return self._asked(principal, permission).plan(principal, env)
+        return self._rules_for(principal, permission).plan(principal, env)
 
     def may_ever(self, principal: Principal, permission: str, env: Environment) -> bool:
         """True if there can be an object on which `principal` has this permission now."""
@@ -179,57 +179,57 @@ class Policy:
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return _NO_RULES
         person = key if key in self._persons else None
-        known = self._residuals.get((role, person, permission))
-        if known is None:
-            known = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
-        return known
+        residual = self._residuals.get((role, person, permission))
+        if residual is None:
+            residual = self._of_role(role, permission) if person is None else self._of_person(role, person, permission)
+        return residual
 
-    def reaching(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
-        """The lines that reach a role and the person `key`, each with what is left of its condition.
+    def matching_rules(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
+        """The rules that can match a role and the user `key`, each with its condition after evaluation.
 
-        Those of `residual`, for tools that compare lines: nothing is prepared to decide by them.
+        They are those of `residual`, for tools that compare rules. Nothing is prepared for decisions.
         """
         if self.roles.is_lost(role, key) or permission not in self.vocabulary.by_permission:
             return ()
         person = key if key in self._persons else None
-        known = self._residuals.get((role, person, permission))
-        return self._left(role, person, permission) if known is None else known.rules
+        residual = self._residuals.get((role, person, permission))
+        return self._lines_for(role, person, permission) if residual is None else residual.rules
 
     def _of_role(self, role: str, permission: str) -> Residual:
-        found = Residual(permission, self._left(role, None, permission), self.uses, shareable=role != GUEST)
+        residual = Residual(permission, self._lines_for(role, None, permission), self.uses, shareable=role != GUEST)
         # Of two threads that find it at the same time, both go on with the same one.
-        return self._residuals.setdefault((role, None, permission), found)
+        return self._residuals.setdefault((role, None, permission), residual)
 
     def _of_person(self, role: str, person: str, permission: str) -> Residual:
         """The rules for a user: those of the role, unless a rule about the user makes a difference."""
-        found = self.residual(role, None, permission)
+        residual = self.residual(role, None, permission)
         if self._index.sets_apart(person, permission):
-            lines = self._left(role, person, permission)
-            if lines != found.rules:
-                found = Residual(permission, lines, self.uses, shareable=role != GUEST)
-        self._residuals[role, person, permission] = found
+            lines = self._lines_for(role, person, permission)
+            if lines != residual.rules:
+                residual = Residual(permission, lines, self.uses, shareable=role != GUEST)
+        self._residuals[role, person, permission] = residual
         # Threads append and remove one at a time, without a lock; nothing is iterated.
         self._of_persons.append((role, person, permission))
         if len(self._of_persons) > MOST_OF_PERSONS:
             self._residuals.pop(self._of_persons.popleft(), None)
-        return found
+        return residual
 
-    def _left(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
+    def _lines_for(self, role: str, key: str | None, permission: str) -> tuple[Line, ...]:
         if key is not None and self._index.is_only_named(key):
-            return self._left_of_named(role, key, permission)
-        known = self._role_lines.get((role, permission)) if key is None else None
-        if known is None:
-            known = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
+            return self._lines_for_named(role, key, permission)
+        lines = self._role_lines.get((role, permission)) if key is None else None
+        if lines is None:
+            lines = tuple(self._matching(self._index.bearing(role, key, permission), permission, role, key))
             if key is None:
-                self._role_lines[role, permission] = known
-        return known
+                self._role_lines[role, permission] = lines
+        return lines
 
-    def _left_of_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
+    def _lines_for_named(self, role: str, key: str, permission: str) -> tuple[Line, ...]:
         """Returns the remaining conditions for a user who differs from others with the role only by rules.
 
         They are those of the role, and those of rules that name the user or a lent role.
         """
-        of_role = self._left(role, None, permission)
+        of_role = self._lines_for(role, None, permission)
         own = self._index.naming(key, permission)
         if not own:
             return of_role
@@ -238,14 +238,14 @@ class Policy:
         return tuple(sorted((*kept, *self._matching(own, permission, role, key)), key=place_of))
 
     def _matching(self, rules: Iterable[Rule], permission: str, role: str, key: str | None) -> Iterator[Line]:
-        """Yields each rule that can match, with what is left of its condition."""
+        """Yields each rule that can match, with its condition after evaluation."""
         for rule in rules:
-            left = self.condition_for(rule, permission, role, key)
-            if left is not False:
-                yield rule, left
+            condition = self.condition_for(rule, permission, role, key)
+            if condition is not False:
+                yield rule, condition
 
     def beside(self, role: str, key: str, permission: str) -> tuple[Line, ...] | None:
-        """Returns the rules that name a user, each with what is left of its condition.
+        """Returns the rules that name a user, each with its condition after evaluation.
 
         Together with the rules of the role, they are all that matter to the user. Returns None if there may be others,
         because a role is lent to the user, or the matcher names the user.
@@ -262,11 +262,11 @@ class Policy:
         return self._evaluator.asks_role
 
     def lines_on(self, who: str, permission: str) -> tuple[Line, ...]:
-        """The lines that bear on a permission for `who`, in the order of the files, each with what is left of its
-        condition.
+        """The rules that matter to a permission for `who`, in the order of the files, each with its condition after
+        evaluation.
 
-        Of a role, the lines of roles that can hold for it; of a person's key, the lines that name the person or a
-        role that the person was lent: those of the person's own role come on top.
+        For a role, these are the rules that can match it. For a user's key, these are the rules that name the user or
+        a role that was lent to the user, without those of the user's own role.
         """
         if who in self.roles:
             rules = [rule for rule in self._index.bearing(who, who, permission) if rule.sub in self.roles]
@@ -276,7 +276,7 @@ class Policy:
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
-        """The keys (`user:<id>`) that lines name, or calls of `g` in the matcher, sorted."""
+        """The keys (`user:<id>`) that rules name, or calls of `g` in the matcher, sorted."""
         return tuple(sorted(name for name in self._persons if name not in self.roles))
 
     def permissions_of_lines(self, who: str) -> frozenset[str]:
@@ -295,10 +295,10 @@ class Policy:
 
     def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """The rest of the matcher for one rule, one permission and one role or user."""
-        left = self._evaluator.evaluate(_known(rule, act=permission, role=role, key=key or ""))
+        condition = self._evaluator.evaluate(_constants(rule, act=permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
-            return rule.eft == "deny" and left is not False
-        return left
+            return rule.eft == "deny" and condition is not False
+        return condition
 
     def rule_traces(
         self,
@@ -309,52 +309,55 @@ class Policy:
         shared: SharedWith = no_shares,
     ) -> list[RuleTrace]:
         """Every rule about this caller and permission: whether it holds, and which facts it lacks."""
-        lines = self.reaching(principal.role, principal.key, permission)
-        # Hundreds of lines have the same few conditions.
+        lines = self.matching_rules(principal.role, principal.key, permission)
+        # Hundreds of rules have the same few conditions.
         of: dict[Expression, RuleTrace] = {}
-        for rule, left in lines:
-            if left not in of:
-                of[left] = trace_rule(rule, left, permission, principal, obj, env, shared)
-        return [replace(of[left], rule=rule) for rule, left in lines]
+        for rule, condition in lines:
+            if condition not in of:
+                of[condition] = trace_rule(rule, condition, permission, principal, obj, env, shared)
+        return [replace(of[condition], rule=rule) for rule, condition in lines]
 
     def reads(self, principal: Principal, permission: str) -> frozenset[tuple[str, str]]:
         """The attributes that the rules read for this caller and permission: `("obj", "owner_id")`, `("sub", "id")` …
         """
         lines = self.residual(principal.role, principal.key, permission).rules
-        return frozenset((attribute.root, attribute.name) for _, left in lines for attribute in attributes(left))
+        return frozenset(
+            (attribute.root, attribute.name) for _, condition in lines for attribute in attributes(condition))
 
-    def looks_at(self, asked: tuple[str, ...]) -> Reads:
+    def looks_at(self, permissions: tuple[str, ...]) -> Reads:
         """The attributes that rules about these permissions read, for any caller. Nothing else decides a request."""
-        known = self._looks.get(asked)
-        if known is None:
-            known = self._looks[asked] = reads_of(left for permission in asked for left in self._lefts(permission))
-        return known
+        reads = self._looks.get(permissions)
+        if reads is None:
+            reads = self._looks[permissions] = reads_of(
+                condition for permission in permissions for condition in self._conditions_about(permission))
+        return reads
 
-    def _lefts(self, permission: str) -> Iterator[Expression]:
-        """The condition of each rule about a permission, for each role that it reaches and each user it names."""
+    def _conditions_about(self, permission: str) -> Iterator[Expression]:
+        """The condition of each rule about a permission, for each role that it can match and each user it names."""
         for role in self.roles.names:
-            yield from (left for _, left in self.residual(role, None, permission).rules)
+            yield from (condition for _, condition in self.residual(role, None, permission).rules)
         for rule in self.rules:
             if rule.sub not in self.roles and permission in self.permissions_of_line(rule):
                 yield self.condition(rule, permission)
 
     def asks_shares(self, principal: Principal, permission: str) -> bool:
         """True if a rule for this caller and permission reads the shares of an object."""
-        return any(asks_shares(left) for _, left in self.residual(principal.role, principal.key, permission).rules)
+        return any(
+            asks_shares(condition) for _, condition in self.residual(principal.role, principal.key, permission).rules)
 
     def condition(self, rule: Rule, permission: str) -> Expression:
         """The condition of a rule for a permission, and for a caller with the role or key that the rule names."""
         return self.condition_for(rule, permission, rule.sub, rule.sub)
 
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
-        """The same of a condition by itself, of this policy or another, whatever else the matcher asks of each line."""
+        """The same for a condition alone, without what the matcher requires of every rule."""
         return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
-            _known(rule, act=permission, role=rule.sub))
+            _constants(rule, act=permission, role=rule.sub))
 
     def meaning(self, when: str) -> str:
-        """The meaning of a word of the condition column, as it would stand in model.conf, with its parameter.
+        """The meaning of a word of the condition column, as model.conf would write it, with its parameter.
 
-        Raises KeyError for a word that there is not.
+        Raises KeyError for an unknown word.
         """
         expression = self.conditions[when].expression
         return text(PartialEvaluator(expression, self.roles, self.patterns).evaluate({"rule.when": when}))
@@ -362,27 +365,27 @@ class Policy:
     def _scope_covers(self, scope: str, permission: str) -> bool:
         if scope not in self.scope_names:
             return False
-        known = self._covered.get((scope, permission))
-        if known is None:
-            known = any(
+        covered = self._covered.get((scope, permission))
+        if covered is None:
+            covered = any(
                 self._scope_evaluator.evaluate(
                     {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
                 ) is True
                 for rule in self._lines_of_scope(scope)
             )
             if permission in self.vocabulary.by_permission:
-                self._covered[scope, permission] = known
-        return known
+                self._covered[scope, permission] = covered
+        return covered
 
     def _lines_of_scope(self, scope: str) -> tuple[ScopeRule, ...]:
-        """Returns the lines that can cover something for a scope."""
-        known = self._of_scopes.get(scope)
-        if known is None:
-            known = self._of_scopes[scope] = tuple(
+        """Returns the scope rules that can cover a permission for a scope."""
+        lines = self._of_scopes.get(scope)
+        if lines is None:
+            lines = self._of_scopes[scope] = tuple(
                 rule for rule in self.scopes
                 if self._scope_evaluator.leaves_any({"rule.scope": rule.scope, "scope": scope})
             )
-        return known
+        return lines
 
 
 def _cautious(matcher: Expression) -> Expression:
@@ -390,7 +393,7 @@ def _cautious(matcher: Expression) -> Expression:
 
     Elsewhere a comparison with a missing value does not hold (decision 26): a row without an owner is ordinary data. An
     address is missing only if a proxy writes none, and the client behind it may be in any network. So an atom that
-    reads the address also holds without one in lines that deny; below a negation, in lines that allow. In the others it
+    reads the address also holds without one in deny rules; below a negation, in allow rules. In the others it
     does not hold, even if it calls a function of a plugin.
     """
     return rebuild(matcher, partial(_without_address, "deny"), partial(_without_address, "allow"))
@@ -403,10 +406,10 @@ def _without_address(closing: str, atom: Atom) -> Expression:
     return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
 
 
-def _known(rule: Rule, **known: str) -> dict[str, str]:
-    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **known}
+def _constants(rule: Rule, **others: str) -> dict[str, str]:
+    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **others}
 
 
 def place_of(line: tuple[Rule, object]) -> tuple[str, int]:
-    """The file and number of a line, to sort by: files are read in the order of their names."""
+    """The file and number of a rule, to sort by: files are read in the order of their names."""
     return line[0].file, line[0].line

@@ -72,9 +72,9 @@ class FixedEnvironment:
     def at(self, moment: datetime, zone: tzinfo) -> FixedEnvironment:
         """The same environment at another time, as a clock on a wall in `zone` shows it. A moment without an offset is
         what that clock shows. Raises OverflowError beyond the years that there are."""
-        known = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+        aware = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
         # By way of UTC: an hour that a change of the clock leaves out becomes the one that the clock shows instead.
-        shown = known.astimezone(UTC).astimezone(zone)
+        shown = aware.astimezone(UTC).astimezone(zone)
         return replace(self, hour=shown.hour, weekday=shown.isoweekday(), date=shown.date().isoformat(),
                        now=date_time(shown))
 

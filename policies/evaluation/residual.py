@@ -63,10 +63,10 @@ class Residual:
         self.rules = tuple(rules)
         self._uses = uses or Uses()
         self._next_glance = 0.0
-        self._allows = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "allow"))
-        self._denies = list(dict.fromkeys(left for rule, left in self.rules if rule.eft == "deny"))
+        self._allows = list(dict.fromkeys(condition for rule, condition in self.rules if rule.eft == "allow"))
+        self._denies = list(dict.fromkeys(condition for rule, condition in self.rules if rule.eft == "deny"))
         self.decide = self._decision()
-        used = {atom: reads_object(atom) for left in (*self._allows, *self._denies) for atom in atoms(left)}
+        used = {atom: reads_object(atom) for condition in (*self._allows, *self._denies) for atom in atoms(condition)}
         self._settled = tuple(atom for atom, of_object in used.items() if not of_object)
         self._parameters = tuple(dict.fromkeys(
             attribute for atom, of_object in used.items() if of_object for attribute in attributes(atom)
@@ -98,13 +98,13 @@ class Residual:
 
         An atom that reads one of these is true in a deny rule and false in an allow rule.
         """
-        found = self._without.get(unknown)
-        if found is None:
+        residual = self._without.get(unknown)
+        if residual is None:
             if len(self._without) >= MOST_PLANS:
                 self._without.clear()
-            found = self._without[unknown] = Residual(self.permission, (
-                (rule, _supposing(left, unknown, rule.eft == "deny")) for rule, left in self.rules))
-        return found
+            residual = self._without[unknown] = Residual(self.permission, (
+                (rule, _supposing(condition, unknown, rule.eft == "deny")) for rule, condition in self.rules))
+        return residual
 
     def deciding(self, principal: Principal, row: Row, env: Environment, shared: SharedWith) -> Rule | None:
         """The first rule that allows this; denials are not looked at."""
@@ -112,7 +112,7 @@ class Residual:
 
     @cached_property
     def _reasons(self) -> list[tuple[Rule, Test]]:
-        return [(rule, compiled(left, self.permission)) for rule, left in self.rules if rule.eft == "allow"]
+        return [(rule, compiled(condition, self.permission)) for rule, condition in self.rules if rule.eft == "allow"]
 
     @cached_property
     def settle(self) -> Test:
@@ -146,9 +146,9 @@ class Residual:
         if moment < self._next_glance or not rows:
             return
         self._next_glance = moment + GLANCE
-        known, covered, uncertain = rows[0].keys(), set[int](), list[Cell]()
+        stored, covered, uncertain = rows[0].keys(), set[int](), list[Cell]()
         for read, test, cell in self._showing:
-            if read is None or not read <= known:
+            if read is None or not read <= stored:
                 uncertain.append(cell)
                 continue
             try:
@@ -166,20 +166,20 @@ class Residual:
     @cached_property
     def _showing(self) -> list[tuple[frozenset[str] | None, Test, Cell]]:
         """Lists for each allow rule its columns (None: it reads shares), its test and its cell."""
-        read = (None if asks_shares(left) else columns(left) for left in self._first_lines("allow"))
+        read = (None if asks_shares(condition) else columns(condition) for condition in self._first_lines("allow"))
         return [(names, *counted) for names, counted in zip(read, self._counted("allow"), strict=True)]
 
     def _counted(self, effect: str) -> list[tuple[Test, Cell]]:
-        return [(compiled(left, self.permission), self._uses.cell(rule, self.permission))
-                for left, rule in self._first_lines(effect).items()]
+        return [(compiled(condition, self.permission), self._uses.cell(rule, self.permission))
+                for condition, rule in self._first_lines(effect).items()]
 
     def _first_lines(self, effect: str) -> dict[Expression, Rule]:
         """Returns each condition with its first rule. If a rule has no condition, it is returned alone."""
-        found: dict[Expression, Rule] = {}
-        for rule, left in self.rules:
+        first: dict[Expression, Rule] = {}
+        for rule, condition in self.rules:
             if rule.eft == effect:
-                found.setdefault(left, rule)
-        return {True: found[True]} if True in found else found
+                first.setdefault(condition, rule)
+        return {True: first[True]} if True in first else first
 
     def _decision(self) -> Test:
         allow = compiled(disjunction(self._allows), self.permission)

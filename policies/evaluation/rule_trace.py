@@ -47,7 +47,7 @@ def trace_rule(
     env: Environment,
     shared: SharedWith,
 ) -> RuleTrace:
-    """Evaluates what is left of a rule, fact by fact."""
+    """Evaluates the condition of a rule, fact by fact."""
     row = NO_OBJECT if obj is None else obj
     facts: dict[Atom, Fact] = {}
 

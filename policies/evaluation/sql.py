@@ -86,8 +86,8 @@ def where(plan: Plan, columns: Columns, parameter: Parameter, shared: Callable[[
 def _alternatives(allows: tuple[Expression, ...], groups: int, indexed: Collection[str]) -> tuple[Expression, ...]:
     """The branches of a list: one for each group of the caller where an index begins with the column that names the
     group, if that stays short."""
-    found = tuple(one for allow in allows for one in _by_group(allow, groups, indexed))
-    return found if len(found) <= MOST_BRANCHES else allows
+    split = tuple(one for allow in allows for one in _by_group(allow, groups, indexed))
+    return split if len(split) <= MOST_BRANCHES else allows
 
 
 def _is_shared(allow: Expression) -> bool:
@@ -162,12 +162,12 @@ class Writer(ABC):
         """The SQL half of a function, in brackets of its own, whatever operators are in it."""
         half, name = call.function.where, call.function.name
         try:
-            found = None if half is None else half(*map(self.operand, attributes(call)), *call.literals)
+            fragment = None if half is None else half(*map(self.operand, attributes(call)), *call.literals)
         except Exception as error:
             raise FunctionFailed(f"the function {name} of a plugin fails in `where`: {error!r}") from error
-        if not isinstance(found, pw.ColumnBase):
-            raise FunctionFailed(f"the function {name} of a plugin gives {type(found).__name__} in `where`, not SQL")
-        return pw.EnclosedNodeList([found])
+        if not isinstance(fragment, pw.ColumnBase):
+            raise FunctionFailed(f"the function {name} of a plugin gives {type(fragment).__name__} in `where`, not SQL")
+        return pw.EnclosedNodeList([fragment])
 
     def operand(self, operand: Operand) -> Any:
         if isinstance(operand, Attribute) and operand.root == "obj":
@@ -176,12 +176,12 @@ class Writer(ABC):
 
 
 def of_function(call: PluginCall, columns: Columns) -> pw.Node:
-    """The SQL half of a function over `columns`, for a caller of whom nothing is known. Raises FunctionFailed."""
+    """The SQL half of a function over `columns`, for an unknown caller. Raises FunctionFailed."""
     return _OfCaller(columns, lambda _: pw.Value(None, converter=False), lambda: pw.SQL("FALSE"), 0).of_plugin(call)
 
 
 class _OfCaller(Writer):
-    """Over one caller, of whom everything is known: only what reads the object is left."""
+    """SQL for one known caller: it contains only what reads the object."""
 
     def __init__(self, columns: Columns, parameter: Parameter, shared: Callable[[], pw.Node], groups: int) -> None:
         super().__init__(columns)

@@ -1,5 +1,5 @@
-"""Why one request is allowed or refused: `explain` finds the lines and `facts` the words for what they read, `openings`
-which line would allow it; an `explanation` is the answer.
+"""Reasons of a decision: `explain` finds the rules, `facts` the words for what they read, and `openings` rules that
+would allow it. An `explanation` is the answer.
 
 May import `loading` and the rooms below it, not `cases` and `tools`.
 """

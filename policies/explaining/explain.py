@@ -106,15 +106,15 @@ def own_reason(
     know. A rule that reads another one is left out, and so is a rule that reads shares or names the id of another
     user. Without an object, the reason contains only facts that depend on none.
     """
-    lines = policy.reaching(principal.role, principal.key, permission)
+    lines = policy.matching_rules(principal.role, principal.key, permission)
     if all(rule.eft == "deny" for rule, _ in lines):
-        return Message("no line lets a {role} do this", role=principal.role)
-    known = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, left in lines
-             if (trace := _known(rule, left, permission, principal, obj, env, sees)) is not None]
-    denying = _decider(known, REFUSED, None)
+        return Message("no rule lets a {role} do this", role=principal.role)
+    steps = [_step(policy, principal, permission, trace, False, facts.nameless) for rule, condition in lines
+             if (trace := _visible_trace(rule, condition, permission, principal, obj, env, sees)) is not None]
+    denying = _decider(steps, REFUSED, None)
     if denying is not None:
         return _denied(denying, principal)
-    allowing = [step for step in known if step.rule.eft == "allow"]
+    allowing = [step for step in steps if step.rule.eft == "allow"]
     if any(step.holds for step in allowing):
         return None  # a rule that is left out denies it
     nearest = min(allowing, key=_distance, default=None)
@@ -122,18 +122,19 @@ def own_reason(
         "needs {condition}: {facts}", condition=nearest.rule.when, facts=together(nearest.missing))
 
 
-def _known(rule: Rule, left: Expression, permission: str, principal: Principal, obj: Mapping[str, Any] | None,
-           env: Environment, sees: Callable[[Attribute], bool]) -> RuleTrace | None:
+def _visible_trace(rule: Rule, condition: Expression, permission: str, principal: Principal,
+                   obj: Mapping[str, Any] | None, env: Environment, sees: Callable[[Attribute], bool]
+                   ) -> RuleTrace | None:
     """The facts of a rule that the caller may know; None if there are none."""
-    asked = [atom for atom in atoms(left) if obj is not None or not reads_object(atom)]
-    if any(map(asks_shares, asked)):
+    leaves = [atom for atom in atoms(condition) if obj is not None or not reads_object(atom)]
+    if any(map(asks_shares, leaves)):
         return None
-    if not all(attribute.root == "env" or sees(attribute) for atom in asked for attribute in attributes(atom)):
+    if not all(attribute.root == "env" or sees(attribute) for atom in leaves for attribute in attributes(atom)):
         return None
-    if any(id.lower() != principal.id for id in _ID.findall(f"{rule.when} {text(left)}")):
+    if any(id.lower() != principal.id for id in _ID.findall(f"{rule.when} {text(condition)}")):
         return None
-    trace = trace_rule(rule, left, permission, principal, obj, env, no_shares)
-    if obj is not None or not reads_object(left):
+    trace = trace_rule(rule, condition, permission, principal, obj, env, no_shares)
+    if obj is not None or not reads_object(condition):
         return trace
     failed = tuple(fact for fact in trace.failed if not facts.depends(fact))
     return replace(trace, failed=failed) if failed and rule.eft == "allow" else None
@@ -143,9 +144,9 @@ def _denied(step: Step, principal: Principal) -> Message:
     """The message to the caller about a rule that denies."""
     mine = step.rule.sub == principal.key
     if not step.facts:
-        return Message("a line about the caller denies this") if mine else Message("a line denies this")
-    denied = Message("a line about the caller denies this by {condition}: {facts}") if mine else \
-        Message("a line denies this by {condition}: {facts}")
+        return Message("a rule about the caller denies this") if mine else Message("a rule denies this")
+    denied = Message("a rule about the caller denies this by {condition}: {facts}") if mine else \
+        Message("a rule denies this by {condition}: {facts}")
     return denied.format(condition=step.rule.when, facts=together(fact.text for fact in step.facts))
 
 
@@ -159,8 +160,8 @@ def _step(policy: Policy, principal: Principal, permission: str, trace: RuleTrac
         for fact in facts.alternatives(trace.facts)
     )
     missing = tuple(facts.found(fact, permission, called) for fact in facts.alternatives(trace.failed))
-    if trace.rule in policy.closed:  # a deny: a closed allow reaches nobody
-        remarks = (Remark(Message("the line is no longer accepted, and matches every object until it is changed"),
+    if trace.rule in policy.closed:  # a deny: a closed allow matches nobody
+        remarks = (Remark(Message("the rule is no longer accepted, and matches every object until it is changed"),
                           True),)
     person = called("sub", "key", trace.rule.sub) if trace.rule.sub not in policy.roles else ""
     return Step(trace.rule, via(policy, principal, trace.rule.sub), remarks, trace.matched, missing, person)
@@ -198,21 +199,21 @@ def _would(policy: Policy, role: str, permission: str) -> dict[str, tuple[str, .
     """The roles that have the permission in more cases than `role`: condition → roles."""
     grants, prover = Grants(policy), Prover(policy, most=MOST_NODES)
     mine = allowed(policy, Subject(role), permission)
-    found: dict[str, list[str]] = {}
+    by_words: dict[str, list[str]] = {}
     for name in policy.roles.names:
         if _more(prover, allowed(policy, Subject(name), permission), mine, Subject(name), permission):
-            found.setdefault(grants.of(name, permission).words, []).append(name)
-    return {words: tuple(names) for words, names in found.items()}
+            by_words.setdefault(grants.of(name, permission).words, []).append(name)
+    return {words: tuple(names) for words, names in by_words.items()}
 
 
 def _more(prover: Prover, theirs: Expression, mine: Expression, subject: Subject, permission: str) -> bool:
     """True if a role is allowed what another is not, to some object where there are objects; also where that cannot be
     decided."""
     try:
-        found = prover.exception(theirs, mine, subject, permission)
+        example = prover.exception(theirs, mine, subject, permission)
     except Undecided:
         return True
-    return found is not None and (found.row is not None or not found.ground.resource.columns)
+    return example is not None and (example.row is not None or not example.ground.resource.columns)
 
 
 def _covering(policy: Policy, principal: Principal, permission: str) -> Iterator[str]:
@@ -234,10 +235,10 @@ def _sql(plan: Plan, principal: Principal, env: Environment) -> str | None:
         return pw.Value(value_of(operand)(principal, NO_OBJECT, env))
 
     columns = {name: pw.SQL(name) for name in plan.columns}
-    found = where(plan, columns, parameter, lambda: cast(pw.Expression, pw.SQL(_SHARES)))
-    written = [_written(allow) for allow in found.allows or ()]
+    clause = where(plan, columns, parameter, lambda: cast(pw.Expression, pw.SQL(_SHARES)))
+    written = [_written(allow) for allow in clause.allows or ()]
     allows = [" OR ".join(f"({text})" for text in written)] if len(written) > 1 else written
-    return " AND ".join([*allows, *map(_written, found.denies)]) or Message("every row")
+    return " AND ".join([*allows, *map(_written, clause.denies)]) or Message("every row")
 
 
 def _written(node: pw.Node) -> str:

@@ -109,7 +109,7 @@ class Explanation:
             return f"the policy has no role {self.principal.role} for users, and gives them nothing"
         if self.misses:
             return self.misses[0].reason
-        return f"no line gives {self.permission} to {' or '.join(self.roles)}"
+        return f"no rule gives {self.permission} to {' or '.join(self.roles)}"
 
     def as_lines(self) -> list[str]:
         """Returns the summary and the details, for a terminal. Quoted values may contain line breaks."""
@@ -129,7 +129,7 @@ class Explanation:
         if self.decided_by is not None:
             yield from _listed("decided", self.decided_by)
         for step in self.misses:
-            yield from _listed("line" if self.verdict == DEPENDS else "not met", step)
+            yield from _listed("rule" if self.verdict == DEPENDS else "not met", step)
         if self.verdict != ALLOWED and self.would:
             yield "others", "; ".join(f"{', '.join(roles)} may ({words})" for words, roles in self.would.items())
         yield "in SQL", self.sql if self.sql is not None else "no row"

@@ -40,8 +40,8 @@ _MET = {
 }
 
 Called = Callable[[str, str, object], str]
-"""What a value is called, such as the name of the user whose id it is: by its root (`obj`), attribute and value; ""
-where it has no name, or none that may be told."""
+"""Returns the name of a value, such as that of the user with this id, by its root (`obj`), attribute and value; "" if
+it has no name, or none that the caller may see."""
 
 
 def nameless(root: str, attribute: str, value: object) -> str:
@@ -103,12 +103,12 @@ def asked(fact: Fact, permission: str) -> str:
     return fact.text
 
 
-def alternatives(told: Iterable[Fact]) -> list[Fact]:
+def alternatives(facts: Iterable[Fact]) -> list[Fact]:
     """The facts, those that compare one attribute with several literals as a single one: the literal that was found, or
     all of them, "draft or in_review". An attribute has one value, so that no condition asks for two of them. That an
     attribute has a value is told by what it is compared with."""
     groups: dict[object, list[Fact]] = {}
-    for fact in told:
+    for fact in facts:
         match fact.atom:
             case Comparison("==", left, right) if left == right and fact.holds:
                 pass

@@ -41,8 +41,8 @@ def openings(policy: Policy, principal: Principal, permission: str, obj: Mapping
     if denied or not policy.covers(principal, permission) or policy.is_lost(principal):
         return []
     file = _file(policy, permission)
-    found = _holding(policy, principal, permission, obj, env, shared, sees)
-    words = sorted(found, key=lambda word: word == ALWAYS_WORD)
+    holding = _holding(policy, principal, permission, obj, env, shared, sees)
+    words = sorted(holding, key=lambda word: word == ALWAYS_WORD)
     return [Opening(file, f"p, {principal.role}, {permission}, {word}, allow", word) for word in words]
 
 
@@ -51,12 +51,13 @@ def _holding(policy: Policy, principal: Principal, permission: str, obj: Mapping
     row = () if obj is None else policy.vocabulary.by_permission[permission].columns
     for word in policy.conditions:
         rule = Rule("", 0, principal.role, permission, word, "allow")
-        left = policy.condition_for(rule, permission, principal.role, principal.key)
-        known = all(attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
-                    for attribute in attributes(left))
+        condition = policy.condition_for(rule, permission, principal.role, principal.key)
+        is_visible = all(
+            attribute.root == "env" or (sees(attribute) and (attribute.root == "sub" or attribute.name in row))
+            for attribute in attributes(condition))
         # The object's own list of shares shows with whom it is shared.
-        if (known and not asks_shares(left)
-                and trace_rule(rule, left, permission, principal, obj, env, shared).matched):
+        if (is_visible and not asks_shares(condition)
+                and trace_rule(rule, condition, permission, principal, obj, env, shared).matched):
             yield word
 
 

@@ -1,4 +1,4 @@
-"""invariants.csv: what may never happen, line by line. It contains no rules; `judge` checks a policy against it.
+"""invariants.csv: what may never happen, line by line. It contains no rules; `breaches` checks a policy against it.
 
     never,  WHO, PERMISSION[, except PERMISSION …]
     only,   WHO, PERMISSION[, except PERMISSION …]
@@ -78,7 +78,7 @@ def read(
 
     `conditions` are the words of the `when` column (None: not known).
     """
-    found = []
+    invariants = []
     lines = decoded(INVARIANTS_FILE, content, findings)
     for number, line, is_new in unreported(INVARIANTS_FILE, lines, findings):
         kind, *columns = (column.strip() for column in line.split(","))
@@ -89,11 +89,11 @@ def read(
         elif wrong:
             continue
         elif kind in (NEVER, ONLY):
-            found.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
+            invariants.append(Invariant(number, kind, columns[0], columns[1], exceptions=_exceptions(columns)))
         else:
             who, act, when = columns
-            found.append(Invariant(number, kind, who, act, when))
-    return tuple(found)
+            invariants.append(Invariant(number, kind, who, act, when))
+    return tuple(invariants)
 
 
 def lines_of(policy: Policy) -> tuple[Invariant, ...]:
@@ -127,7 +127,7 @@ def _wrong_words(
         if not PERSON.fullmatch(who):
             return f"{quoted(who)} is neither a role nor user:<id>{undeclared(who, roles)}"
         if kind in (ATMOST, ALWAYS):
-            return f"{kind} is about a role; what one person may not do is a line of {NEVER}"
+            return f"{kind} is about a role; what one user may not do is written with {NEVER}"
     for pattern in (act, *_exceptions(columns)):
         # A pattern may wait for a plugin; a name in full is a misspelling.
         if not patterns.covered(pattern) and not _PATTERN.fullmatch(pattern) and not patterns.gone(pattern):

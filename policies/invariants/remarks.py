@@ -27,9 +27,9 @@ def remarks(policy: Policy) -> tuple[Finding, ...]:
     """Every warning about the invariants of a policy; none where it has no such file."""
     if INVARIANTS_FILE not in policy.files:
         return ()
-    found = _Remarks(policy)
+    collector = _Remarks(policy)
     return (*(Finding(INVARIANTS_FILE, one.line, message, "warning", single_person(one.who))
-              for one, message in found.about_lines()), *found.about_administrators())
+              for one, message in collector.about_lines()), *collector.about_administrators())
 
 
 class _Remarks:
@@ -57,14 +57,14 @@ class _Remarks:
         """Yields a warning where administrators have permissions that no line promises them."""
         promised = frozenset().union(*(self._covered[one] for one in self._speaking
                                        if (one.kind, one.who) == (ALWAYS, ADMIN)))
-        asked, admin = self._policy.patterns.permissions, Subject(ADMIN)
-        left = [name for name in sorted(asked - promised)
+        permissions, admin = self._policy.patterns.permissions, Subject(ADMIN)
+        unpromised = [name for name in sorted(permissions - promised)
                 if self._possible(allowed(self._policy, admin, name), ADMIN, name)]
-        if left:
-            named = ", ".join(left[:MOST_NAMED]) + (", …" if len(left) > MOST_NAMED else "")
-            message = (f"no line promises administrators {len(left)} of {len(asked)} permissions ({named}), so an edit "
-                       f"could take them away, and nobody could give them back; write `{_EVERYTHING}`, or a narrower "
-                       f"condition where a denial is meant")
+        if unpromised:
+            named = ", ".join(unpromised[:MOST_NAMED]) + (", …" if len(unpromised) > MOST_NAMED else "")
+            message = (f"no invariant promises administrators {len(unpromised)} of {len(permissions)} permissions "
+                       f"({named}), so an edit could take them away, and nobody could give them back; write "
+                       f"`{_EVERYTHING}`, or a narrower condition where a denial is meant")
             yield Finding(INVARIANTS_FILE, 0, message, "warning")
 
     # One line by itself
@@ -73,13 +73,13 @@ class _Remarks:
         patterns = self._policy.patterns
         for act in (one.act, *one.exceptions):
             if not patterns.covered(act) and not patterns.left_out(act):
-                yield f"{quoted(act)} is a pattern of no permission; this line says nothing by it"
+                yield f"{quoted(act)} matches no permission, and has no effect here"
         spoken = patterns.covered(one.act)
         if any(map(patterns.awaits, (one.act, *one.exceptions))):
             return  # what is left out is a part of what it says
         if spoken and not self._covered[one]:
-            yield f"the exceptions leave nothing of {quoted(one.act)}, so this line says nothing; take it out, or an " \
-                  f"exception"
+            yield f"the exceptions leave nothing of {quoted(one.act)}, so this invariant says nothing; take it out, " \
+                  f"or an exception"
         elif spoken:
             yield from (f"{quoted(one.act)} has nothing of {quoted(act)}; take the exception out, or correct it"
                         for act in one.exceptions if patterns.covered(act) and spoken.isdisjoint(patterns.covered(act)))
@@ -88,11 +88,11 @@ class _Remarks:
         """Returns why a line promises nothing, whatever the rules are."""
         covered = self._covered[one]
         if one.kind == ONLY and one.who == GUEST:
-            return f"every role inherits {GUEST}, so this line keeps nobody out"
+            return f"every role inherits {GUEST}, so this invariant keeps nobody out"
         if one.kind == ATMOST and all(self._holds(one, name) for name in covered):
-            return f"`{one.when}` always holds for {one.who}, so this line forbids nothing"
+            return f"`{one.when}` always holds for {one.who}, so this invariant forbids nothing"
         if one.kind == ALWAYS and not any(self._possible(self._meaning(one, name), one.who, name) for name in covered):
-            return f"`{one.when}` never holds for {one.who}, so this line promises nothing"
+            return f"`{one.when}` never holds for {one.who}, so this invariant promises nothing"
         return None
 
     # Several lines
@@ -121,7 +121,7 @@ class _Remarks:
     def _by(self, one: Invariant, others: Iterable[Invariant]) -> list[Invariant]:
         """Returns the lines that say the same as a line of each of its permissions, and of those that a plugin may add:
         one line where one suffices, none where they do not."""
-        found: dict[Invariant, None] = {}
+        lines: dict[Invariant, None] = {}
         for other in others:
             if _reaches(other, one) and self._covered[one] <= self._covered[other] and all(
                     self._says(one, [other], name) for name in self._covered[one]):
@@ -131,8 +131,8 @@ class _Remarks:
             alone = [other for other in about if self._says(one, [other], name)]
             if not alone and not self._says(one, about, name):
                 return []
-            found.update(dict.fromkeys(alone[:1] or about))
-        return list(found) if any(_reaches(other, one) for other in found) or "*" not in one.act else []
+            lines.update(dict.fromkeys(alone[:1] or about))
+        return list(lines) if any(_reaches(other, one) for other in lines) or "*" not in one.act else []
 
     def _says(self, one: Invariant, others: list[Invariant], name: str) -> bool:
         """True if others make a line superfluous for a permission: they promise the same, or are read together with it
@@ -166,7 +166,7 @@ class _Remarks:
     # Conditions
 
     def _meaning(self, one: Invariant, name: str) -> Expression:
-        """The condition of a line, as `Judge` understands it."""
+        """The condition of a line, as `BreachSearch` understands it."""
         if one.kind == ATMOST:
             return self._policy.condition_for(one.rule, name, one.who)
         return one.when == ALWAYS_WORD or self._policy.meant(self._policy.conditions[one.when], one.rule, name)
@@ -174,10 +174,10 @@ class _Remarks:
     def _holds(self, one: Invariant, name: str) -> bool:
         """True if the condition of a line holds on every object. False where that takes too long to know."""
         try:
-            found = self._prover.example(negation(self._meaning(one, name)), Subject(one.who), name)
+            witness = self._prover.example(negation(self._meaning(one, name)), Subject(one.who), name)
         except Undecided:
             return False
-        return found is None or (found.row is None and bool(self._policy.vocabulary.by_permission[name].columns))
+        return witness is None or (witness.row is None and bool(self._policy.vocabulary.by_permission[name].columns))
 
     def _possible(self, goal: Expression, who: str, name: str) -> bool:
         """True if a condition can hold, or where that takes too long to know."""
@@ -189,11 +189,11 @@ class _Remarks:
     @cached_property
     def _only(self) -> dict[str, set[str]]:
         """Permission → those for whom lines of `only` reserve it."""
-        found: dict[str, set[str]] = {}
+        by_permission: dict[str, set[str]] = {}
         for one in self._speaking:
             for name in self._covered[one] if one.kind == ONLY else ():
-                found.setdefault(name, set()).add(one.who)
-        return found
+                by_permission.setdefault(name, set()).add(one.who)
+        return by_permission
 
     @cached_property
     def _in_conditions(self) -> bool:

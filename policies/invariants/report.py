@@ -14,7 +14,7 @@ from ..syntax.model import MODEL_FILE
 from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import Finding, single_person
-from .judge import Breach, Judge
+from .breaches import Breach, BreachSearch
 from .lines import ALWAYS, INVARIANTS_FILE, NEVER, Invariant
 
 MOST_FINDINGS = 5  # about one invariant: a broad edit breaks it at once for a hundred permissions
@@ -29,7 +29,7 @@ def broken(policy: Policy, invariants: Iterable[Invariant], most: int = MOST_NOD
     line of the invariant. `most` bounds each search (`Prover`).
     """
     by_lines: dict[tuple[Invariant, ...], list[Breach]] = {}
-    for breach in Judge(policy, invariants, most).breaches():
+    for breach in BreachSearch(policy, invariants, most).breaches():
         by_lines.setdefault(breach.lines, []).append(breach)
     return [finding for breaches in by_lines.values() for finding in _Report(policy, breaches).findings()]
 
@@ -39,24 +39,24 @@ def mending(causes: Mapping[Breach, Sequence[Cause | None]]) -> list[tuple[Cause
     breaches first; of causes alike a rule, which gives something by itself, and then the first."""
     places = {breach: place for place, breach in enumerate(causes)}
     of: dict[Cause | None, list[Breach]] = {}
-    for breach, found in causes.items():
-        for cause in found:
+    for breach, possible in causes.items():
+        for cause in possible:
             of.setdefault(cause, []).append(breach)
 
     def order(cause: Cause | None) -> tuple[int, bool, int, int]:
         """Returns the sort key of a cause. Breaches that are mended meanwhile only move it back."""
-        left = of[cause] = [breach for breach in of[cause] if breach in places]
-        if not left:
+        remaining = of[cause] = [breach for breach in of[cause] if breach in places]
+        if not remaining:
             return 0, True, 0, 0
-        return -len(left), not isinstance(cause, Rule), places[left[0]], causes[left[0]].index(cause)
+        return -len(remaining), not isinstance(cause, Rule), places[remaining[0]], causes[remaining[0]].index(cause)
 
     heap = [(order(cause), number, cause) for number, cause in enumerate(of)]
     heapify(heap)
     guilty = []
     while heap:
-        known, number, cause = heappop(heap)
+        earlier, number, cause = heappop(heap)
         now = order(cause)
-        if now != known:
+        if now != earlier:
             heappush(heap, (now, number, cause))
         elif of[cause]:
             guilty.append((cause, of[cause]))
@@ -77,11 +77,11 @@ class _Report:
     def findings(self) -> Iterator[Finding]:
         causes = {breach: self._causes(breach) or (None,) for breach in self._breaches if breach.witness is not None}
         guilty = mending(causes)
-        found = [*(self._finding(*one) for one in guilty[:MOST_FINDINGS]), *self._undecided()]
-        yield from found[:MOST_FINDINGS]
-        more = len(found) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
+        findings = [*(self._finding(*one) for one in guilty[:MOST_FINDINGS]), *self._undecided()]
+        yield from findings[:MOST_FINDINGS]
+        more = len(findings) + len(guilty[MOST_FINDINGS:]) - MOST_FINDINGS
         if more > 0:
-            yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more lines than are named")
+            yield self._own(self._breaches[0], f"`{self._lines[0]}` is broken by {more} more rules than are named")
 
     def _causes(self, breach: Breach) -> tuple[Cause, ...]:
         """Returns the causes whose removal alone would mend a breach; if there are none, the rules that match."""
@@ -124,11 +124,11 @@ class _Report:
         first = min(breaches, key=lambda breach: len(ways[breach]))
         more = f" (and {len(breaches) - 1} more like that)" if len(breaches) > 1 else ""
         given = f"{first.subject} {'may not' if self._kind == ALWAYS else 'may'} {first.permission}{more}"
-        said = str(first.witness)
-        example = "; in every case" if said == EVERY_CASE else f"; for example: {said}"
+        witness = str(first.witness)
+        example = "; in every case" if witness == EVERY_CASE else f"; for example: {witness}"
         if cause is None and self._kind == ALWAYS and (given_always := self._asks_more(first)):
-            message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher asks something more; " \
-                      f"{self._places} (`{self._lines[0]}`) promises otherwise{example}"
+            message = f"{given}, though {given_always} gives it on `{ALWAYS_WORD}`: the matcher has a further " \
+                      f"condition; {self._places} (`{self._lines[0]}`) promises otherwise{example}"
             model, always = self._policy.model, self._policy.conditions[ALWAYS_WORD]
             return Finding(MODEL_FILE, model.matcher_line if always.expression is True else always.line, message)
         if cause is None:
@@ -136,7 +136,7 @@ class _Report:
         named = f"{self._places} (`{self._lines[0]}`)"
         verb = "promises otherwise" if self._kind == ALWAYS else "forbids this"
         way = ", by way of " + ", ".join(f"{link.file}:{link.line}" for link in ways[first]) if ways[first] else ""
-        message = f"with this line {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
+        message = f"with this rule {given}{way}; {named} {verb}{self._advice(first, cause)}{example}"
         person = first.subject.key or single_person(cause.sub if isinstance(cause, Rule) else cause.name)
         return Finding(cause.file, cause.line, message, person=person)
 
@@ -147,17 +147,17 @@ class _Report:
                      rule.eft == "allow" and breach.permission in self._policy.patterns.covered(rule.act)), "")
 
     def _reason(self, given: str) -> str:
-        return f"{given}: no line gives it" if self._kind == ALWAYS else given
+        return f"{given}: no rule gives it" if self._kind == ALWAYS else given
 
     def _advice(self, breach: Breach, cause: Cause | None = None) -> str:
         if self._kind == NEVER and breach.subject.key:
             line = f"p, {breach.subject.key}, {self._lines[0].act}, always, deny"
-            return f"; whatever role a person has, `{line}` would refuse it"
+            return f"; whatever role the user has, `{line}` would deny it"
         inherited = isinstance(cause, Rule) and cause.sub not in (breach.subject.role, breach.subject.key)
         if self._kind == ALWAYS and isinstance(cause, Rule) and inherited:
             if cause.sub == GUEST:
                 return "; every role inherits guest: use the condition `anonymous` for guests only"
-            return (f"; a deny is inherited: to take it from {cause.sub} alone, narrow or take out the line that "
+            return (f"; a deny is inherited: to take it from {cause.sub} alone, narrow or take out the rule that "
                     "allows it")
         return ""
 
@@ -165,7 +165,7 @@ class _Report:
         for breach in self._breaches:
             if breach.witness is None:
                 yield self._own(breach, f"`{self._lines[0]}` cannot be proved for {breach.subject} and "
-                                        f"{breach.permission}: simplify the conditions of the lines that give it")
+                                        f"{breach.permission}: simplify the conditions of the rules that give it")
 
     def _own(self, breach: Breach, message: str) -> Finding:
         """A finding at the invariant's own line."""

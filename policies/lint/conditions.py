@@ -35,10 +35,11 @@ from ..syntax.rules import Rule
 from ..syntax.vocabulary import Column, Resource, date_time
 from ..wording.finding import Finding, single_person
 from ..wording.suggestions import did_you_mean, hint
-from .standing import ALLOW, DENY, Place, Standing
+from .matches import ALLOW, DENY, Matches, Place
 from .words import listed
 
-NOT_ALWAYS = f"`{ALWAYS_WORD}` asks something here; give that another word, and let `{ALWAYS_WORD}` stand alone"
+NOT_ALWAYS = (f"`{ALWAYS_WORD}` has a condition here; give that condition another word, and keep `{ALWAYS_WORD}` "
+              f"without one")
 CONTRADICTION = "its parts contradict each other"
 
 
@@ -46,47 +47,47 @@ class Conditions:
     """Findings about the conditions of model.conf, and about those of single rules.
 
     findings  findings at lines of model.conf
-    told      words that have a finding about the whole condition
+    reported  words that have a finding about the whole condition
     """
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
-        self._told: set[str] = set()
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
+        self._reported: set[str] = set()
         self._reasons: dict[tuple[str, str, frozenset[str]], str] = {}
-        self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → what is said at a line
+        self._misread: dict[tuple[str, str], str | None] = {}  # word and permission column → the message at a rule
         self.findings = (*self._about_model(), *self._about_columns())
 
     @property
-    def told(self) -> frozenset[str]:
-        return frozenset(self._told)
+    def reported(self) -> frozenset[str]:
+        return frozenset(self._reported)
 
     def never(self, rule: Rule) -> str | None:
         """Says why no caller of a rule can meet its condition; None if model.conf has a finding about it."""
-        if rule.when in self._told:
+        if rule.when in self._reported:
             return None
         lent = self._policy.roles.closure(rule.sub)
-        # Of persons alone the roles matter that they were lent.
-        alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._standing.persons else lent
+        # For users, only the lent roles matter.
+        alike = rule.act, rule.when, lent - {rule.sub} if rule.sub in self._matches.persons else lent
         if alike not in self._reasons:
             self._reasons[alike] = self._reason(rule)
-        return f"nobody whom this line reaches can ever meet `{rule.when}`: {self._reasons[alike]}"
+        return f"nobody to whom this rule applies can ever meet `{rule.when}`: {self._reasons[alike]}"
 
     def always(self, rule: Rule) -> str | None:
-        """Says that the condition of a rule holds for every caller whom it reaches, and on every object."""
-        asked = False
-        for place, number in self._standing.asking(rule) if rule.when not in self._told else ():
-            if not self._standing.holds(place, number):
+        """Says that the condition of a rule holds for every caller whom it can match, and on every object."""
+        has_condition = False
+        for place, number in self._matches.asking(rule) if rule.when not in self._reported else ():
+            if not self._matches.holds(place, number):
                 return None
-            asked = asked or self._standing.expressions[number] is not True
-        if not asked:
+            has_condition = has_condition or self._matches.expressions[number] is not True
+        if not has_condition:
             return None
-        return (f"`{rule.when}` holds for everybody whom this line reaches, on every object; write `always` if that is "
-                f"meant")
+        return (f"`{rule.when}` holds for everybody to whom this rule applies, on every object; write `always` if "
+                f"that is meant")
 
     def misread(self, rule: Rule) -> str | None:
-        """Returns what is wrong with how a condition reads a column of the objects that a line reaches."""
+        """Returns what is wrong with how a condition reads a column of the objects that a rule can match."""
         condition = self._policy.conditions.get(rule.when)
-        if condition is None or condition.name in self._told:
+        if condition is None or condition.name in self._reported:
             return None
         key = (condition.name, rule.act)
         if key not in self._misread:
@@ -94,16 +95,16 @@ class Conditions:
         return self._misread[key]
 
     def _about_columns(self) -> Iterator[Finding]:
-        """Yields, once at the condition, what `misread` would say at every line that names it."""
+        """Yields, once at the condition, the message that `misread` has for every rule that names it."""
         reached: dict[str, set[str]] = {}
         for rule in self._policy.rules:
             if (condition := self._policy.conditions.get(rule.when)) is not None:
                 reached.setdefault(condition.name, set()).update(self._policy.patterns.covered(rule.act))
         for word, condition in self._policy.conditions.items():
             resources = self._resources(reached[word]) if word in reached else self._policy.vocabulary.described
-            message = None if word in self._told else self._of_columns(condition, resources)
+            message = None if word in self._reported else self._of_columns(condition, resources)
             if message:
-                self._told.add(word)
+                self._reported.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
     def _resources(self, permissions: Iterable[str]) -> list[Resource]:
@@ -123,19 +124,19 @@ class Conditions:
         for atom in dict.fromkeys(atoms(model.matcher)):
             message = self._literal(atom, self._policy.vocabulary.described)
             if message:
-                self._told |= {word for word, condition in self._policy.conditions.items()
+                self._reported |= {word for word, condition in self._policy.conditions.items()
                                if atom in atoms(condition.expression)}
                 yield Finding(MODEL_FILE, model.line(atom), message, "warning")
         always = self._policy.conditions.get(ALWAYS_WORD)
         if always is not None and always.expression is not True:
-            self._told.add(ALWAYS_WORD)
+            self._reported.add(ALWAYS_WORD)
             yield Finding(MODEL_FILE, always.line, NOT_ALWAYS, "warning")
         for word, condition in self._policy.conditions.items():
             # Warnings that depend on a parameter are at the rules that use it.
-            told = word in self._told or word.endswith(":") or isinstance(condition.expression, bool)
-            message = None if told else self._whole(condition)
+            is_reported = word in self._reported or word.endswith(":") or isinstance(condition.expression, bool)
+            message = None if is_reported else self._whole(condition)
             if message:
-                self._told.add(word)
+                self._reported.add(word)
                 yield Finding(MODEL_FILE, condition.line, message, "warning")
 
     def _whole(self, condition: Branch) -> str | None:
@@ -145,16 +146,16 @@ class Conditions:
         if self._awaits_left_out(condition):
             return None
         try:
-            if not any(self._standing.meets(*case) for case in self._cases(condition)):
+            if not any(self._matches.meets(*case) for case in self._cases(condition)):
                 return f"nobody can ever meet `{condition.name}`: {CONTRADICTION}"
-            if all(self._standing.holds(*case) for case in self._cases(condition)):
-                return f"`{condition.name}` always holds; write `always` if that is meant, or see what it should ask"
+            if all(self._matches.holds(*case) for case in self._cases(condition)):
+                return f"`{condition.name}` always holds; write `always` if that is meant, or correct it"
         except Undecided:
             return f"whether `{condition.name}` can hold cannot be decided: simplify it"
         return None
 
     def _awaits_left_out(self, condition: Branch) -> bool:
-        """True if no line in force asks for a condition, and it may be written for a resource that is left out."""
+        """True if no rule in force asks for a condition, and it may be written for a resource that is left out."""
         named = columns(condition.expression)
         return not any(self._policy.conditions.get(rule.when) is condition for rule in self._policy.rules) and any(
             named <= resource.columns.keys() for resource in self._policy.vocabulary.left_out.values())
@@ -164,9 +165,9 @@ class Conditions:
         named, resources = columns(condition.expression), self._policy.vocabulary.described
         if any(named <= resource.columns.keys() for resource in resources):
             return ""
-        known = {name for resource in resources for name in resource.columns}
-        if unknown := sorted(named - known):
-            return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
+        existing = {name for resource in resources for name in resource.columns}
+        if unknown := sorted(named - existing):
+            return f"no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], existing)}"
         return f"no collection has all the columns that `{condition.name}` reads: {', '.join(sorted(named))}"
 
     def _cases(self, condition: Branch) -> Iterator[tuple[Place, int]]:
@@ -178,28 +179,28 @@ class Conditions:
                 continue
             like = (bool(resource.columns), bool(rights_for(name.partition(".")[2])),
                     *(resource.columns[column] for column in sorted(named)))
-            for one in self._standing.callers(condition.expression) if like not in alike else ():
+            for one in self._matches.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
                     rule = Rule(MODEL_FILE, condition.line, one.role, name, condition.name, effect)
-                    left = self._policy.condition_for(rule, name, one.role, one.key)
-                    yield Place(one, name), self._standing.number(left)
+                    expression = self._policy.condition_for(rule, name, one.role, one.key)
+                    yield Place(one, name), self._matches.number(expression)
             alike.add(like)
 
     def _reason(self, rule: Rule) -> str:
         covered = self._policy.patterns.covered(rule.act)
         condition = self._policy.conditions.get(rule.when)
-        asked = [] if condition is None else list(dict.fromkeys(
+        leaves = [] if condition is None else list(dict.fromkeys(
             atom for name in sorted(covered) for atom in atoms(self._policy.meant(condition, rule, name))))
-        if Shared() in asked and not any(rights_for(name.partition(".")[2]) for name in covered):
+        if Shared() in leaves and not any(rights_for(name.partition(".")[2]) for name in covered):
             verbs = sorted({verb for given in RIGHTS.values() for verb in given})
             return f"no share gives `{rule.act}`, only {', '.join(verbs)}"
         resources = {self._policy.vocabulary.by_permission[name].name: self._policy.vocabulary.by_permission[name]
                      for name in covered}
-        for atom in asked:
+        for atom in leaves:
             message = self._literal(atom, resources.values())
             if message:
                 return message
-        if any(isinstance(atom, Comparison) and atom.left == KIND and atom.right == "guest" for atom in asked):
+        if any(isinstance(atom, Comparison) and atom.left == KIND and atom.right == "guest" for atom in leaves):
             return "only callers without credentials are guests"
         return CONTRADICTION
 
@@ -215,12 +216,12 @@ class Conditions:
         if atom.left.root != "obj":
             return _settled(atom, str(atom.left), (SUBJECT if atom.left.root == "sub" else ENVIRONMENT)[name])
         having = [resource for resource in resources if name in resource.columns]
-        said = [_settled(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
-        if len(having) > 1 and said and all(said):
+        messages = [_settled(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
+        if len(having) > 1 and messages and all(messages):
             values = sorted({value for resource in having for value in resource.columns[name].values}, key=str)
             near = hint(str(atom.right), map(str, values))
             return f"`{text(atom)}` {_outcome(atom, values)}: no {name} is {atom.right}{near}"
-        return said[0] if said and all(said) else None
+        return messages[0] if messages and all(messages) else None
 
 
 def _of_network(atom: FunctionCall) -> str | None:
@@ -239,8 +240,8 @@ def _settled(atom: Comparison, called: str, column: Column) -> str | None:
         return None
     if isinstance(column.values[0], int):
         return f"`{text(atom)}` {outcome}: {called} is {column.values[0]} to {column.values[-1]}"
-    known = map(str, column.values)
-    return f"`{text(atom)}` {outcome}: {called} is never {atom.right}{hint(str(atom.right), known)}"
+    values = map(str, column.values)
+    return f"`{text(atom)}` {outcome}: {called} is never {atom.right}{hint(str(atom.right), values)}"
 
 
 def _beyond(atom: Comparison, called: str, column: Column) -> str | None:
@@ -252,8 +253,8 @@ def _beyond(atom: Comparison, called: str, column: Column) -> str | None:
     outcome = _outcome(atom, {low, high, *(one for one in (bound - 1, bound, bound + 1) if low <= one <= high)})
     if not outcome:
         return None
-    known = f"at least {least}" if most is None or (least is not None and bound <= least) else f"at most {most}"
-    return f"`{text(atom)}` {outcome}: {called} is {known}"
+    limits = f"at least {least}" if most is None or (least is not None and bound <= least) else f"at most {most}"
+    return f"`{text(atom)}` {outcome}: {called} is {limits}"
 
 
 def _outcome(atom: Comparison, values: Iterable[str | int]) -> str:
@@ -278,8 +279,8 @@ def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
                 ids = [_id(side, {str(pair[place]) for pair in kinds}) for place, side in enumerate((left, right))]
                 return f"`{text(atom)}` {outcome}: {ids[0]}, and {ids[1]}{_meant(left, right, having)}"
         case Comparison(_, Attribute("obj", name), int()):
-            said = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
-            return said[0] if all(said) else None
+            messages = [_beyond(atom, f"{resource.name}.{name}", resource.columns[name]) for resource in having]
+            return messages[0] if all(messages) else None
         case Comparison(operator, Attribute("obj", name), str(literal)):
             spelled = {column.spelled(literal) if column.spelled else literal
                        for column in (resource.columns[name] for resource in having)}
@@ -291,8 +292,8 @@ def _misread(atom: Atom, having: Sequence[Resource]) -> str | None:
 
 def _row_of(side: Attribute, resource: Resource) -> str | None:
     """The resource whose rows an attribute names, if it is known to name any."""
-    known: Mapping[str, Mapping[str, Column]] = {"sub": SUBJECT, "env": ENVIRONMENT, "obj": resource.columns}
-    column = known.get(side.root, {}).get(side.name)
+    by_root: Mapping[str, Mapping[str, Column]] = {"sub": SUBJECT, "env": ENVIRONMENT, "obj": resource.columns}
+    column = by_root.get(side.root, {}).get(side.name)
     return None if column is None else column.row_of
 
 
@@ -320,15 +321,15 @@ def _meant(left: Attribute, right: Attribute, having: Sequence[Resource]) -> str
 # What the time has settled
 
 
-def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[Finding]:
+def passed(policy: Policy, moment: datetime, reported: Collection[str]) -> Iterator[Finding]:
     """Yields a warning for each condition whose times have all passed at `moment`, which has a zone.
 
-    `told` are the conditions that have a warning as a whole already. The start of a sale is no such time while its end
+    `reported` are the conditions that already have a warning. The start of a sale is no such time while its end
     is to come.
     """
     with_parameter = set()
     for word, condition in policy.conditions.items():
-        if word in told:
+        if word in reported:
             continue
         if message := _passed(word, condition.expression, moment):
             yield Finding(MODEL_FILE, condition.line, message, "warning")
@@ -342,20 +343,20 @@ def passed(policy: Policy, moment: datetime, told: Collection[str]) -> Iterator[
 
 
 def _passed(word: str, expression: Expression, moment: datetime) -> str | None:
-    asked = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
+    comparisons = [atom for atom in dict.fromkeys(atoms(expression)) if isinstance(atom, Comparison)
              and atom.left in (NOW, DATE) and isinstance(atom.right, str)]
-    settled: dict[Atom, bool] = {atom: holds for atom in asked if (holds := _since(atom, moment)) is not None}
+    settled: dict[Atom, bool] = {atom: holds for atom in comparisons if (holds := _since(atom, moment)) is not None}
     if not settled:
         return None
-    over = next((atom for atom, holds in settled.items() if not holds), None)
-    if over is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
-        return (f"`{word}` is over: `{text(over)}` never holds again; take it out with the lines that name it, or set "
-                f"a later time")
-    if len(settled) < len(asked):
+    expired = next((atom for atom, holds in settled.items() if not holds), None)
+    if expired is not None and rebuild(expression, lambda atom: settled.get(atom, atom)) is False:
+        return (f"`{word}` has expired: `{text(expired)}` never holds again; take it out with the rules that name it, "
+                f"or set a later time")
+    if len(settled) < len(comparisons):
         return None
-    if over is not None:
-        return f"`{text(over)}` is over and never holds again; take it out, or set a later time"
-    return f"`{text(asked[0])}` has come to pass and holds from now on; take it out"
+    if expired is not None:
+        return f"`{text(expired)}` has expired and never holds again; take it out, or set a later time"
+    return f"`{text(comparisons[0])}` was reached and always holds from now on; take it out"
 
 
 def _since(atom: Comparison, moment: datetime) -> bool | None:

@@ -1,4 +1,4 @@
-"""Lines that no request can use: because of its method, or because the caller may not view the row."""
+"""Rules that no request can use: because of its method, or because the caller may not view the row."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from ..evaluation.rights import rights_for
 from ..syntax.expression import Comparison, Shared, attributes, disjunction
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
-from .standing import ALLOW, Cell, Standing
+from .matches import ALLOW, Cell, Matches
 from .words import listed, verb
 
 
 class Endpoints:
-    """Compares lines with the endpoints of their permissions."""
+    """Compares rules with the endpoints of their permissions."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
-        self._of_methods = _reads_method(standing.policy)
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
+        self._of_methods = _reads_method(matches.policy)
 
     def unused(self, rule: Rule) -> str | None:
-        """Says that a condition asks for a method that no request for the permissions of a line has. Raises Undecided.
+        """Says that a condition asks for a method that no request for the permissions of a rule has. Raises Undecided.
         """
         if not self._of_methods or not self._reads_method(rule):
             return None
         used: set[str] = set()
-        for cell, number in self._standing.alone(rule):
+        for cell, number in self._matches.alone(rule):
             methods = self._policy.vocabulary.by_permission[cell.permission].methods.get(cell.permission)
             if methods is None:
                 return None
-            sent = self._standing.number(disjunction(Comparison("==", METHOD, method) for method in sorted(methods)))
-            if self._standing.meets(cell, number, sent):
+            sent = self._matches.number(disjunction(Comparison("==", METHOD, method) for method in sorted(methods)))
+            if self._matches.meets(cell, number, sent):
                 return None
             used |= methods
         if not used:
             return None
         return (f"no request for `{rule.act}` meets `{rule.when}`: its method is {' or '.join(sorted(used))}; correct "
-                f"the condition, or take the line out")
+                f"the condition, or take the rule out")
 
     def unseen(self, rule: Rule) -> str | None:
-        """Says that nobody who gains a permission by a line may view a row to use it on. Raises Undecided."""
+        """Says that nobody who gains a permission by a rule may view a row to use it on. Raises Undecided."""
         if rule.eft != ALLOW:
             return None
-        found: dict[str, str] = {}
+        view_of: dict[str, str] = {}
         for permission in sorted(self._policy.permissions_of_line(rule)):
             resource = self._policy.vocabulary.by_permission[permission]
             view = f"{resource.name}.view"
             if permission in resource.on_viewed and view in resource.permissions and not self._usable(
                     rule, permission, view):
-                found[permission] = view
-        if not found:
+                view_of[permission] = view
+        if not view_of:
             return None
-        views = listed(list(dict.fromkeys(found.values())))
-        return (f"{listed(list(found))} {verb(found, 'is', 'are')} of no use here: nobody who gains this by the line "
-                f"has {views} for the same object; give that, too")
+        views = listed(list(dict.fromkeys(view_of.values())))
+        return (f"{listed(list(view_of))} {verb(view_of, 'is', 'are')} of no use here: nobody who gets this by the "
+                f"rule has {views} for the same object; give that, too")
 
     def _usable(self, rule: Rule, permission: str, view: str) -> bool:
-        """True if somebody who gains a permission by a line may view a row to use it on, or nobody gains it."""
+        """True if somebody who gains a permission by a rule may view a row to use it on, or nobody gains it."""
         gained = False
         for cell, number in self._gaining(rule, permission):
             gained = True
@@ -73,37 +73,37 @@ class Endpoints:
 
         Users to whom its role is lent come last, because they may view rows by rules of their own.
         """
-        roles = [role for role in self._standing.roles if role != GUEST]
-        lone = rule.sub in self._standing.persons
+        roles = [role for role in self._matches.roles if role != GUEST]
+        lone = rule.sub in self._matches.persons
         subjects = [Subject(role, rule.sub) for role in roles] if lone else sorted(
-            map(Subject, self._standing.roles), key=lambda subject: subject.role != rule.sub)
+            map(Subject, self._matches.roles), key=lambda subject: subject.role != rule.sub)
         lent = () if lone else (Subject(role, key) for key in self._lent(rule.sub) for role in roles)
         for some in (subjects, lent):
             for subject in some:
-                cell = self._standing.cell(subject, permission)
+                cell = self._matches.cell(subject, permission)
                 number = cell.number(rule)
-                if number is not None and self._standing.counts(cell, rule, number):
+                if number is not None and self._matches.counts(cell, rule, number):
                     yield cell, number
 
     def _lent(self, role: str) -> Iterator[str]:
         """Yields users to whom a role, or one that inherits it, is lent; one of those who differ in nothing else."""
         seen = set[object]()
-        for key in self._standing.lent.get(role, ()):
-            like = self._policy.roles.closure(key) - {key} if self._standing.is_plain(key) else key
+        for key in self._matches.lent.get(role, ()):
+            like = self._policy.roles.closure(key) - {key} if self._matches.is_plain(key) else key
             if like not in seen:
                 seen.add(like)
                 yield key
 
     def _viewed(self, cell: Cell, number: int, view: str) -> bool:
         """True if a condition can hold for a row that the same caller may view."""
-        standing, denies = self._standing, list(cell.denies)
+        matches, denies = self._matches, list(cell.denies)
         if not rights_for(cell.permission.partition(".")[2]):  # no share gives it: one that gives `view` is another
-            number, *denies = (standing.number(put(standing.expressions[one], {Shared(): False}))
+            number, *denies = (matches.number(put(matches.expressions[one], {Shared(): False}))
                                for one in (number, *denies))
         # Most users have only the rules of their role.
         key, of_role = cell.subject.key, Subject(cell.subject.role)
-        alike = key is not None and not standing.naming(number) and view not in self._policy.permissions_of_lines(key)
-        return standing.meets_allowed(standing.cell(of_role if alike else cell.subject, view), number, denies)
+        alike = key is not None and not matches.naming(number) and view not in self._policy.permissions_of_lines(key)
+        return matches.meets_allowed(matches.cell(of_role if alike else cell.subject, view), number, denies)
 
     def _reads_method(self, rule: Rule) -> bool:
         return any({METHOD, REQUEST} & {*attributes(self._policy.condition(rule, permission))}

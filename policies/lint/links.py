@@ -1,4 +1,4 @@
-"""Lines about roles (`g`) and scopes (`p2`) that change nothing, or hardly mean what they say."""
+"""Rules about roles (`g`) and scopes (`p2`) that change nothing, or hardly mean what they say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ, _MANAGE = "read:", "manage"
 
 def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
     """Roles that inherit twice, or too much."""
-    out: set[RoleLink] = set()  # those without which everybody inherits the same
+    out: set[RoleLink] = set()  # those whose removal changes nothing
     for link in reversed(policy.roles.links):
         others = [one for one in policy.roles.parents[link.name] if one is not link and one not in out]
         message = (_superfluous(policy, link, {*out, link}) if others else None) or _common(policy, link)
@@ -33,9 +33,9 @@ def about_roles(policy: Policy, openings: Openings) -> Iterator[Finding]:
 def useless_roles(policy: Policy, held: frozenset[str] | None) -> Iterator[Finding]:
     """Yields the roles that have no effect. `held` are the roles that users have (None: unknown)."""
     for name, link in _unused(policy, held):
-        message = (f"no line names the role {name}, no role inherits it, and nobody has it; take it out"
+        message = (f"no rule names the role {name}, no role inherits it, and nobody has it; take it out"
                    if held is not None else
-                   f"no line names the role {name}, and no role inherits it; take it out, unless users have it")
+                   f"no rule names the role {name}, and no role inherits it; take it out, unless users have it")
         user = f"; if {name} is a user, write user:<id> (`gatepost user list` shows the id)"
         yield Finding(link.file, link.line, message + user, "warning")
 
@@ -50,7 +50,7 @@ def about_givers(policy: Policy, held: frozenset[str] | None) -> Iterator[Findin
 
 
 def _unused(policy: Policy, held: frozenset[str] | None) -> Iterator[tuple[str, RoleLink]]:
-    """The roles that no line names, none inherits and nobody has, each with its first line."""
+    """The roles that no rule names, none inherits and nobody has, each with its first line."""
     rules = (*policy.rules, *policy.left_out)
     named = {rule.sub for rule in rules if isinstance(rule, Rule)} | texts(policy.model.matcher)
     named |= {one.who for one in lines_of(policy)}
@@ -72,7 +72,7 @@ def _only_by_admin(policy: Policy, name: str) -> str:
 
 
 def about_scopes(policy: Policy) -> Iterator[Finding]:
-    """Lines that other lines of the same scope contain, and scopes with which a token can do more than their name says.
+    """Rules that other rules of the same scope contain, and scopes with which a token can do more than their name says.
     """
     kept: dict[str, dict[str, list[ScopeRule]]] = {}
     for rule in policy.scopes:
@@ -88,7 +88,7 @@ def about_scopes(policy: Policy) -> Iterator[Finding]:
 
 
 def _beyond_name(policy: Policy, rule: ScopeRule, covered: frozenset[str]) -> str | None:
-    """Says that a line gives a token more than the name of its scope: another collection, reserved fields, or writes
+    """Says that a rule gives a token more than the name of its scope: another collection, reserved fields, or writes
     with a scope to read."""
     verb, _, area = rule.scope.partition(":")
     of = policy.vocabulary.by_permission
@@ -129,8 +129,8 @@ def _common(policy: Policy, link: RoleLink) -> str | None:
 
 
 def _covering(policy: Policy, rule: ScopeRule, acts: Mapping[str, Sequence[ScopeRule]]) -> list[ScopeRule]:
-    """The first other line that covers all that a line does, or those that do together; none when they do not. `acts`
-    are the lines of the scope, by their permission column."""
+    """The first other rule that covers all that a rule does, or those that do together; none when they do not. `acts`
+    are the rules of the scope, by their permission column."""
     covered = policy.patterns.covered(rule.act)
     others = {act: [one for one in lines[:2] if one is not rule] for act, lines in acts.items()}
     alone = [lines[0] for act, lines in others.items() if lines and covered <= policy.patterns.covered(act)]

@@ -11,7 +11,7 @@ from ..syntax.model import MODEL_FILE
 from ..syntax.rules import Rule
 from ..syntax.vocabulary import Resource
 from ..wording.finding import Finding
-from .standing import ALLOW
+from .matches import ALLOW
 
 
 class Lists:
@@ -22,23 +22,23 @@ class Lists:
 
     def __init__(self, policy: Policy, rules: Iterable[Rule]) -> None:
         self._policy = policy
-        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._by_condition: dict[tuple[str, str], tuple[str, ...]] = {}
         of_words: dict[str, dict[Rule, tuple[str, ...]]] = {}
         for rule in rules:
-            if said := tuple(self._slow(rule)):
-                of_words.setdefault(rule.when, {})[rule] = said
+            if slow := tuple(self._slow(rule)):
+                of_words.setdefault(rule.when, {})[rule] = slow
         self.of_conditions = tuple(
             Finding(MODEL_FILE, policy.conditions[word].line, message, "warning")
-            for word, said in of_words.items() if len({*said.values()}) > 1 and word in policy.conditions
-            for message in dict.fromkeys(one for messages in said.values() for one in messages)
+            for word, slow in of_words.items() if len({*slow.values()}) > 1 and word in policy.conditions
+            for message in dict.fromkeys(one for messages in slow.values() for one in messages)
         )
         at_condition = {finding.message for finding in self.of_conditions}
-        self._said = {rule: messages for said in of_words.values() for rule, messages in said.items()
+        self._messages = {rule: messages for slow in of_words.values() for rule, messages in slow.items()
                       if not at_condition.issuperset(messages)}
 
     def about(self, rule: Rule) -> tuple[str, ...]:
         """A sentence for each resource, and each way to meet the condition, that no index serves."""
-        return self._said.get(rule, ())
+        return self._messages.get(rule, ())
 
     def _slow(self, rule: Rule) -> Iterator[str]:
         covered = self._policy.patterns.covered(rule.act) if rule.eft == ALLOW else frozenset()
@@ -47,14 +47,14 @@ class Lists:
             resource = by_permission[permission]
             if permission == f"{resource.name}.view":
                 key = (rule.when, resource.name)
-                if key not in self._known:
-                    left = self._policy.condition(rule, permission)
-                    self._known[key] = tuple(_about(left, resource))
-                yield from self._known[key]
+                if key not in self._by_condition:
+                    condition = self._policy.condition(rule, permission)
+                    self._by_condition[key] = tuple(_about(condition, resource))
+                yield from self._by_condition[key]
 
 
-def _about(left: Expression, resource: Resource) -> Iterator[str]:
-    for branch in branches(left):
+def _about(condition: Expression, resource: Resource) -> Iterator[str]:
+    for branch in branches(condition):
         if columns(branch) and (indexes := resource.indexes()) and not _served(branch, indexes):
             yield f"no index of {resource.name} serves lists by {', '.join(sorted(columns(branch)))}; they will be slow"
 

@@ -1,4 +1,4 @@
-"""Lines that open more than an author hardly meant: everything to every caller, or nearly everything to one."""
+"""Rules that open more than the author probably meant: everything to every caller, or nearly everything to one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..syntax.expression import KIND, asks_shares, attributes
 from ..syntax.roles import ADMIN, GUEST, USER, RoleLink
 from ..syntax.rules import Rule
 from ..wording.finding import single_person
-from .standing import ALLOW, Cell, Standing
+from .matches import ALLOW, Cell, Matches
 
 MOST_NAMED = 3  # permissions that a finding names
 MANY_VERBS, MANY_RESOURCES = 3, 3  # of what every caller gains
@@ -25,19 +25,19 @@ SHOWN, SET = "view_private", "manage"
 class Openings:
     """Findings about rules that open more than others do."""
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing, self._policy = standing, standing.policy
-        self._everyone = everyone(standing.policy)
+    def __init__(self, matches: Matches) -> None:
+        self._matches, self._policy = matches, matches.policy
+        self._everyone = everyone(matches.policy)
         self._gains: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def by_rule(self, rule: Rule) -> str | None:
         """Says what a rule opens; None if it gives as much as rules usually do."""
-        if rule.eft != ALLOW or rule in self._standing.out or rule.sub == ADMIN:
+        if rule.eft != ALLOW or rule in self._matches.out or rule.sub == ADMIN:
             return None
         if rule.sub not in self._everyone:
             most = self._policy.permissions_of_line(rule)
             gained = self._gained(rule) if self._nearly_all(most) else []
-            return _told(rule.sub, gained, self._policy) if self._nearly_all(gained) else self._guarded(rule)
+            return _sentence(rule.sub, gained, self._policy) if self._nearly_all(gained) else self._guarded(rule)
         gained = self._gained(rule)
         open_to_all = [name for name in gained if self._asks_nothing_of_the_caller(rule, name)]
         with_rows = [name for name in open_to_all if self._policy.vocabulary.by_permission[name].columns]
@@ -46,7 +46,7 @@ class Openings:
         changes = rule.sub == GUEST and any(name.partition(".")[2] in CHANGES for name in with_rows)
         wide = "*" in rule.act and len(resources) >= MANY_RESOURCES
         if many or changes or wide:
-            return _told(rule.sub, gained, self._policy)
+            return _sentence(rule.sub, gained, self._policy)
         return self._guarded(rule)
 
     def _guarded(self, rule: Rule) -> str | None:
@@ -56,11 +56,11 @@ class Openings:
                   if name in guarded and self._asks_nothing_of_the_caller(rule, name)]
         if _resources(gained) < 2:
             return None
-        return (f"this line gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each that "
-                f"comes ({_named(gained)})")
+        return (f"this rule gives {rule.sub} the guarded fields of {_resources(gained)} collections, and of each "
+                f"future one ({_named(gained)})")
 
     def widens(self, rule: Rule, settled: Rule) -> bool:
-        """True if a line gives to every caller, or to every user, what another gives to fewer or on a condition."""
+        """True if a rule gives to every caller, or to every user, what another gives to fewer or on a condition."""
         if rule.sub not in self._everyone or rule.eft != ALLOW or single_person(settled.sub):
             return False
         return settled.sub not in self._everyone or settled.when != rule.when
@@ -78,43 +78,43 @@ class Openings:
         gained = self._inherited(link.name, kept, most) if everybody or self._nearly_all(most) else ()
         if not gained or not (everybody or self._nearly_all(gained)):
             return None
-        told = _told(link.name, gained, self._policy)
-        return told if single_person(link.name) else f"{told}; was `g, {link.inherits}, {link.name}` meant?"
+        sentence = _sentence(link.name, gained, self._policy)
+        return sentence if single_person(link.name) else f"{sentence}; was `g, {link.inherits}, {link.name}` meant?"
 
     def _gained(self, rule: Rule) -> list[str]:
         """Returns the permissions that the rule gives, at least in part, to the caller whom it names."""
-        found = []
+        gained = []
         first = None
-        for cell, number in self._standing.reached(rule):
+        for cell, number in self._matches.reached(rule):
             if first is None:
                 first = cell.subject
             if cell.subject != first:
                 break
             try:
-                if self._standing.counts(cell, rule, number):
-                    found.append(cell.permission)
+                if self._matches.counts(cell, rule, number):
+                    gained.append(cell.permission)
             except Undecided:
                 continue
-        return sorted(found)
+        return sorted(gained)
 
     def _inherited(self, name: str, kept: frozenset[str], most: frozenset[str]) -> tuple[str, ...]:
-        """The permissions of which lines of roles beyond `kept` give something to a role or person. Of persons who have
-        no lines of their own, those who were lent the same are one question."""
+        """The permissions of which rules of roles beyond `kept` give something to a role or user. Of users who have
+        no rules of their own, those who were lent the same are one question."""
         who = Subject(USER, name) if single_person(name) else Subject(name)
         lent = self._policy.roles.closure(name) - {name}
-        alike = lent if who.key is not None and self._standing.is_plain(name) else name, kept - {name}, most
+        alike = lent if who.key is not None and self._matches.is_plain(name) else name, kept - {name}, most
         gained = self._gains.get(alike)
         if gained is None:
-            found = (one for one in most if self._gives_more(self._standing.cell(who, one), kept))
-            gained = self._gains[alike] = tuple(sorted(found))
+            permissions = (one for one in most if self._gives_more(self._matches.cell(who, one), kept))
+            gained = self._gains[alike] = tuple(sorted(permissions))
         return gained
 
     def _gives_more(self, cell: Cell, kept: frozenset[str]) -> bool:
-        """True if lines of roles beyond `kept` allow in this cell what no other does."""
+        """True if rules of roles beyond `kept` allow in this cell what no other does."""
         new = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub not in kept}
         old = {number for rule, number in cell.lines.items() if rule.eft == ALLOW and rule.sub in kept}
         try:
-            return any(not self._standing.implies(cell, number, (*old, *cell.denies)) for number in new)
+            return any(not self._matches.implies(cell, number, (*old, *cell.denies)) for number in new)
         except Undecided:
             return False
 
@@ -122,7 +122,7 @@ class Openings:
         return 2 * len(gained) >= len(self._policy.vocabulary.by_permission)
 
     def _asks_nothing_of_the_caller(self, rule: Rule, permission: str) -> bool:
-        """True if the line depends on neither the owner nor the caller."""
+        """True if the rule depends on neither the owner nor the caller."""
         condition = self._policy.condition(rule, permission)
         return not asks_shares(condition) and not any(
             one.root == "sub" and one != KIND for one in attributes(condition))
@@ -134,11 +134,11 @@ def everyone(policy: Policy) -> frozenset[str]:
     return frozenset((GUEST, USER)).union(frozenset.intersection(*closures) if closures else ())
 
 
-def _told(who: str, gained: Sequence[str], policy: Policy) -> str:
+def _sentence(who: str, gained: Sequence[str], policy: Policy) -> str:
     if len(gained) == 1:
-        return f"this line gives {who} {gained[0]}"
+        return f"this rule gives {who} {gained[0]}"
     many = f"{len(gained)} of {len(policy.vocabulary.by_permission)}"
-    return f"this line gives {who} {many} permissions ({_named(gained)})"
+    return f"this rule gives {who} {many} permissions ({_named(gained)})"
 
 
 def _resources(permissions: Iterable[str]) -> int:

@@ -1,7 +1,7 @@
 """Conditions that give more than the shipped ones of the same name, where an invariant trusts the name.
 
 `atmost, user, article.update, own_draft` means what model.conf says of `own_draft` now: widening the condition opens
-the door without touching the line.
+the door without touching the rule.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SHIPPED = Path(__file__).parents[1] / MODEL_FILE
 
 
 def about_trusted(policy: Policy) -> Iterator[Finding]:
-    """A warning for each condition of an `atmost` line that holds where the shipped one does not."""
-    shipped, prover, told = _shipped(), Prover(policy), set[str]()
+    """A warning for each condition of an `atmost` rule that holds where the shipped one does not."""
+    shipped, prover, reported = _shipped(), Prover(policy), set[str]()
     for one in lines_of(policy):
         mine, theirs = policy.conditions.get(one.when), shipped.get(one.when)
-        if one.kind != ATMOST or mine is None or theirs is None or one.when in told:
+        if one.kind != ATMOST or mine is None or theirs is None or one.when in reported:
             continue
         if mine.expression != theirs.expression and (example := _example(policy, prover, one, mine, theirs)):
-            told.add(one.when)
+            reported.add(one.when)
             message = f"`{one.when}` gives more than the shipped condition of that name, and {one.place} (`{one}`) " \
                       f"allows whatever it gives; for example: {example}"
             yield Finding(MODEL_FILE, mine.line, message, "warning")
@@ -42,11 +42,11 @@ def _example(
     for permission in sorted(one.covered(policy.patterns)):
         narrow, wide = (policy.meant(condition, one.rule, permission) for condition in (mine, theirs))
         try:
-            found = prover.exception(narrow, wide, Subject(one.who), permission)
+            witness = prover.exception(narrow, wide, Subject(one.who), permission)
         except Undecided:
             continue
-        if found is not None:
-            return found
+        if witness is not None:
+            return witness
     return None
 
 

@@ -34,7 +34,7 @@ LOOSE_CONDITION = (
     "part of the matcher holds whatever the condition is; put brackets around the branch: p.when == '…' && (…)"
 )
 LOOSE_ROLE = "part of the matcher holds for every caller; keep g(r.sub.role, p.sub) before every branch"
-LOOSE_LINE = "part of the matcher holds for lines of every role; keep g(r.sub.role, p.sub) before every branch"
+LOOSE_LINE = "part of the matcher holds for rules of every role; keep g(r.sub.role, p.sub) before every branch"
 LOOSE_PERMISSION = "part of the matcher holds whatever is asked; keep globMatch(r.act, p.act) before every branch"
 # Values that no rule can contain.
 NO_WORD = "\0"
@@ -54,8 +54,8 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
     )
     evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     findings = [
-        Finding(MODEL_FILE, line, message) for known, message in cases if evaluator.evaluate(known) is not False
-        for line in _loose(model, known, patterns)
+        Finding(MODEL_FILE, line, message) for constants, message in cases if evaluator.evaluate(constants) is not False
+        for line in _loose(model, constants, patterns)
     ]
     for word, condition in model.conditions.items():
         other = f"{word.partition(':')[0]}:"
@@ -63,8 +63,8 @@ def matchers(model: Model, patterns: Patterns, roles: frozenset[str]) -> list[Fi
             message = f"`{word}` is one of the words of `{other}`; keep one of both"
             findings.append(Finding(MODEL_FILE, condition.line, message))
     scopes = PartialEvaluator(model.scope_matcher, Roles(()), patterns)
-    for known in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
-        if scopes.evaluate(known) is not False:
+    for constants in ({"scope": "s", "rule.scope": NO_WORD}, {"act": "a", "rule.act": NO_WORD}):
+        if scopes.evaluate(constants) is not False:
             message = "m2 must compare r2.scope with p2.scope and r2.act with p2.act"
             findings.append(Finding(MODEL_FILE, model.scope_line, message))
             break
@@ -91,24 +91,24 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
     named = model.rule_columns
     reached: dict[str, tuple[Resource, ...]] = {}
     seen: dict[tuple[object, ...], Finding | str | None] = {}
-    judged: dict[Atom, Finding | None] = {}
+    by_atom: dict[Atom, Finding | None] = {}
     findings: list[Finding] = []
     for rule in rules:
         resources = reached.get(rule.act)
         if resources is None:
-            found = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
-            resources = reached[rule.act] = tuple({resource.name: resource for resource in found}.values())
+            covered = (vocabulary.by_permission[permission] for permission in sorted(patterns.covered(rule.act)))
+            resources = reached[rule.act] = tuple({resource.name: resource for resource in covered}.values())
         for resource in resources:
             key = (resource.name, *(getattr(rule, field) for field in named))
             if key not in seen:
-                left = evaluator.evaluate({f"rule.{field}": getattr(rule, field) for field in named})
+                condition = evaluator.evaluate({f"rule.{field}": getattr(rule, field) for field in named})
                 taken = _wrong_parameter(rule, model, resource, vocabulary, roles)
-                for atom in atoms(left):
-                    if atom not in judged:
-                        judged[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
-                anywhere = next((judged[atom] for atom in atoms(left) if judged[atom]), None)
-                seen[key] = (taken or anywhere or _wrong_condition(left, resource, roles)
-                             or (None if vocabulary.shares else _denies_nothing(rule, left)))
+                for atom in atoms(condition):
+                    if atom not in by_atom:
+                        by_atom[atom] = _wrong_everywhere(atom, model, vocabulary, roles)
+                anywhere = next((by_atom[atom] for atom in atoms(condition) if by_atom[atom]), None)
+                seen[key] = (taken or anywhere or _wrong_condition(condition, resource, roles)
+                             or (None if vocabulary.shares else _denies_nothing(rule, condition)))
             wrong = seen[key]
             if isinstance(wrong, Finding):
                 findings.append(wrong)
@@ -121,7 +121,7 @@ def conditions(model: Model, rules: Iterable[Rule], patterns: Patterns, vocabula
 def _denies_nothing(rule: Rule, expression: Expression) -> str | None:
     """Says why a rule denies nothing if sharing is left out."""
     if rule.eft == "deny" and asks_shares(expression):
-        return "sharing is left out (setting without), so this line would deny nothing; serve it, or deny otherwise"
+        return "sharing is left out (setting without), so this rule would deny nothing; serve it, or deny otherwise"
     return None
 
 
@@ -133,10 +133,10 @@ def _wrong_everywhere(atom: Atom, model: Model, vocabulary: Vocabulary, roles: f
     having = [resource for resource in vocabulary.described if named <= resource.columns.keys()]
     wrong = [message for resource in having if (message := wrong_atom(atom, resource, roles))]
     if not having:
-        known = {name for resource in vocabulary.described for name in resource.columns}
-        unknown = sorted(named - known) or sorted(named)
+        existing = {name for resource in vocabulary.described for name in resource.columns}
+        unknown = sorted(named - existing) or sorted(named)
         reader = f"{atom.function.name} ({atom.function.place}) reads, and " if isinstance(atom, PluginCall) else ""
-        wrong = [f"{reader}no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], known)}"]
+        wrong = [f"{reader}no collection has a column {', '.join(unknown)}{did_you_mean(unknown[0], existing)}"]
     return Finding(MODEL_FILE, model.line(atom), wrong[0]) if len(wrong) >= max(len(having), 1) else None
 
 
@@ -194,11 +194,11 @@ def _quoted_acts(model: Model) -> list[str]:
     return [atom.right for atom in compared if atom.left == Attribute("rule", "act") and isinstance(atom.right, str)]
 
 
-def _loose(model: Model, known: Mapping[str, str], patterns: Patterns) -> list[int]:
-    """The lines of those parts of an `||` that hold under `known`, while others beside them do not."""
-    found = []
+def _loose(model: Model, constants: Mapping[str, str], patterns: Patterns) -> list[int]:
+    """The lines of those parts of an `||` that hold under `constants`, while others beside them do not."""
+    lines = []
     for parts in model.places.alternatives:
         holding = [line for part, line in parts
-                   if PartialEvaluator(part, Roles(()), patterns).evaluate(known) is not False]
-        found += holding if len(holding) < len(parts) else []
-    return found or [model.matcher_line]
+                   if PartialEvaluator(part, Roles(()), patterns).evaluate(constants) is not False]
+        lines += holding if len(holding) < len(parts) else []
+    return lines or [model.matcher_line]

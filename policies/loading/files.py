@@ -73,12 +73,12 @@ def _digest(text: bytes) -> str:
 
 def _bounded(descriptor: int, largest: int) -> bytes:
     # The size in fstat is no use: the file may grow, and files in /proc have the size 0.
-    found = bytearray()
-    while part := os.read(descriptor, largest + 1 - len(found)):
-        found += part
-        if len(found) > largest:
+    content = bytearray()
+    while part := os.read(descriptor, largest + 1 - len(content)):
+        content += part
+        if len(content) > largest:
             raise Unreadable(f"the file has more than {largest >> 20} MiB")
-    return bytes(found)
+    return bytes(content)
 
 
 def _sentence(error: OSError) -> str:

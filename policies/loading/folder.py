@@ -109,8 +109,8 @@ class Folder:
         except PolicyError:
             raise
         except Exception as error:
-            _log.exception("the policy files cannot be judged")
-            message = f"the files cannot be judged ({type(error).__name__}); the log says more"
+            _log.exception("the policy files cannot be checked")
+            message = f"the files cannot be checked ({type(error).__name__}); the log says more"
             raise PolicyError([Finding(str(self.directory), 0, message)]) from error
 
     def read(self, *, absent: Collection[str] = (), closing: bool = False) -> Policy:

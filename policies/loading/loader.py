@@ -180,8 +180,8 @@ def _broken_besides(closed: Policy, invariants: Iterable[Invariant]) -> list[Fin
 
     So an upgrade names all problems at once. `always` lines are left out: the closed rules alone may break them.
     """
-    asked = [one for one in invariants if one.kind != ALWAYS]
-    return [replace(one, outdated=True) for one in report.broken(closed, asked)]
+    restrictive = [one for one in invariants if one.kind != ALWAYS]
+    return [replace(one, outdated=True) for one in report.broken(closed, restrictive)]
 
 
 def _guilty(policy: Policy, broken: Iterable[Finding]) -> frozenset[Rule]:
@@ -212,8 +212,8 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 def _areas(files: Mapping[str, bytes], vocabulary: Vocabulary) -> frozenset[str]:
     """Returns the names that a scope can have: collections, which have a file, and resources without rows (profile)."""
-    known = (*vocabulary.resources.values(), *vocabulary.left_out.values())
-    rowless = (resource.name for resource in known if not resource.columns)
+    resources = (*vocabulary.resources.values(), *vocabulary.left_out.values())
+    rowless = (resource.name for resource in resources if not resource.columns)
     return frozenset((*rowless, *(Path(name).stem for name in files if name != INVARIANTS_FILE)))
 
 

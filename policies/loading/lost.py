@@ -24,16 +24,16 @@ class LostRoles:
     def __init__(self, watcher: Watcher, held: Callable[[], Collection[str]]) -> None:
         """`held` finds the roles that users have."""
         self._watcher, self._held = watcher, held
-        self._told: Policy | None = None
+        self._reported: Policy | None = None
 
     def tell(self) -> None:
         """Look, if the policy is another than at the last look. Raises what `held` raises: then the next call looks."""
         policy = self._watcher.current
-        if policy is self._told:
+        if policy is self._reported:
             return
         if roles := lost(policy, self._held()):
             named = ", ".join(roles[:MOST_NAMED]) + (", …" if len(roles) > MOST_NAMED else "")
             _log.warning("policy %s has no such roles for users, and users have them: %s; they may do nothing until "
                          "they are given another role (gatepost doctor names them)",
                          policy.version, named)
-        self._told = policy
+        self._reported = policy

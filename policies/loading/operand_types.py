@@ -48,18 +48,18 @@ def wrong_atom(atom: Expression, resource: Resource | None, roles: frozenset[str
             typed.append((attribute, column))
     if len(typed) < len(attributes(atom)):
         return None
-    left = typed[0][1]
+    first = typed[0][1]
     if isinstance(atom.right, Attribute):
         if not _alike(*typed[0], *typed[1]):
             return f"{atom.left} and {atom.right} are of different types"
-    elif left.type is bool:
+    elif first.type is bool:
         return None if atom.operator == "==" and atom.right in (0, 1) and isinstance(atom.right, int) else \
-            f"{atom.left} is {_type(left)}; write {atom.left} == 1, or == 0 for the opposite"
-    elif left.format == "role" and isinstance(atom.right, str):
+            f"{atom.left} is {_type(first)}; write {atom.left} == 1, or == 0 for the opposite"
+    elif first.format == "role" and isinstance(atom.right, str):
         if atom.right not in roles:
             return no_role(atom.right, roles)
-    elif not _fits(atom.right, left):
-        return f"{atom.left} is {_type(left)}; {atom.right!r} is not{_instead(atom.right, left)}"
+    elif not _fits(atom.right, first):
+        return f"{atom.left} is {_type(first)}; {atom.right!r} is not{_instead(atom.right, first)}"
     for attribute, column in typed if atom.operator in ORDERED else ():
         if column.type is not int and column.format not in ("date", "date-time"):
             return f"{attribute} is {_type(column)}, which has no order; only numbers and times do"
@@ -124,8 +124,8 @@ def _column(attribute: Attribute, resource: Resource | None) -> Column | str | N
         return TEXT
     if attribute == GROUPS:
         return GROUP
-    known = SUBJECT if attribute.root == "sub" else ENVIRONMENT
-    return known.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, known)}"
+    attributes_of = SUBJECT if attribute.root == "sub" else ENVIRONMENT
+    return attributes_of.get(attribute.name) or f"{attribute} is unknown{hint(attribute.name, attributes_of)}"
 
 
 def _type(column: Column) -> str:

@@ -49,27 +49,27 @@ def find_outdated(model: Model, rules: Iterable[Rule], patterns: Patterns, vocab
     evaluator = PartialEvaluator(model.matcher, Roles(()), patterns)
     # Otherwise only what is asked about new rows can close a rule, and nothing else is folded.
     all_asked = bool(wrong) or any(_compares_address_with_rule(atom) for atom in atoms(model.matcher))
-    known: dict[tuple[str, ...], str | Atom | None] = {}
+    reasons: dict[tuple[str, ...], str | Atom | None] = {}
     users: dict[Atom, list[Rule]] = {atom: [] for atom in wrong}
     closed, findings = [], []
     for rule in rules:
         values = {f"rule.{name}": getattr(rule, name) for name in model.rule_columns}
         key = (rule.act, *values.values())
-        if key not in known:
+        if key not in reasons:
             lefts = ((permission, evaluator.evaluate({"act": permission, **values}))
                      for permission in sorted(patterns.covered(rule.act))
                      if all_asked or vocabulary.by_permission[permission].unset(permission))
-            known[key] = next((found for permission, left in lefts if (found := _reason(
-                wrong, vocabulary.by_permission[permission], permission, left)) is not None), None)
-        found = known[key]
-        if found is None:
+            reasons[key] = next((reason for permission, condition in lefts if (reason := _reason(
+                wrong, vocabulary.by_permission[permission], permission, condition)) is not None), None)
+        reason = reasons[key]
+        if reason is None:
             continue
         closed.append(rule)
-        if isinstance(found, str):
-            message = f"{quoted(rule.act)} with {quoted(rule.when)}: {found}"
+        if isinstance(reason, str):
+            message = f"{quoted(rule.act)} with {quoted(rule.when)}: {reason}"
             findings.append(Finding(rule.file, rule.line, message, person=single_person(rule.sub), outdated=True))
         else:
-            users[found].append(rule)
+            users[reason].append(rule)
     findings += [Finding(MODEL_FILE, model.line(atom), f"{wrong[atom]}{_used_by(lines)}", outdated=True)
                  for atom, lines in users.items()]
     return Outdated(frozenset(closed), findings)
@@ -105,7 +105,7 @@ def unset_at_create(resource: Resource, permission: str, condition: Expression) 
     if not unset:
         return None
     others = ", ".join(one for one in sorted(resource.permissions) if one != permission)
-    return (f"a new {resource.name} has no {' and no '.join(unset)} when {permission} is decided. Write a line for "
+    return (f"a new {resource.name} has no {' and no '.join(unset)} when {permission} is decided. Write a rule for "
             f"each permission that is meant, without {permission}: {others}")
 
 

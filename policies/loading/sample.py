@@ -45,7 +45,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
     roles, permissions = sorted(policy.roles.names), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
     every, groups = _literals(policy, policy.rules), _groups(policy)
-    asked = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
+    read_columns = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
     scopes = sorted(policy.scope_names) or ["none"]
     rounds = (chance.sample(policy.rules, len(policy.rules)) for _ in itertools.count())
     for rule in itertools.chain.from_iterable(rounds):
@@ -68,7 +68,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         resource = policy.vocabulary.by_permission[permission]
         literals = _literals(policy, (rule,)) if chance.random() < 0.7 else every
         # A plugin's function may count on the form that a column promises.
-        row = _formed(_row(resource, principal, literals, chance), resource, asked) if resource.columns else None
+        row = _formed(_row(resource, principal, literals, chance), resource, read_columns) if resource.columns else None
         yield rule, (principal, permission, row, environment(chance), _odd)
 
 
@@ -91,18 +91,18 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
 
     A condition compares the column with a literal or a parameter, or passes a literal to a function that reads it.
     """
-    found: dict[str, list[Any]] = {}
+    by_column: dict[str, list[Any]] = {}
     for word in dict.fromkeys(rule.when for rule in rules):
         for atom in atoms(policy.conditions[word].expression):
             match atom:
                 case Comparison(_, Attribute("obj", name), right):
-                    found.setdefault(name, []).append(right)
+                    by_column.setdefault(name, []).append(right)
                 case Comparison(_, _, Prefixed(prefix, Attribute("obj", name))):
-                    found.setdefault(name, []).append(word.removeprefix(prefix))
+                    by_column.setdefault(name, []).append(word.removeprefix(prefix))
                 case PluginCall():
                     for name in columns(atom):
-                        found.setdefault(name, []).extend(atom.literals)
-    return found
+                        by_column.setdefault(name, []).extend(atom.literals)
+    return by_column
 
 
 def _groups(policy: Policy) -> list[str]:
@@ -146,25 +146,25 @@ def failing_functions(model: Model, vocabulary: Vocabulary) -> list[Finding]:
 
     What a function reads of objects is tried as missing, too, whatever the column says: it is so where nothing is.
     """
-    found = []
+    findings = []
     for call in dict.fromkeys(atom for atom in atoms(model.matcher) if isinstance(atom, PluginCall)):
         having = [one for one in vocabulary.described if columns(call) <= one.columns.keys()]
         for resource in having if columns(call) else having[:1]:
             try:
                 _ask(call, resource)
             except FunctionFailed as error:
-                found.append(Finding(MODEL_FILE, model.line(call), f"{error} ({call.function.place})"))
+                findings.append(Finding(MODEL_FILE, model.line(call), f"{error} ({call.function.place})"))
                 break
-    return found
+    return findings
 
 
 def _ask(call: PluginCall, resource: Resource) -> None:
     """Ask both halves of a function about rows of a resource. Raises FunctionFailed."""
     tried = [_tried(one, resource, call.literals) for one in attributes(call)]
     chance = random.Random(0)
-    asked = itertools.product(*tried) if math.prod(map(len, tried)) <= _MOST_ASKED else itertools.chain(
+    argument_lists = itertools.product(*tried) if math.prod(map(len, tried)) <= _MOST_ASKED else itertools.chain(
         [tuple(one[0] for one in tried)], (tuple(map(chance.choice, tried)) for _ in range(_MOST_ASKED)))
-    for values in asked:
+    for values in argument_lists:
         try:
             held(call.function, values, call.literals)
         except FunctionFailed as error:
@@ -175,19 +175,19 @@ def _ask(call: PluginCall, resource: Resource) -> None:
 
 def _tried(attribute: Attribute, resource: Resource, literals: tuple[str | int, ...]) -> list[Any]:
     """Values of what a function reads, near the literals that it is called with; None first where it may be missing."""
-    known = {"sub": SUBJECT, "env": ENVIRONMENT}.get(attribute.root, resource.columns)
-    column: Column = known[attribute.name]
-    found: Iterable[Any]
+    by_name = {"sub": SUBJECT, "env": ENVIRONMENT}.get(attribute.root, resource.columns)
+    column: Column = by_name[attribute.name]
+    values: Iterable[Any]
     if column.values:
-        found = column.values[:8]
+        values = column.values[:8]
     elif column.type is bool:
-        found = (True, False)
+        values = (True, False)
     elif column.type is int:
-        found = (0, 1, -1, *(one + step for one in literals if isinstance(one, int) for step in (-1, 1)))
+        values = (0, 1, -1, *(one + step for one in literals if isinstance(one, int) for step in (-1, 1)))
     elif column.format is not None:
-        found = _FORMS[column.format]
+        values = _FORMS[column.format]
     else:
         near = (text for one in literals if isinstance(one, str) for text in (one, f"{one}x"))
-        found = ("", *near, *DEPARTMENTS)
+        values = ("", *near, *DEPARTMENTS)
     missing = (None,) if column.nullable or attribute.root == "obj" else ()
-    return list(dict.fromkeys((*missing, *found)))
+    return list(dict.fromkeys((*missing, *values)))

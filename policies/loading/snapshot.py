@@ -26,10 +26,10 @@ LARGEST_SNAPSHOT = 4 * LARGEST_POLICY  # bytes: all policy files together, escap
 Stamp = tuple[int, int, int]
 Alike = Callable[[Policy, Policy], bool]
 
-_ACCEPT = "put what is there in force: gatepost policy accept"
+_ACCEPT = "accept the files as they are: gatepost policy accept"
 _TAKEN_AWAY = (f"the file is gone. Bring it back (`gatepost policy adopt {Path(INVARIANTS_FILE).stem}` brings the "
-               f"shipped one); or, to give up its lines, write one whose only line is `{END}`")
-_GONE = f"the file is gone, and without it not everybody may do what they may now. Bring it back, or {_ACCEPT}"
+               f"shipped one); or, to give up its invariants, write one whose only line is `{END}`")
+_GONE = f"the file is gone, and without it, some users would be allowed more or less. Bring it back, or {_ACCEPT}"
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ def keep(place: Path, last: LastGood) -> None:
 def kept(place: Path) -> LastGood | None:
     """The policy that was kept; None if there is none, or if its file was changed."""
     try:
-        found = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
-        files = {name: content.encode() for name, content in found["files"].items()}
-        last = LastGood(files, frozenset(found.get("packaged", ())), frozenset(found.get("absent", ())))
-        return last if last.version == found["version"] else None
+        stored = json.loads(read_bytes(place, LARGEST_SNAPSHOT))
+        files = {name: content.encode() for name, content in stored["files"].items()}
+        last = LastGood(files, frozenset(stored.get("packaged", ())), frozenset(stored.get("absent", ())))
+        return last if last.version == stored["version"] else None
     except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -70,10 +70,10 @@ def kept(place: Path) -> LastGood | None:
 def stamp(place: Path) -> Stamp | None:
     """A stamp that differs once another policy is kept; None without a policy."""
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def gone(last: LastGood, policy: Policy, packaged: Collection[str], alike: Callable[[], bool]) -> list[Finding]:

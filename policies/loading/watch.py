@@ -81,7 +81,7 @@ class Watcher:
         self.failures = 0  # changes that were not taken over
         self._changing = threading.Lock()
         # Fingerprints of the files when last checked, and when last polled.
-        self._judged = self._seen = b""
+        self._checked = self._seen = b""
         self.current, self.status = self._first()
         self.drift = source.drift
         self.looked = monotonic()
@@ -107,9 +107,9 @@ class Watcher:
 
         A policy that another process has accepted is taken over first.
         """
-        if self._is_current() and self._source.fingerprint() != self._judged and self._is_accepted():
+        if self._is_current() and self._source.fingerprint() != self._checked and self._is_accepted():
             self.reload()
-        return self._is_current() and self._source.fingerprint() == self._judged
+        return self._is_current() and self._source.fingerprint() == self._checked
 
     def _is_current(self) -> bool:
         return self.trouble is None or self.status.outdated
@@ -123,9 +123,9 @@ class Watcher:
     def poll(self) -> Status:
         """Look at the source once; take it over when it is new and, unless it is `whole`, was so at the last poll."""
         with self._changing:
-            found = self._source.fingerprint()
-            settled, self._seen = self._source.whole or found == self._seen, found
-            if settled and (found != self._judged or self._may_be_accepted()):
+            fingerprint = self._source.fingerprint()
+            settled, self._seen = self._source.whole or fingerprint == self._seen, fingerprint
+            if settled and (fingerprint != self._checked or self._may_be_accepted()):
                 self._take_over()
             self.drift = self._source.drift
             self.looked = monotonic()
@@ -191,20 +191,20 @@ class Watcher:
             if not (_is_outdated(refused) and (self._is_accepted() or (kept is None and refused.outdated))):
                 raise
             policy = self._source.load(kept, closing=True)
-            _log.error("these lines are no longer accepted; until they are changed, %s:\n%s", UNTIL_CHANGED, refused)
+            _log.error("these rules are no longer accepted; until they are changed, %s:\n%s", UNTIL_CHANGED, refused)
             return policy, _outdated(policy.version, refused)
         return policy, Status(policy.version, _now())
 
     def _answers(self) -> bool:
         """Look at the files for the first time, in a thread that may hang; whether that ended in time."""
-        found: list[bytes] = []
+        fingerprints: list[bytes] = []
         look = self._source.fingerprint
-        first = threading.Thread(target=lambda: found.append(look()), name="first look", daemon=True)
+        first = threading.Thread(target=lambda: fingerprints.append(look()), name="first look", daemon=True)
         first.start()
         first.join(PATIENCE)
-        if found:
-            self._judged = self._seen = found[0]
-        return bool(found)
+        if fingerprints:
+            self._checked = self._seen = fingerprints[0]
+        return bool(fingerprints)
 
     def _last_good(self, broken: PolicyError, kept: LastGood | None) -> Policy:
         if kept is None:
@@ -229,14 +229,14 @@ class Watcher:
         return self.status.error is not None and self._keep is not None and snapshot.stamp(self._keep) != self._refused
 
     def _take_over(self) -> None:
-        judged = self._source.fingerprint()
+        fingerprint = self._source.fingerprint()
         self._refused = None if self._keep is None else snapshot.stamp(self._keep)
         try:
             # Another process may have accepted other files.
             kept = None if self._keep is None else snapshot.kept(self._keep)
             policy = self._source.load(kept or LastGood(self.current.files, self._packaged))
         except PolicyError as broken:
-            self._judged = judged
+            self._checked = fingerprint
             if _is_outdated(broken) and self._source.version == self.current.version:
                 if not self.status.outdated:  # an edit was undone: the files are those in use since the start
                     self.status = _outdated(self.current.version, broken)
@@ -245,10 +245,10 @@ class Watcher:
                 _log.error("version %s stays, because the new files are broken:\n%s", self.current.version, broken)
                 self.status = Status(self.current.version, _now(), str(broken), tuple(broken.findings))
             return
-        if self._source.fingerprint() != judged:
+        if self._source.fingerprint() != fingerprint:
             # The files still change: what was loaded may be half of two states.
             return
-        self._judged = judged
+        self._checked = fingerprint
         if policy.version != self.current.version:
             self._remember(policy)
             if self.announce is not None:

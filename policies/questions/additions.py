@@ -1,9 +1,9 @@
 """Additions of an upgrade: the shipped rules about new permissions, and an instance's files with them.
 
-A shipped line (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when
-nothing in the instance's CSV files of rules mentions what stands in its permission column, letter for letter: neither a
-line nor a comment. A pattern of the instance that happens to cover the permission (`*`, `user.*`) does not count,
-because it says nothing about the roles that it does not name. A line that was declined stays declined as a comment.
+A shipped rule (`p` or `p2`) is *new* for an instance when 0.1 had none of the permissions that it covers, and when no
+rule and no comment in the CSV files of the instance contains its permission column, letter for letter. A pattern of the
+instance that happens to cover the permission (`*`, `user.*`) does not count, because it says nothing about the roles
+that it does not name. A declined rule stays declined as a comment.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class NotAddable(Exception):
 class Additions:
     """The rules and conditions that an instance's files lack.
 
-    permissions  the new permissions that the shipped lines are about
-    lines        file name → its new lines, as they are shipped
+    permissions  the new permissions that the shipped rules are about
+    lines        file name → its new rules, as they are shipped
     conditions   the words of the `when` column that they need and model.conf lacks, with their shipped meaning
     """
 
@@ -62,39 +62,40 @@ def additions(policy: Policy, shipped: Policy) -> Additions:
         return shipped.patterns.covered(line.act) <= new and not mentioned(line.act)
 
     rules = [rule for rule in shipped.rules if is_new(rule)]
-    found: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
-    covered = {permission for line in found for permission in shipped.patterns.covered(line.act)}
+    added: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
+    covered = {permission for line in added for permission in shipped.patterns.covered(line.act)}
     words = {rule.when: shipped.conditions[rule.when] for rule in rules if rule.when not in policy.conditions}
-    return Additions(tuple(sorted(covered)), _as_shipped(found, shipped), words)
+    return Additions(tuple(sorted(covered)), _as_shipped(added, shipped), words)
 
 
 def narrowed(policy: Policy, shipped: Policy) -> list[str]:
     """The messages about each rule of 0.1 that the instance still has and that now ships with less: both rules, and how
     to take over the shipped one."""
-    said = []
+    sentences = []
     for old, new in first_release.NARROWED:
         condition = shipped.conditions[new.split(", ")[3]]
         for rule in policy.rules:
             if old == f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}":
-                said.append(f"The shipped rules now say `{new}`, which gives less; yours stay: `{old}` ({rule.place}).")
+                sentences.append(f"The shipped rules now say `{new}`, which gives less; yours stay: `{old}` "
+                                 f"({rule.place}).")
                 if condition.name in policy.conditions:
-                    said.append("To take it over, write it there.")
+                    sentences.append("To take it over, write it there.")
                 else:
-                    said += [f"To take it over, first add this to {MODEL_FILE}, below the branch of `always`, "
+                    sentences += [f"To take it over, first add this to {MODEL_FILE}, below the branch of `always`, "
                              "then write it there:", _branch(condition)]
-    return said
+    return sentences
 
 
-def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[str, bytes], Policy]:
+def extended(policy: Policy, shipped: Policy, added: Additions) -> tuple[dict[str, bytes], Policy]:
     """File name → new content of each file that changes, and the policy with them. model.conf is the first, because
     the others use its words.
 
     Raises NotAddable unless the files with them can be used and differ in what is allowed by new permissions alone.
     """
     files: dict[str, bytes] = {}
-    if found.conditions:
-        files[MODEL_FILE] = _with_conditions(policy, found.conditions.values())
-    for name, lines in found.lines.items():
+    if added.conditions:
+        files[MODEL_FILE] = _with_conditions(policy, added.conditions.values())
+    for name, lines in added.lines.items():
         if name in policy.files:
             files[name] = _with_lines(policy.files[name], lines)
         elif len(lines) == len(list(meaningful(_texts(shipped, name)))):
@@ -104,15 +105,15 @@ def extended(policy: Policy, shipped: Policy, found: Additions) -> tuple[dict[st
     try:
         after = from_files({**policy.files, **files}, policy.vocabulary)
     except PolicyError as error:
-        raise NotAddable(f"With the new lines the files could not be used:\n{error}") from None
-    if others := [str(change) for change in diff(policy, after) if change.permission not in found.permissions]:
-        raise NotAddable("The new lines would change more than new permissions:\n" + "\n".join(others))
+        raise NotAddable(f"With the new rules the files could not be used:\n{error}") from None
+    if others := [str(change) for change in diff(policy, after) if change.permission not in added.permissions]:
+        raise NotAddable("The new rules would change more than the new permissions:\n" + "\n".join(others))
     return files, after
 
 
-def _as_shipped(found: Iterable[Rule | ScopeRule], shipped: Policy) -> dict[str, tuple[str, ...]]:
+def _as_shipped(added: Iterable[Rule | ScopeRule], shipped: Policy) -> dict[str, tuple[str, ...]]:
     places: dict[str, list[int]] = {}
-    for line in found:
+    for line in added:
         places.setdefault(line.file, []).append(line.line)
     return {name: tuple(_texts(shipped, name)[number - 1] for number in sorted(numbers))
             for name, numbers in sorted(places.items())}
@@ -130,11 +131,11 @@ def _with_lines(content: bytes, lines: Iterable[str]) -> bytes:
 
 
 def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
-    """model.conf with these branches below that of `always`, where nothing but an `||` stands beside a branch."""
+    """model.conf with these branches below that of `always`, if there is nothing but an `||` beside a branch."""
     content = policy.files[MODEL_FILE]
     branches = [_branch(one) for one in wanted]
     by_hand = "\n".join(branches)
-    refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new lines need, and its matcher has another form "
+    refusal = NotAddable(f"{MODEL_FILE} lacks conditions that the new rules need, and its matcher has another form "
                          "than the shipped one. Add them by hand below the branch of `always`, then try again:\n"
                          + by_hand)
     places = list(_FIRST_BRANCH.finditer(content))
@@ -144,8 +145,8 @@ def _with_conditions(policy: Policy, wanted: Iterable[Branch]) -> bytes:
     added = b"".join(branch.encode() + newline for branch in branches)
     changed = content[:places[0].end()] + added + content[places[0].end():]
     model, _ = read_model(changed, tuple(policy.vocabulary.functions.values()))
-    known = {word: one.expression for word, one in policy.conditions.items()}
-    if model is None or known | {one.name: one.expression for one in wanted} != {
+    existing = {word: one.expression for word, one in policy.conditions.items()}
+    if model is None or existing | {one.name: one.expression for one in wanted} != {
             word: one.expression for word, one in model.conditions.items()}:
         raise refusal
     return changed

@@ -21,7 +21,7 @@ from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule
 from .changes import LESS, MORE, OTHER, UNDECIDED, Change
 
-_Said = tuple[str, str, Expression]  # a line, whomever it names and wherever it stands: its condition, effect, and left
+_Said = tuple[str, str, Expression]  # a rule without name and place: word, effect, condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _Base:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reaching:
+class _MatchingRules:
     """The rules of one policy for a subject: those of a role, and by place those inserted before them."""
 
     base: _Base
@@ -62,17 +62,17 @@ class _Reaching:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """The same for subjects whose lines say the same."""
-        return self.base.number, *[(place, rule.when, rule.eft, left) for place, (rule, left) in self.own]
+        """A key that is equal for subjects with equal rules."""
+        return self.base.number, *[(place, rule.when, rule.eft, condition) for place, (rule, condition) in self.own]
 
     @property
     def lines(self) -> list[Line]:
         """All of them, in the order of the files."""
-        found, begin = [], 0
+        merged, begin = [], 0
         for place, line in self.own:
-            found += [*self.base.lines[begin:place], line]
+            merged += [*self.base.lines[begin:place], line]
             begin = place
-        return [*found, *self.base.lines[begin:]]
+        return [*merged, *self.base.lines[begin:]]
 
 
 class _Side:
@@ -85,39 +85,39 @@ class _Side:
         self._asks_role = policy.asks_role
         self._last: tuple[tuple[str | None, ...], tuple[Line, ...] | None] = ((), None)
 
-    def reaching(self, subject: Subject, permission: str) -> _Reaching:
+    def matching_rules(self, subject: Subject, permission: str) -> _MatchingRules:
         base = self.base(subject.role, permission)
         if subject.key is None:
-            return _Reaching(base)
+            return _MatchingRules(base)
         if self._policy.roles.is_lost(subject.role, subject.key):
-            return _Reaching(_NO_ROLE)
+            return _MatchingRules(_NO_ROLE)
         own = self._own(subject, permission)
         if own is None:
-            lines = self._policy.reaching(subject.role, subject.key, permission)
-            return _Reaching(_NO_ROLE, tuple((0, line) for line in lines))
-        return _Reaching(base, tuple((bisect(base.places, place_of(line)), line) for line in own))
+            lines = self._policy.matching_rules(subject.role, subject.key, permission)
+            return _MatchingRules(_NO_ROLE, tuple((0, line) for line in lines))
+        return _MatchingRules(base, tuple((bisect(base.places, place_of(line)), line) for line in own))
 
     def base(self, role: str, permission: str) -> _Base:
         if role not in self._policy.roles:
             return _NO_ROLE
         base = self._bases.get((role, permission))
         if base is None:
-            lines = self._policy.reaching(role, None, permission)
+            lines = self._policy.matching_rules(role, None, permission)
             base = self._bases[role, permission] = self._by_lines.get(lines) or self._of(lines)
         return base
 
     def _of(self, lines: tuple[Line, ...]) -> _Base:
-        said = tuple((rule.when, rule.eft, left) for rule, left in lines)
-        number = self._numbers.setdefault(said, len(self._numbers))
+        content = tuple((rule.when, rule.eft, condition) for rule, condition in lines)
+        number = self._numbers.setdefault(content, len(self._numbers))
         base = self._by_lines[lines] = _Base(number, lines, tuple(map(place_of, lines)))
         return base
 
     def _own(self, subject: Subject, permission: str) -> tuple[Line, ...] | None:
-        """The lines that name a person, which is asked about with one role after the other."""
+        """The rules that name a user. It is called for the same user with one role after the other."""
         assert subject.key is not None
-        asked = (subject.key, permission, subject.role if self._asks_role else None)
-        if self._last[0] != asked:
-            self._last = asked, self._policy.beside(subject.role, subject.key, permission)
+        key = (subject.key, permission, subject.role if self._asks_role else None)
+        if self._last[0] != key:
+            self._last = key, self._policy.beside(subject.role, subject.key, permission)
         return self._last[1]
 
 
@@ -136,11 +136,11 @@ class Answers:
         self._asks_role = old.asks_role or new.asks_role
         self._answers: dict[tuple[object, ...], Answer] = {}
         self._differences: dict[tuple[object, ...], Difference] = {}
-        self._judged: dict[tuple[object, ...], Expression] = {}
+        self._simplified: dict[tuple[object, ...], Expression] = {}
 
     def answer(self, subject: Subject, permission: str) -> Answer | None:
         """The answer about one subject and one permission; None where both policies answer alike."""
-        old, new = self._reaching(subject, permission)
+        old, new = self._matching_rules(subject, permission)
         before, after = old.said, new.said
         if before == after:
             return None
@@ -151,14 +151,14 @@ class Answers:
         return answer if answer.kind else None
 
     def like(self, role: str, permission: str) -> object:
-        """The same for roles with which each person is answered alike about a permission."""
+        """A key that is equal for roles with which each user gets the same answer about a permission."""
         if self._asks_role or role == GUEST:
             return role
         return self._old.base(role, permission), self._new.base(role, permission)
 
     def change(self, subject: Subject, permission: str, answer: Answer) -> Change:
         """The change for a subject about whom this is the answer, without its examples."""
-        old, new = (side.lines for side in self._reaching(subject, permission))
+        old, new = (side.lines for side in self._matching_rules(subject, permission))
         lines, gone = [new[place][0] for place in answer.lines], [old[place][0] for place in answer.gone]
         if answer.kind == UNDECIDED:
             here, before = self._here.unlike(lines), self._before.unlike(gone)
@@ -174,15 +174,15 @@ class Answers:
             difference = self._comparison.between(subject, permission)
         return difference.gained, difference.lost
 
-    def _reaching(self, subject: Subject, permission: str) -> tuple[_Reaching, _Reaching]:
-        return self._old.reaching(subject, permission), self._new.reaching(subject, permission)
+    def _matching_rules(self, subject: Subject, permission: str) -> tuple[_MatchingRules, _MatchingRules]:
+        return self._old.matching_rules(subject, permission), self._new.matching_rules(subject, permission)
 
-    def _like(self, subject: Subject, permission: str, old: _Reaching, new: _Reaching) -> tuple[object, ...]:
+    def _like(self, subject: Subject, permission: str, old: _MatchingRules, new: _MatchingRules) -> tuple[object, ...]:
         """Returns what an answer depends on beside the rules."""
         key = subject.key
         if key is not None:
             mentioned = not self._literals.isdisjoint(names_of(key))
-            names = mentioned and any(named_in(left, (key,)) for _, left in (*old.lines, *new.lines))
+            names = mentioned and any(named_in(condition, (key,)) for _, condition in (*old.lines, *new.lines))
             key = key if names else ""
         return (self._comparison.prover.kind(permission), bool(rights_for(permission.partition(".")[2])),
                 subject.is_guest, key)
@@ -203,7 +203,7 @@ class Answers:
         gained, lost = difference.gained, difference.lost
         if gained is not None:
             gone += _matching(gained, old, "deny")
-            # What was allowed but for a denial needed no new line.
+            # What only a denial prevented needed no new rule.
             lines += [] if _matching(gained, old, "allow") else _matching(gained, new, "allow")
         if lost is not None:
             lines += _matching(lost, new, "deny")
@@ -220,27 +220,27 @@ class Answers:
     def _grant(self, lines: list[Line], subject: Subject, permission: str, like: tuple[object, ...]) -> Grant:
         """Returns the grant of these rules, without those that can never match the subject."""
         parts = []
-        for rule, left in lines:
-            judged = self._judged.get((left, *like))
-            if judged is None:
-                judged = self._judged[left, *like] = self._judge(left, subject, permission)
-            if judged is not False:
-                parts.append(Part(rule, judged))
+        for rule, expression in lines:
+            condition = self._simplified.get((expression, *like))
+            if condition is None:
+                condition = self._simplified[expression, *like] = self._judge(expression, subject, permission)
+            if condition is not False:
+                parts.append(Part(rule, condition))
         return grant(parts)
 
-    def _judge(self, left: Expression, subject: Subject, permission: str) -> Expression:
+    def _judge(self, condition: Expression, subject: Subject, permission: str) -> Expression:
         """The condition, or whether it holds where that is the same whatever the facts are."""
         try:
-            if not self._comparison.prover.possible(left, subject, permission):
+            if not self._comparison.prover.possible(condition, subject, permission):
                 return False
-            return left if self._comparison.prover.possible(negation(left), subject, permission) else True
+            return condition if self._comparison.prover.possible(negation(condition), subject, permission) else True
         except Undecided:
-            return left
+            return condition
 
 
 def _matching(example: Witness, lines: list[Line], effect: str) -> list[int]:
-    """The places of the lines of an effect that hold for a request."""
-    return [place for place, (rule, left) in enumerate(lines) if rule.eft == effect and example.holds(left)]
+    """The places of the rules of an effect that hold for a request."""
+    return [place for place, (rule, condition) in enumerate(lines) if rule.eft == effect and example.holds(condition)]
 
 
 def _explicit(given: Grant) -> str:
@@ -268,7 +268,7 @@ class Reasons:
         return [rule.place for rule in rules if _says(rule) not in self._known]
 
     def _places(self, rule: Rule, subject: Subject) -> Iterator[str]:
-        """The line itself if it is new; else the role line by which it reaches the caller, or its condition."""
+        """The rule itself if it is new; else the line of roles.csv by which it matches the caller, or its condition."""
         if _says(rule) not in self._known:
             yield rule.place
             return

@@ -77,10 +77,10 @@ class Change:
             yield f"as     {', '.join(self.having)}"
         for label, example in (("gains", self.gained), ("loses", self.lost)):
             if example is not None:
-                said = str(example)
-                yield f"{label}  {said if said == 'always' else f'for example: {said}'}"
+                text = str(example)
+                yield f"{label}  {text if text == 'always' else f'for example: {text}'}"
         if self.lines:
-            yield f"{'lines' if len(self.lines) > 1 else 'line '}  {', '.join(self.lines)}"
+            yield f"{'rules' if len(self.lines) > 1 else 'rule '}  {', '.join(self.lines)}"
         if self.gone:
             yield f"was    {', '.join(self.gone)}"
 
@@ -100,7 +100,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Changes:
-    """Every change from one policy to another, ordered by permission for roles and persons, then by scope.
+    """Every change from one policy to another, ordered by permission for roles and users, then by scope.
 
     old, new    the versions of both
     all         the changes, undecided ones among them
@@ -133,14 +133,14 @@ class Changes:
     @property
     def summary(self) -> tuple[Summary, ...]:
         """Summaries by role in the order of roles, then by user and scope. Those with equal changes share a summary."""
-        found: dict[str, dict[str, dict[str, None]]] = {}
+        by_who: dict[str, dict[str, dict[str, None]]] = {}
         for change in self.all:
             for who in change.who:
-                found.setdefault(who, {}).setdefault(change.kind, {})[change.permission] = None
-        names = [*(role for role in self.roles if role in found), *(who for who in found if who not in self.roles)]
+                by_who.setdefault(who, {}).setdefault(change.kind, {})[change.permission] = None
+        names = [*(role for role in self.roles if role in by_who), *(who for who in by_who if who not in self.roles)]
         alike: dict[tuple[tuple[str, tuple[str, ...]], ...], list[str]] = {}
         for who in names:
-            kinds = tuple((kind, tuple(found[who][kind])) for kind in _SIGN if kind in found[who])
+            kinds = tuple((kind, tuple(by_who[who][kind])) for kind in _SIGN if kind in by_who[who])
             alike.setdefault(kinds, []).append(who)
         return tuple(Summary(tuple(whom), dict(kinds)) for kinds, whom in alike.items())
 
@@ -156,16 +156,16 @@ class Changes:
 
     def as_lines(self) -> list[str]:
         """Returns lines of 100 columns: the summary, each change with examples and rules, and invariants."""
-        found: list[str] = [line for one in self.summary for line in wrapped(self._summed(one))]
+        lines: list[str] = [line for one in self.summary for line in wrapped(self._summed(one))]
         for change, permissions in self._alike():
-            found += ["", *wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
+            lines += ["", *wrapped(change._heading(", ".join(grouped(permissions, self.vocabulary))))]
             for detail in change._details(self.roles):
-                found += wrapped(detail, "    ")
+                lines += wrapped(detail, "    ")
         if not self.all:
-            found.append(NOTHING)
+            lines.append(NOTHING)
         if self.invariants:
-            found += ["", "Invariants:", *(f"  {line}" for line in self.invariants)]
-        return found
+            lines += ["", "Invariants:", *(f"  {line}" for line in self.invariants)]
+        return lines
 
     def _summed(self, one: Summary) -> str:
         names = _names(one.who, self.roles)
@@ -180,21 +180,21 @@ class Changes:
         """The changes that differ in their permission alone, once, with all their permissions."""
         alike: dict[object, tuple[Change, list[str]]] = {}
         for change in self.all:
-            told = (change.who, change.having, str(change.gained), str(change.lost), change.lines, change.gone)
-            key = (change.kind, change.before, change.after, *told)
+            content = (change.who, change.having, str(change.gained), str(change.lost), change.lines, change.gone)
+            key = (change.kind, change.before, change.after, *content)
             alike.setdefault(key, (change, []))[1].append(change.permission)
         yield from alike.values()
 
 
 def grouped(permissions: Iterable[str], vocabulary: Vocabulary) -> list[str]:
     """The permissions, with `order.*` for all of a resource, and `*` for all that there are."""
-    left = dict.fromkeys(permissions)
-    if left.keys() >= vocabulary.by_permission.keys():
+    remaining = dict.fromkeys(permissions)
+    if remaining.keys() >= vocabulary.by_permission.keys():
         return ["*"]
     whole = {resource.name for resource in vocabulary.resources.values()
-             if len(resource.permissions) > 1 and resource.permissions <= left.keys()}
+             if len(resource.permissions) > 1 and resource.permissions <= remaining.keys()}
     named = (f"{resource}.*" if resource in whole else one
-             for one, resource in ((one, one.partition(".")[0]) for one in left))
+             for one, resource in ((one, one.partition(".")[0]) for one in remaining))
     return list(dict.fromkeys(named))
 
 
@@ -205,9 +205,9 @@ def _names(who: Sequence[str], roles: Collection[str]) -> list[str]:
     missing = [role for role in roles if role not in mine]
     if mine and len(missing) <= _FEW:
         mine = [f"every role but {' and '.join(missing)}" if missing else "every role"]
-    found = [*mine, *others]
-    left = len(found) - _MOST_NAMED
-    return found if left <= 1 else [*found[:_MOST_NAMED], f"{left} others"]
+    names = [*mine, *others]
+    more = len(names) - _MOST_NAMED
+    return names if more <= 1 else [*names[:_MOST_NAMED], f"{more} others"]
 
 
 def wrapped(line: str, indent: str = "") -> list[str]:

@@ -23,7 +23,7 @@ _Of = tuple[Subject, Answer, Change]  # a change, of whom its examples are
 
 
 Tell = Callable[[int, int], object]
-"""Is told how many permissions were compared, and how many there are."""
+"""Receives the number of compared permissions, and the number of all."""
 
 
 def diff(old: Policy, new: Policy, stored: Mapping[str, str] | None = None, tell: Tell | None = None) -> Changes:
@@ -62,7 +62,7 @@ class _Diff:
         self._persons, self._answers = Persons(old, new), Answers(old, new)
 
     def on(self, permission: str) -> list[Change]:
-        """The changes of one permission, those who change alike together: roles first, then persons."""
+        """The changes of one permission, with equal changes joined: roles first, then users."""
         of_roles: dict[str, Answer] = {}
         for role in self._roles:
             may_differ = self._persons.may_differ(role, permission)
@@ -122,18 +122,18 @@ def _together(changes: Iterable[_Of]) -> list[_Of]:
     alike: dict[tuple[object, ...], list[_Of]] = {}
     for subject, answer, change in changes:
         alike.setdefault((_kind(change), change.having), []).append((subject, answer, change))
-    found = []
+    joined = []
     for same in alike.values():
         each = [change for _, _, change in same]
         subject, answer, first = same[0]
-        found.append((subject, answer, replace(
+        joined.append((subject, answer, replace(
             first, who=_each(change.who for change in each), lines=_each(change.lines for change in each),
             gone=_each(change.gone for change in each))))
-    return found
+    return joined
 
 
-def _each(found: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for several in found for one in several))
+def _each(tuples: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for several in tuples for one in several))
 
 
 def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
@@ -149,12 +149,12 @@ def _scopes(old: Policy, new: Policy) -> Iterator[Change]:
 
 def _covered(policy: Policy, scope: str) -> dict[str, tuple[str, ...]]:
     """Returns each permission that a scope covers, with the lines that give it."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_permission: dict[str, tuple[str, ...]] = {}
     for line in policy.scopes:
         if line.scope == scope:
             for permission in policy.patterns.covered(line.act):
-                found[permission] = (*found.get(permission, ()), f"{line.file}:{line.line}")
-    return found
+                by_permission[permission] = (*by_permission.get(permission, ()), f"{line.file}:{line.line}")
+    return by_permission
 
 
 def _invariants(old: Policy, new: Policy) -> Iterator[str]:

@@ -56,7 +56,8 @@ class NotTold(Exception):
 
     def __init__(self, function: str = "") -> None:
         self.function = function
-        why = f"the function {function} of a plugin has to be asked" if function else "the conditions are too many"
+        why = f"the function {function} of a plugin must be called for each caller" if function else \
+            "there are too many conditions"
         super().__init__(why)
 
 
@@ -64,7 +65,7 @@ class NotTold(Exception):
 class Asked:
     """A question: the callers who have these permissions at the same time.
 
-    permissions  in the order in which a request needs them: what may not be viewed is not there
+    permissions  in the order in which a request needs them: an object that may not be viewed does not exist for them
     tenant_id    of the callers
     row          the object, by column; None: any that there could be
     shares       of the object: (grantee, right)
@@ -86,13 +87,13 @@ class Asked:
     @cached_property
     def facts(self) -> Facts:
         """The facts that are the same for every caller."""
-        found: dict[Input, Value] = {Attribute("env", name): value for name, value in self.environment.items()}
+        facts: dict[Input, Value] = {Attribute("env", name): value for name, value in self.environment.items()}
         for name, value in (self.row or {}).items():
-            found[Attribute("obj", name)] = value
-        return found
+            facts[Attribute("obj", name)] = value
+        return facts
 
     def grantees(self, permission: str) -> tuple[str, ...]:
-        """Those whom a share of the object gives a permission."""
+        """The grantees of shares of the object that give a permission."""
         rights = rights_for(permission.partition(".")[2])
         return tuple(dict.fromkeys(grantee for grantee, right in self.shares if right in rights))
 
@@ -100,61 +101,62 @@ class Asked:
 def whenever(policy: Policy, subject: Subject, asked: Asked) -> Expression:
     """The condition under which a caller has the permissions. It reads the caller and the environment.
 
-    Raises NotTold for what a plugin's function would have to be asked.
+    Raises NotTold if a plugin's function would have to be called.
     """
-    lines = ((permission, policy.reaching(subject.role, subject.key, permission)) for permission in asked.permissions)
-    return _by_methods(conjunction(_given(policy, subject, asked, permission, found) for permission, found in lines),
+    lines = ((permission, policy.matching_rules(subject.role, subject.key, permission))
+             for permission in asked.permissions)
+    return _by_methods(conjunction(_given(policy, subject, asked, permission, rules) for permission, rules in lines),
                        asked)
 
 
-def line_holds(policy: Policy, subject: Subject, asked: Asked, left: Expression) -> Expression:
-    """The same of one line that allows the last of the permissions, of which `left` is left."""
-    return _by_methods(_rest(left, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
+def line_holds(policy: Policy, subject: Subject, asked: Asked, condition: Expression) -> Expression:
+    """The same for one rule that allows the last of the permissions; `condition` is its condition after evaluation."""
+    return _by_methods(_rest(condition, policy, subject, asked, asked.permissions[-1], _AnyObject(subject).possible),
                        asked)
 
 
 def _by_methods(goal: Expression, asked: Asked) -> Expression:
     """Puts the methods of `asked` into the goal. Where the goals differ and one method is enough, each goal names its
     method."""
-    found = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in asked.methods}
-    if not found:
+    goals = {method: put(goal, {METHOD: method, REQUEST: REQUESTS[method]}) for method in asked.methods}
+    if not goals:
         return goal
     if asked.each:
-        return conjunction(found.values())
-    first, *others = found.values()
+        return conjunction(goals.values())
+    first, *others = goals.values()
     if all(one == first for one in others):
         return first
-    return disjunction(conjunction((Comparison("==", METHOD, method), one)) for method, one in found.items())
+    return disjunction(conjunction((Comparison("==", METHOD, method), one)) for method, one in goals.items())
 
 
 def somewhen(goal: Expression, policy: Policy, subject: Subject, permission: str) -> Expression:
     """The condition under which `goal` holds in some environment. Raises NotTold if that takes too long, or if the goal
     compares caller and environment with each other."""
-    left = _environment(goal)
-    if not left:
+    of_environment = _environment(goal)
+    if not of_environment:
         return goal
     if any({one.root for one in attributes(atom)} >= {"sub", "env"} for atom in atoms(goal)):
         raise NotTold
     ground = Ground(subject, permission, policy.vocabulary.by_permission[permission])
-    variables = [one for one in ground.variables(goal) if left & set(one.inputs)]
+    variables = [one for one in ground.variables(goal) if of_environment & set(one.inputs)]
     return _eliminated(goal, variables)
 
 
 def _eliminated(goal: Expression, variables: Iterable[Variable]) -> Expression:
     """The disjunction of the goal over all values of the variables: equal remainders are followed once."""
-    found = {goal: None}
+    remainders = {goal: None}
     for variable in variables:
-        concerned = [one for one in found if not set(variable.inputs).isdisjoint(inputs(one))]
-        followed = {one: None for one in found if one not in concerned}
+        concerned = [one for one in remainders if not set(variable.inputs).isdisjoint(inputs(one))]
+        followed = {one: None for one in remainders if one not in concerned}
         for one in concerned:
             for values in variable.values:
                 followed[put(one, dict(zip(variable.inputs, values, strict=True)))] = None
-        found = {one: None for one in followed if one is not False}
-        if True in found:
+        remainders = {one: None for one in followed if one is not False}
+        if True in remainders:
             return True
-        if len(found) > MOST_NODES:
+        if len(remainders) > MOST_NODES:
             raise NotTold
-    return disjunction(found)
+    return disjunction(remainders)
 
 
 def _environment(goal: Expression) -> set[Attribute]:
@@ -165,8 +167,8 @@ def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, line
     whatever = _AnyObject(subject)
     if asked.row is not None:
         return _rest(condition_of(lines), policy, subject, asked, permission, whatever.possible)
-    allows = disjunction(left for rule, left in lines if rule.eft == "allow")
-    denies = disjunction(left for rule, left in lines if rule.eft == "deny")
+    allows = disjunction(condition for rule, condition in lines if rule.eft == "allow")
+    denies = disjunction(condition for rule, condition in lines if rule.eft == "deny")
     # As a list is planned: of alternatives, those that contradict themselves are none.
     given = disjunction(_rest(one, policy, subject, asked, permission, whatever.possible)
                         for one in branches(allows))
@@ -175,9 +177,9 @@ def _given(policy: Policy, subject: Subject, asked: Asked, permission: str, line
 
 def _rest(expression: Expression, policy: Policy, subject: Subject, asked: Asked, permission: str,
           abstract: Callable[[Expression], Expression]) -> Expression:
-    known = put(_answered(expression, policy, subject, asked, permission),
+    rest = put(_answered(expression, policy, subject, asked, permission),
                 {**asked.facts, **_of(subject, asked)})
-    return known if asked.row is not None else put(abstract(known), asked.facts)
+    return rest if asked.row is not None else put(abstract(rest), asked.facts)
 
 
 def _of(subject: Subject, asked: Asked) -> Facts:
@@ -202,17 +204,17 @@ def _answered(expression: Expression, policy: Policy, subject: Subject, asked: A
 
 def _shared(policy: Policy, subject: Subject, grantees: Iterable[str]) -> Expression:
     roles = policy.roles.shared_as(subject.role, subject.key)
-    found: list[Expression] = []
+    alternatives: list[Expression] = []
     for grantee in grantees:
         kind, _, name = grantee.partition(":")
         match kind:
             case "role":
-                found.append(name in roles)
+                alternatives.append(name in roles)
             case "group":
-                found.append(InGroup(name))
+                alternatives.append(InGroup(name))
             case _:
-                found.append(Comparison("==", KEY, grantee))
-    return disjunction(found)
+                alternatives.append(Comparison("==", KEY, grantee))
+    return disjunction(alternatives)
 
 
 def _of_plugin(call: PluginCall, asked: Asked) -> Expression:
@@ -263,8 +265,8 @@ def of_guest(expression: Expression) -> Expression:
     return _of_caller(expression, {ID: None, KEY: GUEST, DEPARTMENT: None}, frozenset())
 
 
-def _of_caller(expression: Expression, known: Facts, own: frozenset[str]) -> Expression:
-    left = put(expression, {**known, GROUPS: "some" if own else None})
+def _of_caller(expression: Expression, facts: Facts, own: frozenset[str]) -> Expression:
+    rest = put(expression, {**facts, GROUPS: "some" if own else None})
     # The values of `known` may name a group, too.
-    about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(left)}
-    return put(left, about_groups)
+    about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(rest)}
+    return put(rest, about_groups)

@@ -21,23 +21,23 @@ _OF_USERS = (ID, Attribute("obj", "owner_id"))  # what holds the id of a user, w
 
 def users_in(expression: Expression) -> frozenset[str]:
     """The keys (`user:<id>`) of the users whom an expression names."""
-    found = set[str]()
+    users = set[str]()
     for atom in atoms(expression):
         named = atom.literals if isinstance(atom, PluginCall) else operands(atom)
-        found.update(one for one in named if isinstance(one, str) and PERSON.fullmatch(one))
+        users.update(one for one in named if isinstance(one, str) and PERSON.fullmatch(one))
         if isinstance(atom, Comparison) and atom.left in _OF_USERS and isinstance(atom.right, str):
-            found.add(_PREFIX + atom.right)
-    return frozenset(found)
+            users.add(_PREFIX + atom.right)
+    return frozenset(users)
 
 
 def changed_users(old: Policy, new: Policy) -> frozenset[str]:
-    """The keys of the users about whom rules that name them say something else in the new policy than in the old."""
+    """The keys of the users whose own rules differ between the two policies."""
     numbers: dict[Expression, int] = {}
-    before, after = (Counter(_said(policy, numbers)) for policy in (old, new))
+    before, after = (Counter(_statements(policy, numbers)) for policy in (old, new))
     return frozenset(user for users, _ in (before - after) + (after - before) for user in users)
 
 
-def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
+def _statements(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[frozenset[str], Hashable]]:
     """Yields each rule, link, condition and invariant that names users: the users, and what it says of them.
 
     A condition that names users counts with its meaning, by a number. Other conditions concern everybody: they count
@@ -47,16 +47,16 @@ def _said(policy: Policy, numbers: dict[Expression, int]) -> Iterator[tuple[froz
 
     @cache
     def meaning(word: str) -> tuple[int | None, frozenset[str]]:
-        left = evaluator.evaluate({"rule.when": word})
-        users = users_in(left)
-        return numbers.setdefault(left, len(numbers)) if users else None, users
+        expression = evaluator.evaluate({"rule.when": word})
+        users = users_in(expression)
+        return numbers.setdefault(expression, len(numbers)) if users else None, users
 
-    found = [
+    statements = [
         *((meaning(rule.when), rule.sub, (rule.act, rule.when, rule.eft)) for rule in policy.rules),
         *((meaning(line.when), line.who, str(line)) for line in lines_of(policy)),
         *((meaning(word), "", word) for word in policy.conditions),
         *(((None, frozenset[str]()), link.name, link.inherits) for link in policy.roles.links),
     ]
-    for (number, users), who, said in found:
+    for (number, users), who, content in statements:
         if named := users | ({who} if PERSON.fullmatch(who) else set()):
-            yield named, (number, who, said)
+            yield named, (number, who, content)

@@ -36,9 +36,9 @@ class Persons:
 
     def __init__(self, old: Policy, new: Policy) -> None:
         self._roles = frozenset((*old.roles.names, *new.roles.names))
-        # A matcher that names a line's role or permission itself gives that line a reach that no pattern tells.
+        # If the matcher names a role or permission, a rule with it can match more than its pattern says.
         self._loose = _names_lines(old) or _names_lines(new)
-        # Roles that inherit otherwise can be answered otherwise whatever is asked.
+        # Roles that inherit others can have other answers for every permission.
         self._moved = {role for role in self._roles
                        if self._loose or old.roles.closure(role) != new.roles.closure(role)}
         numbers: dict[Expression, int] = {}
@@ -64,7 +64,7 @@ class Persons:
         return permission in self._touched or role in self._moved
 
     def on(self, permission: str) -> Iterator[Alike]:
-        """The persons on whom lines of their own, or of roles that they were lent, bear."""
+        """The users who have rules of their own, or rules of roles that were lent to them."""
         for (before, after, _), keys in self._alike.get(permission, {}).items():
             yield Alike(tuple(keys), before != after)
 
@@ -76,7 +76,7 @@ class Persons:
 
 
 class _Lines:
-    """The lines of one policy that name persons, and what each role that they were lent is about."""
+    """The rules of one policy that name users, and the permissions of each role that was lent to them."""
 
     def __init__(self, policy: Policy, quoted: frozenset[str], meanings: Mapping[str, int]) -> None:
         self._policy, self._quoted, self._meanings = policy, quoted, meanings
@@ -89,16 +89,16 @@ class _Lines:
                 self._rules.setdefault(rule.sub, []).append(rule)
 
     def of(self, key: str) -> dict[str, _Signature]:
-        """Permission → what the person's lines about it say, and the roles that the person was lent."""
-        found: dict[str, set[tuple[str, int, str]]] = {}
+        """Permission → the content of the user's rules about it, and the roles that were lent to the user."""
+        own: dict[str, set[tuple[str, int, str]]] = {}
         for rule in self._rules.get(key, ()):
             for permission in self._policy.patterns.covered(rule.act):
-                found.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
+                own.setdefault(permission, set()).add((rule.act, self._meanings[rule.when], rule.eft))
         lent = self._policy.roles.closure(key) - {key}
         names = {*names_of(key), *lent}
         about = self._policy.vocabulary.by_permission if names & self._quoted else frozenset[str]().union(
             *(self._about.get(role, frozenset()) for role in lent))
-        return {permission: (frozenset(found.get(permission, ())), lent) for permission in {*found, *about}}
+        return {permission: (frozenset(own.get(permission, ())), lent) for permission in {*own, *about}}
 
 
 def _names_lines(policy: Policy) -> bool:

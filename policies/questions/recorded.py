@@ -72,10 +72,10 @@ class _Groups(dict[str, bool]):
     """The recorded groups: name of each group that was checked → true if the caller was in it."""
 
     def __contains__(self, name: object) -> bool:
-        known = self.get(cast(str, name))
-        if known is None:
+        member = self.get(cast(str, name))
+        if member is None:
             raise Unrecorded(f"inGroup(r.sub, '{name}')")
-        return known
+        return member
 
     def __len__(self) -> int:
         raise Unrecorded("r.sub.groups")
@@ -132,24 +132,24 @@ def decisions(entry: Entry, vocabulary: Vocabulary) -> Iterator[Recorded]:
     if answered is _NO_DECISION:
         return
     facts: Any = entry.facts if isinstance(entry.facts, dict) else None
-    judged = facts is not None and (entry.result != ALLOWED or entry.action == "import" or any(
+    is_decision = facts is not None and (entry.result != ALLOWED or entry.action == "import" or any(
         key in facts for key in _JUDGED))
-    if not judged:
+    if not is_decision:
         if entry.principal in (_ANYBODY, GUEST) or entry.principal.startswith("user:"):
-            yield from _told(entry, answered, {}, entry.count, vocabulary, known=False)
+            yield from _decision_of(entry, answered, {}, entry.count, vocabulary, known=False)
         return
     groups = facts.get("groups")
     if groups is None:
         if answered == ALLOWED and facts.keys().isdisjoint(("obj", "asked")):
             facts = {**facts, "obj": _ANY}  # an import of no row
-        yield from _told(entry, answered, facts, entry.count, vocabulary)
+        yield from _decision_of(entry, answered, facts, entry.count, vocabulary)
         return
-    told = [group for group in groups if isinstance(group, dict) and _number(group.get("count"))] if isinstance(
+    counted = [group for group in groups if isinstance(group, dict) and _number(group.get("count"))] if isinstance(
         groups, list) else []
-    for group in told:
-        yield from _told(entry, answered, {**facts, **group}, group["count"], vocabulary)
-    if rest := _number(facts.get("rest")) or (0 if told else entry.count):
-        yield from _told(entry, answered, {}, rest, vocabulary, known=False)
+    for group in counted:
+        yield from _decision_of(entry, answered, {**facts, **group}, group["count"], vocabulary)
+    if rest := _number(facts.get("rest")) or (0 if counted else entry.count):
+        yield from _decision_of(entry, answered, {}, rest, vocabulary, known=False)
 
 
 _NO_DECISION = ""
@@ -166,34 +166,34 @@ def _answered(entry: Entry) -> str | None:
                                                                 _NO_DECISION)
 
 
-def _told(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: int, vocabulary: Vocabulary,
+def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], count: int, vocabulary: Vocabulary,
           *, known: bool = True) -> Iterator[Recorded]:
-    asked = _asked(entry, facts)
-    if not known and (_ANYBODY in (entry.resource, entry.action) or asked[-1] in vocabulary.by_permission):
-        yield Recorded(entry, count, entry.principal, asked, answered, (), _caller(entry, {}, facts),
+    permissions = _permissions(entry, facts)
+    if not known and (_ANYBODY in (entry.resource, entry.action) or permissions[-1] in vocabulary.by_permission):
+        yield Recorded(entry, count, entry.principal, permissions, answered, (), _caller(entry, {}, facts),
                        _environment({}), {}, None, facts=False)
         return
-    if any(permission not in vocabulary.by_permission for permission in asked):
+    if any(permission not in vocabulary.by_permission for permission in permissions):
         return
     sub, obj, shares = _part(facts, "sub"), facts.get("obj", _TOO_LONG), _texts(facts.get("shares"))
-    columns = vocabulary.by_permission[asked[-1]].columns
+    columns = vocabulary.by_permission[permissions[-1]].columns
     groups = _Groups({name: held for name, held in _part(sub, "groups").items() if isinstance(held, bool)})
     caller = _caller(entry, sub, facts, groups)
     before = NO_OBJECT if obj is None else _Columns(_values(_part(facts, "obj"), columns))
-    steps: tuple[tuple[str, Row], ...] = tuple((permission, before) for permission in asked)
+    steps: tuple[tuple[str, Row], ...] = tuple((permission, before) for permission in permissions)
     if "new" in facts:
         changed, new = facts["new"], _part(facts, "new")
         after = _Columns() if changed == _TOO_LONG else _Columns({
             **{name: value for name, value in before.items() if name not in new}, **_values(new, columns)})
-        steps += tuple((permission, after) for permission in asked if not permission.endswith(".view"))
-    yield Recorded(entry, count, str(caller.key), asked, answered, steps, caller, _environment(_part(facts, "env")),
-                   groups, None if shares is None else frozenset(shares),
+        steps += tuple((permission, after) for permission in permissions if not permission.endswith(".view"))
+    yield Recorded(entry, count, str(caller.key), permissions, answered, steps, caller,
+                   _environment(_part(facts, "env")), groups, None if shares is None else frozenset(shares),
                    found=obj != _ABSENT, of_any=obj == _ANY)
 
 
-def _asked(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    if told := _texts(facts.get("asked")):
-        return told
+def _permissions(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    if recorded := _texts(facts.get("asked")):
+        return recorded
     permission, view = f"{entry.resource}.{entry.action}", f"{entry.resource}.view"
     return (permission,) if entry.resource_id is None or entry.action in ("create", "view") else (view, permission)
 
@@ -215,23 +215,23 @@ def _caller(entry: Entry, sub: Mapping[str, Any], facts: Mapping[str, Any], grou
 
 
 def _environment(values: Mapping[str, Any]) -> Environment:
-    found = _values(values, ENVIRONMENT)
-    if "ip" in found:  # older rows have it as a client or proxy wrote it
-        found["ip"] = normalized(found["ip"])
-    return cast(Environment, _Attributes("env", found))
+    attributes = _values(values, ENVIRONMENT)
+    if "ip" in attributes:  # older rows have it as a client or proxy wrote it
+        attributes["ip"] = normalized(attributes["ip"])
+    return cast(Environment, _Attributes("env", attributes))
 
 
 def _part(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = facts.get(key)
-    return found if isinstance(found, dict) else {}
+    part = facts.get(key)
+    return part if isinstance(part, dict) else {}
 
 
-def _texts(found: object) -> tuple[str, ...] | None:
-    return tuple(map(str, found)) if isinstance(found, list) else None
+def _texts(value: object) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list) else None
 
 
-def _number(found: object) -> int:
-    return found if isinstance(found, int) and found > 0 else 0
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _values(values: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Any]:

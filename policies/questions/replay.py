@@ -11,7 +11,7 @@ from typing import Any
 from ..evaluation.policy import Policy
 from ..evaluation.residual import Residual
 from .changes import wrapped
-from .judged import Answer, allowing, answer
+from .evaluated import Answer, allowing, answer
 from .recorded import ALLOWED, UNKNOWN, Entry, Recorded, Unrecorded, decisions
 
 LET_IN, REFUSED_NOW = "let_in", "refused_now"
@@ -76,28 +76,28 @@ class Replay:
         `called` returns the name for the key of a caller.
         """
         noun = "decision" if self.decisions == 1 else "decisions"
-        found = [f"{self.decisions} {noun}: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
+        lines = [f"{self.decisions} {noun}: {self.unchanged} as before, {self.count(REFUSED_NOW)} refused now, "
                  f"{self.count(LET_IN)} let in, {self.unknown} unknown."]
         if self.missing:
             names = [f"{name} ({count})" for name, count in self.missing.most_common()]
-            found += wrapped(f"unknown for want of {', '.join(_few(names))}", "  ")
+            lines += wrapped(f"unknown because not recorded: {', '.join(_few(names))}", "  ")
         if self.otherwise:
-            found += wrapped(f"{self.otherwise} were answered otherwise then than by the old rules: by earlier ones, "
-                             "or by a rule in code.", "  ")
+            lines += wrapped(f"{self.otherwise} were answered differently then than by the old rules: by earlier "
+                             "rules, or by a rule in code.", "  ")
         for (kind, permission, place), flips in self._by_line().items():
             sign, words = _HEADS[kind]
             persons = [f"{called(who)} ({flip.count})" for who, flip in flips[:MOST_SHOWN]]
             persons += [f"{len(flips) - MOST_SHOWN} others"] if len(flips) > MOST_SHOWN else []
             id, time = flips[0][1].examples[0]
-            found += ["", *wrapped(f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}"),
+            lines += ["", *wrapped(f"{sign} {permission}: {sum(flip.count for _, flip in flips)} {words} {place}"),
                       *wrapped(f"for    {', '.join(persons)}", "    "), f"    as in  {id} at {time}"]
-        return [*found, "", READS]
+        return [*lines, "", READS]
 
     def _by_line(self) -> dict[tuple[str, str, str], list[tuple[str, Flip]]]:
-        found: dict[tuple[str, str, str], list[tuple[str, Flip]]] = {}
+        groups: dict[tuple[str, str, str], list[tuple[str, Flip]]] = {}
         for (kind, who, permission, place), flip in self._sorted():
-            found.setdefault((kind, permission, place), []).append((who, flip))
-        return found
+            groups.setdefault((kind, permission, place), []).append((who, flip))
+        return groups
 
     def _listed(self, kind: str) -> dict[str, Any]:
         groups = [{"who": who, "permission": permission, "line": place, "count": flip.count,
@@ -111,34 +111,34 @@ class Replay:
 
 def replay(old: Policy, new: Policy, rows: Iterable[Entry]) -> Replay:
     """Replays the decisions in audit events under both policies. The policies have the same vocabulary."""
-    found = Replay(old.version, new.version)
+    result = Replay(old.version, new.version)
     for row in rows:
         for decision in decisions(row, old.vocabulary):
-            _add(found, old, new, decision)
-    return found
+            _add(result, old, new, decision)
+    return result
 
 
-def _add(found: Replay, old: Policy, new: Policy, decision: Recorded) -> None:
+def _add(result: Replay, old: Policy, new: Policy, decision: Recorded) -> None:
     count, before = decision.count, answer(old, decision)
-    found.decisions += count
+    result.decisions += count
     if before.result != UNKNOWN and decision.answered is not None and (
             (before.result == ALLOWED) is not (decision.answered == ALLOWED)):
-        found.otherwise += count
+        result.otherwise += count
     if decision.facts and all(_alike(old, new, decision, permission) for permission in decision.asked):
-        found.unchanged += count
+        result.unchanged += count
         return
     after = answer(new, decision)
     if UNKNOWN in (before.result, after.result):
-        found.unknown += count
+        result.unknown += count
         for name in before.missing | after.missing:
-            found.missing[name] += count
+            result.missing[name] += count
     elif (before.result == ALLOWED) is (after.result == ALLOWED):
-        found.unchanged += count
+        result.unchanged += count
     else:
         kind = LET_IN if after.result == ALLOWED else REFUSED_NOW
         by, other, refusal = (new, old, before) if kind == LET_IN else (old, new, after)
         key = kind, decision.who, decision.permission, _place(by, other, decision, refusal)
-        found.flips.setdefault(key, Flip()).add(decision)
+        result.flips.setdefault(key, Flip()).add(decision)
 
 
 def _place(by: Policy, other: Policy, decision: Recorded, refusal: Answer) -> str:
@@ -164,10 +164,10 @@ def _alike(old: Policy, new: Policy, decision: Recorded, permission: str) -> boo
 
 @lru_cache(maxsize=4096)
 def _same(one: Residual, other: Residual) -> bool:
-    said, other_said = (frozenset((rule.eft, left) for rule, left in each.rules) for each in (one, other))
-    return said == other_said
+    mine, theirs = (frozenset((rule.eft, condition) for rule, condition in each.rules) for each in (one, other))
+    return mine == theirs
 
 
 def _few(names: list[str]) -> list[str]:
-    left = len(names) - MOST_SHOWN
-    return names if left <= 1 else [*names[:MOST_SHOWN], f"{left} others"]
+    more = len(names) - MOST_SHOWN
+    return names if more <= 1 else [*names[:MOST_SHOWN], f"{more} others"]

@@ -58,20 +58,20 @@ class Conditions(Mapping[str, Branch]):
     So `language:de` finds the condition `language:`.
     """
 
-    def __init__(self, found: Iterable[Branch]) -> None:
-        self._found = {condition.name: condition for condition in found}
+    def __init__(self, branches: Iterable[Branch]) -> None:
+        self._branches = {condition.name: condition for condition in branches}
 
     def __getitem__(self, word: str) -> Branch:
         name, colon, parameter = word.partition(":")
         # A matcher may know `language:de` by itself.
-        takes = word not in self._found and colon and is_parameter(parameter)
-        return self._found[f"{name}:" if takes else word]
+        takes = word not in self._branches and colon and is_parameter(parameter)
+        return self._branches[f"{name}:" if takes else word]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._branches)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._branches)
 
 
 def branches_of(functions: Iterable[Function], conditions: Iterable[Condition]) -> dict[str, str]:
@@ -92,21 +92,21 @@ def is_parameter(text: str) -> bool:
     return bool(PARAMETER.fullmatch(text)) and text not in NO_PARAMETERS
 
 
-def is_word(word: str, known: Mapping[str, object]) -> bool:
+def is_word(word: str, words: Mapping[str, object]) -> bool:
     """True if a rule may use this word. A word that takes a parameter must have one."""
-    return word in known and not word.endswith(":")
+    return word in words and not word.endswith(":")
 
 
-def wrong_word(word: str, known: Mapping[str, object], near: Callable[[str, Iterable[str]], str] = hint) -> str | None:
+def wrong_word(word: str, words: Mapping[str, object], near: Callable[[str, Iterable[str]], str] = hint) -> str | None:
     """Describes what is wrong with a word of the column; None if nothing is. `near` phrases a suggestion."""
-    if is_word(word, known):
+    if is_word(word, words):
         return None
     name, _, parameter = word.partition(":")
-    if f"{name}:" in known:
+    if f"{name}:" in words:
         behind = f", not {quoted(parameter)}" if parameter else ""
         return f"`{name}` takes a parameter: write {name}: and letters, digits, _ or - directly behind it{behind}"
-    return f"`{name}` takes no parameter; write {name}" if name in known else \
-        f"{quoted(word)} is no condition{near(word, known)}"
+    return f"`{name}` takes no parameter; write {name}" if name in words else \
+        f"{quoted(word)} is no condition{near(word, words)}"
 
 
 def conditions(matcher: Expression, lines: Mapping[str, int], first: int) -> Conditions:
@@ -144,8 +144,8 @@ def named_branches(expression: Expression) -> Iterator[tuple[str, Expression]]:
         case AnyOf(parts):
             for part in parts:
                 yield from named_branches(part)
-        case _ if (found := word_of(expression)) is not None:
-            yield found, expression if _takes_parameter(expression) else True
+        case _ if (own_word := word_of(expression)) is not None:
+            yield own_word, expression if _takes_parameter(expression) else True
 
 
 def _takes_parameter(atom: Expression) -> bool:

@@ -154,7 +154,7 @@ class _Reader:
         if GROUPS in literals:
             return self._refuse(right, GROUP)
         if not isinstance(attribute, Attribute) or attribute.root not in ROOTS:
-            return self._refuse(left, f"{LIST}; on the left stands an attribute of r.sub, r.obj or r.env")
+            return self._refuse(left, f"{LIST}; the left side is an attribute of r.sub, r.obj or r.env")
         if not all(isinstance(literal, str | int) for literal in literals):
             return self._refuse(right, f"{LIST}; it holds texts in quotes or whole numbers")
         return disjunction(self._placed(node, Comparison("==", attribute, literal)) for literal in literals
@@ -173,7 +173,7 @@ class _Reader:
                 return self._refuse(left, f"`{first}` and `{second}` are both fixed; compare an attribute")
             first, second, operator = second, first, MIRRORED[operator]
         if first.root not in ROOTS and isinstance(second, str) and not second.isascii():
-            return self._refuse(node, f"{second!r}: write plain ASCII letters; lines of rules have no others")
+            return self._refuse(node, f"{second!r}: write plain ASCII letters; rules have no others")
         return Comparison(operator, first, second)
 
     def _parameter(self, operator: str, left: ast.expr, right: ast.BinOp) -> Expression:

@@ -154,7 +154,7 @@ class _Frame:
         if self._open and self._current is not None:
             if self._current.open > 0:
                 self._report(number, "the line before ends in \\ and needs another line of matcher: "
-                                     "no blank line and no comment may stand inside")
+                                     "no blank line and no comment is allowed inside")
             else:
                 self._report(self._last, "take the \\ off this line: the matcher ends here")
         self._open = False
@@ -184,24 +184,24 @@ class _Frame:
 
     def _assigned(self, line: str) -> str:
         """The name that a line gives a value to; empty in a line of matcher."""
-        found = _ASSIGNMENT.match(line)
-        return found[1] if found and any(found[1] in names for names in DEFINITIONS.values()) else ""
+        match = _ASSIGNMENT.match(line)
+        return match[1] if match and any(match[1] in names for names in DEFINITIONS.values()) else ""
 
     def _go_on(self, number: int) -> None:
         if not self._open and self._current is not None:
             if self._current.open > 0 and number == self._last + 1:
                 self._report(self._last, "this line must end in \\, because the matcher goes on below it")
             elif self._current.open <= 0:
-                self._report(number, "this stands below the closing bracket of the matcher; move it above that")
+                self._report(number, "this is below the closing bracket of the matcher; move it above that")
 
     def _begin(self, number: int, line: str) -> None:
         name, equals, value = line.partition("=")
         name = name.strip()
-        known = DEFINITIONS.get(self._section, {})
-        if not equals or name not in known:
+        allowed = DEFINITIONS.get(self._section, {})
+        if not equals or name not in allowed:
             if self._section in DEFINITIONS:
                 where = next((one for one, names in DEFINITIONS.items() if name in names), "")
-                near = f"; it belongs in [{where}]" if where else did_you_mean(name, known)
+                near = f"; it belongs in [{where}]" if where else did_you_mean(name, allowed)
                 self._report(number, f"{quoted(name)} does not belong in [{self._section}]{near}")
             else:
                 self._report(number, "this is in no known section")
@@ -219,8 +219,8 @@ def _twice(places: Places) -> tuple[Finding, ...]:
                 lines.setdefault(word, []).append(line)
     return tuple(
         Finding(MODEL_FILE, line, f"`{word}` has another branch on line {other}; it holds where either does", "warning")
-        for word, found in lines.items() if len(found) > 1
-        for at, line in enumerate(found) for other in (found[1] if at == 0 else found[0],)
+        for word, numbers in lines.items() if len(numbers) > 1
+        for at, line in enumerate(numbers) for other in (numbers[1] if at == 0 else numbers[0],)
     )
 
 
@@ -228,6 +228,6 @@ def _quoted(value: _Value) -> dict[str, int]:
     """Each text in quotes with the first line on which it stands."""
     first: dict[str, int] = {}
     for line, row in enumerate(value.text.split("\n"), value.line):
-        for found in _QUOTED.findall(row):
-            first.setdefault(found[1:-1], line)
+        for literal in _QUOTED.findall(row):
+            first.setdefault(literal[1:-1], line)
     return first

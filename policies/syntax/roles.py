@@ -43,10 +43,10 @@ def declared(files: Mapping[str, bytes]) -> tuple[str, ...]:
     Where the file declares nothing, or is not there, these are the names that rules use: one finding about the file is
     enough.
     """
-    found = _named(columns[0] for kind, *columns in _lines(ROLES_FILE, files.get(ROLES_FILE, b""))
+    names = _named(columns[0] for kind, *columns in _lines(ROLES_FILE, files.get(ROLES_FILE, b""))
                    if kind == "g" and columns)
-    if len(found) > 1:
-        return found
+    if len(names) > 1:
+        return names
     used = (line for name, content in files.items() if name.endswith(".csv") for line in _lines(name, content))
     return _named(columns[0] for kind, *columns in used if kind == "p" and columns)
 
@@ -82,17 +82,17 @@ class Roles:
         self.links = tuple(links)
         self.names = _named(link.name for link in self.links if link.file == ROLES_FILE)
         self.of_users = tuple(name for name in self.names if name != GUEST)
-        self._known = frozenset(self.names)
+        self._declared = frozenset(self.names)
         self.parents: Mapping[str, tuple[RoleLink, ...]] = {}
         parents: dict[str, list[RoleLink]] = {}
         for link in self.links:
             parents.setdefault(link.name, []).append(link)
-        self.parents = {name: tuple(found) for name, found in parents.items()}
+        self.parents = {name: tuple(inherited) for name, inherited in parents.items()}
         self._closures: dict[str, frozenset[str]] = {}
 
     def __contains__(self, name: object) -> bool:
         """True if `name` is a role."""
-        return name in self._known
+        return name in self._declared
 
     def is_lost(self, role: str, key: str | None) -> bool:
         """True if no line can give anything to a caller with this role and key; a key of None stands for anybody.
@@ -100,7 +100,7 @@ class Roles:
         That is a role that roles.csv does not declare, or `guest` of a caller with credentials: what lines say of
         guests is proved for callers who have no id, no groups and no shares.
         """
-        return role not in self._known or (role == GUEST and key not in (None, GUEST))
+        return role not in self._declared or (role == GUEST and key not in (None, GUEST))
 
     def shared_as(self, role: str, key: str | None) -> frozenset[str]:
         """Roles by which a share can name a caller: also those that a line lends, but never `guest`.
@@ -112,20 +112,20 @@ class Roles:
 
     def closure(self, name: str) -> frozenset[str]:
         """The name itself and everything that it inherits."""
-        known = self._closures.get(name)
-        if known is not None:
-            return known
+        cached = self._closures.get(name)
+        if cached is not None:
+            return cached
         # A name without a link is not kept: there are as many as there are callers.
         if name not in self.parents:
             return frozenset((name,))
-        closure = self._closures[name] = self._reached(name, None)
+        closure = self._closures[name] = self._collected(name, None)
         return closure
 
     def closure_without(self, link: RoleLink) -> frozenset[str]:
         """Returns the name of a link, and what the name would inherit without the link."""
-        return self._reached(link.name, link)
+        return self._collected(link.name, link)
 
-    def _reached(self, name: str, without: RoleLink | None) -> frozenset[str]:
+    def _collected(self, name: str, without: RoleLink | None) -> frozenset[str]:
         reached, waiting = {name}, [name]
         while waiting:
             for link in self.parents.get(waiting.pop(), ()):

@@ -112,11 +112,11 @@ class Reader:
             if wrong and (not is_new or self._again(wrong, columns)):
                 continue
             if wrong:
-                found = Finding(file, number, wrong, person=single_person(columns[0] if columns else ""))
+                finding = Finding(file, number, wrong, person=single_person(columns[0] if columns else ""))
                 if f" {NO_BRANCH}; " in wrong and len(columns) == len(COLUMNS["p"]):
-                    self._waiting.setdefault(columns[2], []).append(found)
+                    self._waiting.setdefault(columns[2], []).append(finding)
                 else:
-                    self._findings.append(found)
+                    self._findings.append(finding)
             elif kind == "p":
                 self.lines.rules.append(Rule(file, number, *columns))
             elif kind == "p2":
@@ -129,21 +129,21 @@ class Reader:
         that may have misspelt it; the first line of each word that wants a branch; and the remarks about lines without
         effect."""
         for first, *others in self._waiting.values():
-            also = f" ({len(others)} more line{'s' * (len(others) > 1)})" if others else ""
+            also = f" ({len(others)} more rule{'s' * (len(others) > 1)})" if others else ""
             self._findings.append(replace(first, message=f"{first.message}{also}"))
-        for (file, why), found in self._gone.items():
-            (number, act), more = found[0], len(found) - 1
+        for (file, why), places in self._gone.items():
+            (number, act), more = places[0], len(places) - 1
             also = f", and neither {'has' if more == 1 else 'have'} {more} more of this file" if more else ""
-            self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this line has no effect{also}",
+            self.lines.remarks.append(Finding(file, number, f"{quoted(act)}: {why}; this rule has no effect{also}",
                                               "warning"))
         named = {rule.sub for rule in (*self.lines.rules, *self.lines.left_out) if isinstance(rule, Rule)}
         named |= {link.inherits for link in self.lines.links}
         idle = {link.name: link for link in reversed(self.lines.links) if link.name not in named}
         for name, (number, message) in self._strangers.items():
             if number > MOST_ALIKE:
-                self._findings.append(Finding(ROLES_FILE, 0, f"{message} ({number - MOST_ALIKE} more lines)"))
+                self._findings.append(Finding(ROLES_FILE, 0, f"{message} ({number - MOST_ALIKE} more rules)"))
             if link := idle.get(nearest(name, idle)):
-                self._findings.append(Finding(link.file, link.line, f"no line names the role {quoted(link.name)}; did "
+                self._findings.append(Finding(link.file, link.line, f"no rule names the role {quoted(link.name)}; did "
                                                                     f"you mean {name}?"))
 
     def _is_gone(self, file: str, number: int, kind: str, columns: list[str]) -> bool:
@@ -161,8 +161,8 @@ class Reader:
 
     def _again(self, wrong: str, columns: list[str]) -> bool:
         """True if enough findings already name this unknown role. All rules of a missing role have the same mistake."""
-        names = (name for name, said in zip(columns, (NO_NAME, NO_ROLE), strict=False)
-                 if wrong.startswith(f"{quoted(name)} {said}"))
+        names = (name for name, fault in zip(columns, (NO_NAME, NO_ROLE), strict=False)
+                 if wrong.startswith(f"{quoted(name)} {fault}"))
         if (name := next(names, None)) is None:
             return False
         number, message = self._strangers.get(name, (0, wrong))
@@ -227,13 +227,13 @@ class Reader:
         return f"{message}; {casbin_lines.ONE_COLUMN}" if kind == "p" and unknown else message
 
     def _wrong_scope(self, scope: str) -> str | None:
-        found = SCOPE.fullmatch(scope)
-        if found and found[1] in self._areas:
+        match = SCOPE.fullmatch(scope)
+        if match and match[1] in self._areas:
             return None
         near = self._near(scope, [f"{verb}:{area}" for verb in ("read", "write", "manage") for area in self._areas])
-        if not found:
+        if not match:
             return f"{quoted(scope)} is no scope; write read, write or manage, a colon and a collection{near}"
-        return f"{quoted(scope)} is no scope: {found[1][:QUOTED]} is unknown{near or self._hint('', self._areas)}"
+        return f"{quoted(scope)} is no scope: {match[1][:QUOTED]} is unknown{near or self._hint('', self._areas)}"
 
     def _wrong_rule(self, sub: str, act: str, when: str, eft: str) -> str | None:
         wrong = self._wrong_name(sub) or self._wrong_permission(act)
@@ -290,16 +290,16 @@ class Reader:
             return message + near
         return message if "." in act else f"{message}; {casbin_lines.ONE_COLUMN}"
 
-    def _near_condition(self, word: str, known: Iterable[str]) -> str:
-        if "always" in known and not word.strip("*-"):
+    def _near_condition(self, word: str, words: Iterable[str]) -> str:
+        if "always" in words and not word.strip("*-"):
             return "; write always if there is none"
-        return self._hint(word, known)
+        return self._hint(word, words)
 
-    def _near(self, word: str, known: Iterable[str]) -> str:
-        return did_you_mean(word, known) if self._suggests() else ""
+    def _near(self, word: str, words: Iterable[str]) -> str:
+        return did_you_mean(word, words) if self._suggests() else ""
 
-    def _hint(self, word: str, known: Iterable[str]) -> str:
-        return hint(word if self._suggests() else "", known)
+    def _hint(self, word: str, words: Iterable[str]) -> str:
+        return hint(word if self._suggests() else "", words)
 
     def _suggests(self) -> bool:
         return len(self._findings) < MOST_SUGGESTIONS

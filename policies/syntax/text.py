@@ -68,7 +68,7 @@ def _check_end(file: str, lines: list[str], findings: list[Finding]) -> None:
     last = lines[count - 1].strip() if count else ""
     # A file cut inside such a comment would look complete.
     early = [number for number, line in enumerate(lines[:max(count - 1, 0)], 1) if END in line]
-    findings += [Finding(file, number, f"`{END}` may stand on the last line only") for number in early]
+    findings += [Finding(file, number, f"`{END}` is allowed on the last line only") for number in early]
     if last != END and END not in (lines[number - 1].strip() for number in early):
         findings.append(Finding(file, max(count, 1), _wrong_end(last)))
 

@@ -112,8 +112,8 @@ class Resource:
     def may_lack(self, permission: str) -> frozenset[str]:
         """The columns that are never missing in a stored row, and may be in one that this permission is asked about: of
         a new row it is also asked whether the caller may manage it, and import it."""
-        asked = permission in (f"{self.name}.manage", f"{self.name}.import")
-        return self._null_at_create if asked else self.unset(permission)
+        creates = permission in (f"{self.name}.manage", f"{self.name}.import")
+        return self._null_at_create if creates else self.unset(permission)
 
     @cached_property
     def _null_at_create(self) -> frozenset[str]:
@@ -206,14 +206,14 @@ class Patterns:
         # Resource without any permission left → the reason.
         self._gone = {resource: why for permission, why in vocabulary.gone.items()
                       if (resource := permission.partition(".")[0]) not in vocabulary.resources}
-        self._known: dict[str, frozenset[str]] = {}
+        self._covered: dict[str, frozenset[str]] = {}
 
     def covered(self, pattern: str) -> frozenset[str]:
         """The permissions that a pattern covers; none when it is misspelt."""
-        known = self._known.get(pattern)
-        if known is None:
-            known = self._known[pattern] = _matching(pattern, self.permissions)
-        return known
+        permissions = self._covered.get(pattern)
+        if permissions is None:
+            permissions = self._covered[pattern] = _matching(pattern, self.permissions)
+        return permissions
 
     def gone(self, pattern: str) -> str | None:
         """Why a pattern covers no permission, where it covered one that was taken out."""

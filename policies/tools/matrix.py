@@ -163,7 +163,7 @@ def as_text(table: Matrix) -> str:
                 words = [stack[depth] if depth < len(stack) else "" for stack in stacks]
                 lines.append(_joined(row.permission if depth == 0 else "", words, first, widths))
     for person, spoken in table.persons.items():
-        lines += ["", f"{person}, besides what the role gives"]
+        lines += ["", f"{person}, in addition to the role"]
         lines += [f"{permission.ljust(first)}  {found.words}" for permission, found in spoken.items()]
     lines += ["", "● always   · never"]
     longest = max((len(name) for name, _ in table.conditions), default=0)

@@ -22,14 +22,14 @@ class Span(NamedTuple):
 
 def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[Message]:
     """Sentences about the times from `since` to `now` of which not all is counted. `spans` are in order of `since`."""
-    found = list(spans)
-    if not found:
-        yield Message("Nothing was counted since then: the service did not run, or could not store what it counted.")
+    ordered = list(spans)
+    if not ordered:
+        yield Message("Nothing was counted since then: the service did not run, or could not store its counts.")
         return
-    first, covered = found[0].since, found[0].since
+    first, covered = ordered[0].since, ordered[0].since
     if _seconds(since, first) > _HOLE:
         yield Message("Nothing was counted before {first}: the service did not run, or did not count yet.", first=first)
-    for span in found:
+    for span in ordered:
         if _seconds(covered, span.since) > _HOLE:
             yield Message("Nothing was counted from {start} to {end}: the service did not run, or could not store.",
                           start=covered, end=span.since)
@@ -37,7 +37,7 @@ def gaps(since: str, now: str, spans: Iterable[Span]) -> Iterator[Message]:
         if not span.ended and _seconds(span.until, now) > LOST:
             yield Message("A process that began at {start} was killed, or cannot store: its counts after {end} are "
                           "missing.", start=span.since, end=span.until)
-    if all(span.ended for span in found) and _seconds(covered, now) > _HOLE:
+    if all(span.ended for span in ordered) and _seconds(covered, now) > _HOLE:
         yield Message("Nothing was counted after {end}: the service does not run.", end=covered)
 
 

@@ -30,14 +30,14 @@ class Holdings:
     def of(self, key: str, role: str) -> tuple[Holding, ...]:
         """Returns the roles of a user `user:<id>` with this stored role, which comes first."""
         if key not in self._policy.roles.parents:
-            known = self._of_roles.get(role)
-            if known is None:
-                known = self._of_roles[role] = self._found(None, role)
-            return known
-        return self._found(key, role)
+            holdings = self._of_roles.get(role)
+            if holdings is None:
+                holdings = self._of_roles[role] = self._computed(None, role)
+            return holdings
+        return self._computed(key, role)
 
     def lines(self, key: str) -> tuple[Rule, ...]:
-        """Returns the `p` lines that name a user."""
+        """Returns the `p` rules that name a user."""
         return self._lines.get(key, ())
 
     def links(self, key: str) -> tuple[str, ...]:
@@ -45,23 +45,23 @@ class Holdings:
         return tuple(f"{link.file}:{link.line}" for link in self._policy.roles.parents.get(key, ()))
 
     def lent(self, key: str) -> tuple[Holding, ...]:
-        """Returns the roles that lines lend to a user, and the roles that these inherit."""
-        return self._found(key, None)
+        """Returns the roles that `g` lines lend to a user, and the roles that these inherit."""
+        return self._computed(key, None)
 
     @cached_property
     def persons(self) -> tuple[str, ...]:
-        """The keys of the users whom lines name, sorted."""
+        """The keys of the users whom rules name, sorted."""
         return tuple(sorted({name for name in (*self._lines, *self._policy.roles.parents)
                              if name not in self._policy.roles}))
 
     @cached_property
     def _lines(self) -> Mapping[str, tuple[Rule, ...]]:
-        found: dict[str, list[Rule]] = {}
+        by_name: dict[str, list[Rule]] = {}
         for rule in self._policy.rules:
-            found.setdefault(rule.sub, []).append(rule)
-        return {name: tuple(rules) for name, rules in found.items()}
+            by_name.setdefault(rule.sub, []).append(rule)
+        return {name: tuple(rules) for name, rules in by_name.items()}
 
-    def _found(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
+    def _computed(self, key: str | None, role: str | None) -> tuple[Holding, ...]:
         ways: dict[str, list[str]] = {}
         for name, way in self._ways(key, role):
             ways.setdefault(name, []).append(way)
@@ -70,7 +70,7 @@ class Holdings:
     def _ways(self, key: str | None, role: str | None) -> Iterator[tuple[str, str]]:
         roles = self._policy.roles
         if role is not None and role not in roles.of_users:
-            yield role, f"{STORED}, but the policy has no such role for users: the person may do nothing"
+            yield role, f"{STORED}, but the policy has no such role for users: the user may do nothing"
         elif role is not None:
             yield role, STORED
             yield from ((name, f"inherited from {role}") for name in self._inherited(role))

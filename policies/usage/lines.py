@@ -1,4 +1,4 @@
-"""A line by what it says, wherever it stands: so its uses are counted on when it moves."""
+"""Identity of a rule by its text, not by its place. So its uses still count after it is moved."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def line_of(rule: Rule) -> str:
 
 
 def digest(rule: Rule) -> str:
-    """The digest of what a line says, in hexadecimal: counts tell nothing of the persons whom lines name."""
+    """The digest of the text of a rule, in hexadecimal. So counts reveal nothing about the users whom rules name."""
     return blake2s(line_of(rule).encode(), digest_size=_SIZE).hexdigest()

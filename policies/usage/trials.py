@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from ..evaluation.policy import Policy
-from ..questions.judged import answer
+from ..questions.evaluated import answer
 from ..questions.recorded import ALLOWED, UNKNOWN, Entry, Recorded, decisions
 from ..syntax.rules import Rule
 
@@ -43,31 +43,31 @@ class Trials:
 
 def tried(policy: Policy, idle: Iterable[Rule], rules: Iterable[Rule], rows: Iterable[Entry]) -> Trials:
     """Repeats the recorded decisions with and without `rules`, always without `idle`, which have no effect together."""
-    found = Trials()
+    trials = Trials()
     without = frozenset(idle)
     base = policy.only(rule for rule in policy.rules if rule not in without)
     halves = {effect: _Half(base, [rule for rule in rules if rule.eft == effect]) for effect in ("allow", "deny")}
     for row in rows:
         for decision in decisions(row, policy.vocabulary):
-            found.decisions += decision.count
+            trials.decisions += decision.count
             if decision.permission not in policy.vocabulary.by_permission:
-                found.unrecorded += decision.count
+                trials.unrecorded += decision.count
             else:
-                _try(found, base, halves, decision)
-    return found
+                _try(trials, base, halves, decision)
+    return trials
 
 
-def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Recorded) -> None:
+def _try(trials: Trials, base: Policy, halves: dict[str, _Half], decision: Recorded) -> None:
     if decision.answered == ALLOWED:
-        found.permissions.update(decision.asked)
+        trials.permissions.update(decision.asked)
     reaching = {rule for permission in decision.asked
-                for rule, _ in base.reaching(decision.caller.role, decision.caller.key, permission)}
+                for rule, _ in base.matching_rules(decision.caller.role, decision.caller.key, permission)}
     bearing = {effect: half.out & reaching for effect, half in halves.items()}
     if not any(bearing.values()):
         return
     before = answer(base, decision).result
     if before == UNKNOWN:
-        found.unknown.update(dict.fromkeys((*bearing["allow"], *bearing["deny"]), decision.count))
+        trials.unknown.update(dict.fromkeys((*bearing["allow"], *bearing["deny"]), decision.count))
         return
     # Without an allow rule, less is allowed; without a deny rule, more.
     effect = "allow" if before == ALLOWED else "deny"
@@ -75,9 +75,9 @@ def _try(found: Trials, base: Policy, halves: dict[str, _Half], decision: Record
         return
     after = halves[effect].answer(reaching - bearing[effect], decision)
     if after == UNKNOWN:
-        found.unknown.update(dict.fromkeys(bearing[effect], decision.count))
+        trials.unknown.update(dict.fromkeys(bearing[effect], decision.count))
     elif (after == ALLOWED) is not (before == ALLOWED):
-        found.needed.update(halves[effect].put_back(reaching, decision, before))
+        trials.needed.update(halves[effect].put_back(reaching, decision, before))
 
 
 class _Half:
@@ -94,12 +94,12 @@ class _Half:
 
     def answer(self, rules: Collection[Rule], decision: Recorded) -> str:
         """Returns the answer of these rules alone."""
-        asked = frozenset(rules)
-        part = self._parts.get(asked)
+        key = frozenset(rules)
+        part = self._parts.get(key)
         if part is None:
             if len(self._parts) >= MOST_PARTS:
                 self._parts.clear()
-            part = self._parts[asked] = self._base.only(sorted(asked, key=_place))
+            part = self._parts[key] = self._base.only(sorted(key, key=_place))
         return answer(part, decision).result
 
     def put_back(self, reaching: Collection[Rule], decision: Recorded, before: str) -> set[Rule]:

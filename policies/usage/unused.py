@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.policy import Policy
+from ..lint.matches import Matches
 from ..lint.redundant import NOTHING, Idle, Redundancy, redundancy
-from ..lint.standing import Standing
 from ..questions.changes import wrapped
 from ..questions.recorded import Entry
 from ..syntax.rules import Rule
@@ -20,9 +20,9 @@ from ..wording.message import Message
 from .lines import digest, line_of
 from .trials import Trials, tried
 
-LISTS = ("Lists are counted by one page each second of each role and permission. What a line that denies keeps out of "
-         "lists is not counted, nor what commands do: what they write is replayed.")
-CLOSED = Message("Some lines are no longer accepted: until they are changed, nothing is proved about the others.")
+LISTS = ("For lists, one page per second is counted for each role and permission. Rows that a deny rule keeps out of "
+         "lists are not counted, and neither are commands; their decisions in the audit log are replayed.")
+CLOSED = Message("Some rules are no longer accepted: until they are changed, nothing is proved about the others.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +86,24 @@ class Unused:
 
     def as_lines(self) -> Iterator[str]:
         """Yields the lines for a terminal."""
-        yield from wrapped(f"Of {self.lines} lines {len(self.idle)} have no effect, and {len(self.unseen)} others were "
-                           f"not seen since {self.since}.")
-        yield from self._listed("Without effect: proved, no request is answered otherwise without all of these.",
+        yield from wrapped(f"Of {self.lines} rules, {len(self.idle)} have no effect, and {len(self.unseen)} others "
+                           f"were not used since {self.since}.")
+        yield from self._listed("Without effect: it is proved that no answer changes when all of these are removed.",
                                 self.idle)
         alike = [line for line in self.unseen if line.alike]
-        yield from self._listed(f"Not seen, and proved for what was recorded: {self.decisions} decisions come out the "
+        yield from self._listed(f"Not used, and proved for the audit log: {self.decisions} recorded decisions stay the "
                                 "same without all of these.", alike)
-        yield from self._listed("Not seen, and not proved: some of what was recorded depends on what was not.",
+        yield from self._listed("Not used, but not proved: some decisions depend on facts that were not recorded.",
                                 [line for line in self.unseen if not line.alike])
         if self.undecided:
-            yield from ("", *wrapped("Seen; whether they have an effect cannot be decided, simplify their conditions:"))
+            yield from ("", *wrapped("Used. Their effect cannot be decided; simplify their conditions:"))
             yield from (f"  {rule.place}  {line_of(rule)}" for rule in self.undecided)
         if self.permissions:
-            yield from ("", "Permissions that nobody used (* no line gives it):")
+            yield from ("", "Permissions that nobody used (* no rule gives it):")
             for resource, verbs in self._by_resource().items():
                 yield from wrapped(f"{resource}: {', '.join(verbs)}", "  ")
         if self.unrecorded:
-            yield from ("", *wrapped(f"Of {self.unrecorded} refusals it was not recorded what was asked."))
+            yield from ("", *wrapped(f"{self.unrecorded} refusals were recorded without their permission."))
         if self.gaps:
             yield from ("", "Not counted:")
             for gap in self.gaps:
@@ -111,21 +111,21 @@ class Unused:
         yield from ("", *wrapped(LISTS))
 
     def _by_resource(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        verbs: dict[str, list[str]] = {}
         for name, given in self.permissions.items():
             resource, _, verb = name.partition(".")
-            found.setdefault(resource, []).append(verb if given else f"{verb}*")
-        return found
+            verbs.setdefault(resource, []).append(verb if given else f"{verb}*")
+        return verbs
 
     @staticmethod
     def _listed(head: str, lines: Iterable[UnusedLine]) -> Iterator[str]:
         for number, line in enumerate(lines):
             if not number:
                 yield from ("", *wrapped(head))
-            said = [line.reason] if line.reason else []
-            said += [f"seen {line.seen} times"] if line.seen else []
-            said += [f"unknown for {line.unknown} decisions"] if line.unknown else []
-            remark = f"  ({'; '.join(said)})" if said else ""
+            remarks = [line.reason] if line.reason else []
+            remarks += [f"used {line.seen} times"] if line.seen else []
+            remarks += [f"unknown for {line.unknown} decisions"] if line.unknown else []
+            remark = f"  ({'; '.join(remarks)})" if remarks else ""
             yield f"  {line.rule.place}  {line_of(line.rule)}{remark}"
 
 
@@ -141,39 +141,39 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
         by_digest[line] = by_digest.get(line, 0) + count
     seen = {rule: by_digest.get(digest(rule), 0) for rule in policy.rules}
     # With closed rules nothing is proved: other rules may have an effect once these are changed.
-    found = NOTHING if policy.closed else redundancy(Standing(policy))
-    reasons = _reasons(found)
+    redundant = NOTHING if policy.closed else redundancy(Matches(policy))
+    reasons = _reasons(redundant)
     trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
 
-    def told(rule: Rule) -> UnusedLine:
+    def entry(rule: Rule) -> UnusedLine:
         alike = not policy.closed and trials.alike(rule)
         return UnusedLine(rule, reasons.get(rule), seen[rule], alike, trials.unknown[rule])
 
     unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
     return Unused(
         policy.version, since, len(policy.rules), trials.decisions, trials.unrecorded,
-        tuple(told(rule) for rule in policy.rules if rule in reasons), tuple(map(told, unseen)),
-        tuple(rule for rule in policy.rules if rule in found.undecided and rule not in unseen),
+        tuple(entry(rule) for rule in policy.rules if rule in reasons), tuple(map(entry, unseen)),
+        tuple(rule for rule in policy.rules if rule in redundant.undecided and rule not in unseen),
         _permissions(policy, counts, trials), (*gaps, *([CLOSED] if policy.closed else [])))
 
 
-def _reasons(found: Redundancy) -> dict[Rule, str]:
-    """Why each line without effect has none."""
-    return {**{rule: f"the same as {first.place}" for rule, first in found.copies.items()},
-            **dict.fromkeys(found.never, "it holds for no caller whom it reaches"),
-            **{idle.rule: _settled(idle) for idle in found.idle}}
+def _reasons(redundant: Redundancy) -> dict[Rule, str]:
+    """The reason of each rule without effect."""
+    return {**{rule: f"the same as {first.place}" for rule, first in redundant.copies.items()},
+            **dict.fromkeys(redundant.never, "it holds for no caller to whom it applies"),
+            **{idle.rule: _settled(idle) for idle in redundant.idle}}
 
 
 def _settled(idle: Idle) -> str:
     if not idle.by:
-        return "no line allows what it denies"
+        return "no rule allows what it denies"
     by = ", ".join(rule.place for rule in idle.by)
     return f"denied anyway by {by}" if idle.refused else f"settled by {by}"
 
 
 def _permissions(policy: Policy, counts: Mapping[tuple[str, str], int], trials: Trials) -> dict[str, bool]:
     allowing = {digest(rule) for rule in policy.rules if rule.eft == "allow"}
-    # A line that is gone has allowed something, too: what is known of it is that it was used.
+    # A deleted rule may have allowed something, too: all that is known is that it was used.
     denying = {digest(rule) for rule in policy.rules} - allowing
     used = trials.permissions | {permission for (line, permission), count in counts.items()
                                  if count and line not in denying}

@@ -15,8 +15,8 @@ from .suggestions import nearest, singular
 Known = Callable[[str], bool]
 """True for the permissions and patterns that there are."""
 
-EXPRESSION = ("an expression stands in model.conf: give it a word there, in a line such as "
-              r"p.when == 'mine' && … || \, and write the word here")
+EXPRESSION = ("an expression belongs in model.conf: name it there, in a line such as "
+              r"p.when == 'mine' && … || \, and write the name here")
 GROUP = ("groups and departments are asked for by a condition in model.conf, such as inGroup(r.sub, 'name') or "
          "r.sub.department == 'name'")
 NO_DOMAIN = "no column names a domain: each user belongs to one tenant"

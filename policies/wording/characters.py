@@ -19,7 +19,7 @@ def odd(text: str, *, marks: bool = False) -> str:
         return ""
     for letter in text:
         if letter != "\t" and not (letter.isascii() and letter.isprintable()) and not (marks and _is_latin(letter)):
-            return f"{_name(letter)} cannot stand here; {_advice(letter)}"
+            return f"{_name(letter)} is not allowed here; {_advice(letter)}"
     return ""
 
 
@@ -29,7 +29,7 @@ def unseen(text: str) -> str:
         return ""
     for letter in text:
         if not letter.isprintable() and letter != "\t" and unicodedata.category(letter) != "Zs":
-            return f"{_name(letter)} cannot stand here; {_advice(letter)}"
+            return f"{_name(letter)} is not allowed here; {_advice(letter)}"
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-NO_PATTERN = "`*` alone stands for any, as in article.*; write a line for each"
+NO_PATTERN = "`*` alone stands for any, as in article.*; write a rule for each"
 SPREADSHEET = "take them out of every line (a spreadsheet adds them)"
 CONFLICT = "this is the mark of an unfinished merge; keep one of its two sides, and take the marks out"
 _MARK = re.compile(r"(<{7}|={7}|>{7}|\|{7})( .*)?")

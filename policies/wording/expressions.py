@@ -96,11 +96,11 @@ def _neighbours(tokens: list[_Token]) -> tuple[int, str] | None:
                 return before.line, "`||` (or `&&`) is missing at the end of this line"
             return token.line, "`&&` or `||` is missing between two parts of this line"
         if before.kind in ("operator", "negation") and token.kind in ("operator", "close"):
-            return before.line, f"nothing stands behind `{before.text}`"
+            return before.line, f"nothing follows `{before.text}`"
         if before.kind == "open" and token.kind == "operator":
-            return token.line, f"nothing stands before `{token.text}`"
+            return token.line, f"nothing precedes `{token.text}`"
         before = token
-    return (before.line, f"nothing stands behind `{before.text}`") if before.kind in ("operator", "negation") else None
+    return (before.line, f"nothing follows `{before.text}`") if before.kind in ("operator", "negation") else None
 
 
 def _brackets(tokens: list[_Token]) -> tuple[int, str] | None:

@@ -56,7 +56,7 @@ def a_role_is_explained(admin: AuthenticatedClient) -> None:
     answer = policy_explain.sync(client=admin, as_="guest", permission="article.create")
     assert isinstance(answer, Explanation), answer
     assert answer.verdict == "refused"
-    assert "no line gives article.create to guest" in answer.summary
+    assert "no rule gives article.create to guest" in answer.summary
 
 
 def an_article_is_published(admin: AuthenticatedClient) -> Article:

@@ -28,7 +28,7 @@ async function aRoleIsExplained(admin: Awaited<ReturnType<typeof logIn>>) {
     params: { query: { as: "guest", permission: "article.create" } },
   });
   assert.equal(data?.verdict, "refused");
-  assert.match(data.summary, /no line gives article\.create to guest/);
+  assert.match(data.summary, /no rule gives article\.create to guest/);
 }
 
 async function anArticleIsPublished(admin: Awaited<ReturnType<typeof logIn>>) {

@@ -93,7 +93,7 @@ def test_every_question_about_them_says_so_too(role, app, given, as_role, as_use
                 found = owner.post("/access/v1/search/subject", {**asked, "subject": {"type": "user"}})
                 assert found.status_code == 200 and user.id not in found.text
         [held, *_] = Holdings(app.extensions["gatepost"].policy.current).of(key, role)
-        assert held.how[0] == "stored, but the policy has no such role for users: the person may do nothing"
+        assert held.how[0] == "stored, but the policy has no such role for users: the user may do nothing"
         column = owner.get(f"/api/admin/policy/matrix?person={user.id}&resource=article").json["person"]
         assert column["cells"] == {}
 

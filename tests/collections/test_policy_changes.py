@@ -12,7 +12,7 @@ from blueprints.policy_changes import changing as endpoints
 from blueprints.policy_changes import child, trial
 from gatepost.http.protocol.problems import Problem
 from gatepost.rules.change import InFiles
-from gatepost.rules.history import PolicyHistory
+from gatepost.rules.history import HistoryWriter
 from models.base import Rows, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -263,7 +263,7 @@ class TestApply:
         answer = self.apply(as_role("admin"), {}, "x")
         assert (answer.status_code, "policy_edit" in answer.get_json()["detail"]) == (403, True)
 
-    def test_what_is_applied_is_in_force_at_once_in_the_files_and_in_the_ledger(self, edited, admin, here):
+    def test_what_is_applied_is_in_force_at_once_in_the_files_and_in_the_history(self, edited, admin, here):
         services = edited.extensions["gatepost"]
         base = services.policy.current.version
         answer = self.apply(admin, {"more.csv": APPROVING}, base, "as agreed")
@@ -287,7 +287,7 @@ class TestApply:
                             environ_base={"REMOTE_ADDR": "192.0.2.7"})
         with services.database.connected():
             assert policy_version.newest().origin["address"] == "192.0.2.7"
-        PolicyHistory(services.database, services.settings.instance, services.registry.vocabulary,
+        HistoryWriter(services.database, services.settings.instance, services.registry.vocabulary,
                       services.guest_tenant, {}, services.settings.policies).store()
         with services.database.connected():
             [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
@@ -356,7 +356,7 @@ class TestApply:
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
         base, text = services.policy.current.version, file.read_text()
-        for changed in (text.replace(line, "# a line about a person of another tenant is left out"),
+        for changed in (text.replace(line, "# a rule about a user of another tenant is left out"),
                         text.replace("# end", f"p, user:{new_id()}, order.approve, always, allow\n# end")):
             answer = self.apply(admin, {"orders.csv": changed}, base)
             assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")

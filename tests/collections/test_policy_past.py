@@ -76,12 +76,12 @@ def test_rules_that_are_not_kept_or_cannot_be_used_are_said_to_be_so(as_role, gi
     row = added(given, principal=f"user:{new_id()}", role="user", action="delete", resource="article",
                 result="refused", reason="forbidden", policy_version="0123456789abcdef", facts={"obj": None})
     found = ask(as_role("owner"), row)
-    assert found["decisions"] == [] and "are not kept any more" in found["error"]
+    assert found["decisions"] == [] and "is no longer stored" in found["error"]
     monkeypatch.setattr(policy_version, "named", lambda version: SimpleNamespace(files={"model.conf": ""}))
     assert "cannot be used today" in ask(as_role("owner"), row)["error"]
 
 
-def test_another_version_is_asked_as_the_ledger_keeps_it(app, as_role, given, refused, monkeypatch):
+def test_another_version_is_asked_as_the_history_keeps_it(app, as_role, given, refused, monkeypatch):
     files = app.extensions["gatepost"].policy.current.files
     kept = {name: text.decode() if isinstance(text, bytes) else text for name, text in files.items()}
     now = app.extensions["gatepost"].policy.current
@@ -105,7 +105,7 @@ def test_lines_that_are_no_longer_accepted_are_not_blamed_for_what_they_allowed(
                 rule="more.csv:1", policy_version="0123456789abcdef", facts=refused.facts,
                 resource_id=refused.resource_id)
     [one] = ask(as_role("owner"), row)["decisions"]
-    assert one["agrees"] is None and "some lines of that version are no longer accepted" in one["summary"]
+    assert one["agrees"] is None and "some rules of that version are no longer accepted" in one["summary"]
 
 
 @pytest.mark.parametrize(("lines", "status"), [

@@ -78,7 +78,7 @@ def test_an_error_tells_of_lines_about_persons_of_the_own_tenant_alone(personal,
     assert errors[0] == errors[1]
     assert [word for word in ("fly", "dive", "walk", "crawl") if f"article.{word}" in errors[0]] == ["fly", "crawl"]
     assert names(personal, errors[0].lower()) == set()
-    assert "2 findings about persons of other tenants are left out" in errors[0]
+    assert "2 findings about users of other tenants are left out" in errors[0]
     assert developer.get(POLICY).get_json()["error"] is None
 
 
@@ -128,7 +128,7 @@ def test_no_answer_about_the_rules_has_the_id_of_a_user_of_another_tenant(condit
     told = {name: answer.get_json() for name, answer in answers.items()}
     assert told["the rules"]["conditions"]["by_id_far"] == "r.sub.id == '…'"
     assert told["the rules"]["conditions"]["by_id_near"] == f"r.sub.id == '{near}'"
-    assert "# a line about a person of another tenant is left out" in told["files"]["files"]["model.conf"]
+    assert "# a rule about a user of another tenant is left out" in told["files"]["files"]["model.conf"]
     assert near in told["files"]["files"]["model.conf"]
     assert any("`persn:…` is no condition" in one["message"] for one in told["a wrong one"]["findings"])
 

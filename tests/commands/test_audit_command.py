@@ -25,7 +25,7 @@ def instance(tmp_path_factory):
 def test_a_graceful_stop_stores_and_seals_what_was_waiting(instance):
     shown = instance.run("audit", "verify")
     assert shown.returncode == 0
-    assert shown.stdout.startswith("3 rows are proved, 0 are too new to have a seal")
+    assert shown.stdout.startswith("3 events are proved, 0 are too new to have a seal")
 
 
 def test_tail_shows_the_newest_rows_the_last_one_last(instance):

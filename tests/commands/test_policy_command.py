@@ -500,7 +500,7 @@ def test_a_policy_that_breaks_an_invariant_is_used_by_no_command(run: Run, guard
     result = run(*command)
     assert result.exit_code == (1 if command == ("check",) else result.exit_code) != 0
     said = result.stdout + result.stderr
-    assert "users.csv:24: with this line editor may user.create; invariants.csv:25 (`only, owner, user.*, " in said
+    assert "users.csv:24: with this rule editor may user.create; invariants.csv:25 (`only, owner, user.*, " in said
 
 
 def test_an_older_instance_adopts_the_shipped_invariants(run: Run, instance: Path) -> None:
@@ -514,7 +514,7 @@ def test_invariants_that_the_rules_break_are_not_adopted(run: Run, instance: Pat
     add_line(instance / "users.csv", "p, editor, user.create, always, allow")
     result = run("adopt", "invariants")
     assert result.exit_code == 2 and not (instance / "invariants.csv").exists()
-    assert "users.csv:24: with this line editor may user.create; " in result.stderr
+    assert "users.csv:24: with this rule editor may user.create; " in result.stderr
     assert f"or copy {SHIPPED / 'invariants.csv'} to" in result.stderr
 
 
@@ -639,7 +639,7 @@ def test_adopt_new_asks_nothing_where_yes_is_said_and_has_nothing_to_do_a_second
 
 def test_adopt_tells_scripts_what_it_wrote(run: Run, behind: Path) -> None:
     result = run("adopt", "--new", "--json")
-    assert result.exit_code == 2 and "say --yes as well" in json.loads(result.stdout)["findings"][0]["message"]
+    assert result.exit_code == 2 and "Add --yes" in json.loads(result.stdout)["findings"][0]["message"]
     data = json.loads(run("adopt", "--new", "--yes", "--json").stdout)
     assert sorted(data) == ["changes", "conditions", "lines", "narrowed", "written"]
     assert data["written"] and set(data["lines"]) <= set(data["written"]) and data["changes"]
@@ -705,7 +705,7 @@ def test_adopt_new_writes_nothing_while_the_cases_of_ones_own_cannot_be_tried(ru
 
 
 @pytest.mark.parametrize(("refused", "said"), [
-    ("admin.csv", "Nothing is written. Run it again when that is mended."),
+    ("admin.csv", "Nothing is written. Fix this, and run it again."),
     ("orders.csv", "Written before: admin.csv. Run it again for the others."),
 ])
 def test_adopt_new_says_how_far_it_came_where_a_file_cannot_be_written(
@@ -755,7 +755,7 @@ def test_a_file_that_came_after_0_1_need_not_be_there(instance: Path, monkeypatc
 def test_explain_answers_for_a_role_from_the_files_alone(run: Run) -> None:
     result = run("explain", "--as", "guest", "article.update")
     assert result.exit_code == 0
-    assert result.stdout.startswith("guest may not article.update: no line gives article.update to guest\n")
+    assert result.stdout.startswith("guest may not article.update: no rule gives article.update to guest\n")
     assert "others    user, support, moderator, manager, developer may (own_draft, shared_draft); " in result.stdout
 
 
@@ -1084,8 +1084,8 @@ def test_what_the_request_needs_besides_is_asked_too(rows: Rowed, tmp_path: Path
     [
         (["--as", "nobody@example.org", "article.view"], "There is no such user or role"),
         (["--as", "ann@example.org", "article.view", "0199f3a0-0000-7000-8000-000000000009"], "There is no article"),
-        (["--as", "ann@example.org", "article.view", "7"], "'7' is no id"),
-        (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is no collection"),
+        (["--as", "ann@example.org", "article.view", "7"], "'7' is not an id"),
+        (["--as", "ann@example.org", "stats.view", "0199f3a0-0000-7000-8000-000000000009"], "stats is not a coll"),
     ],
 )
 def test_an_unknown_user_role_or_object_is_refused(rows: Rowed, arguments: list[str], message: str) -> None:

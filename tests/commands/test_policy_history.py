@@ -48,11 +48,11 @@ class Health:
 
 
 @pytest.mark.slow
-def test_a_policy_is_changed_in_eight_ways_and_the_ledger_tells_each(instance, tmp_path):
+def test_a_policy_is_changed_in_eight_ways_and_the_history_tells_each(instance, tmp_path):
     """The changes beside two workers: an edit, a new file, a removed file, `accept`, `apply`, `revert`, a repaired
     broken edit, and an edit without a server."""
     if "GATEPOST_DATABASE_URL" in instance.environment:
-        pytest.skip("the ledger itself is tried on both (tests/rules/test_history.py)")
+        pytest.skip("the history itself is tried on both (tests/rules/test_history.py)")
     policies, seen = instance.folder / "policies", []
 
     def settled(health, cause):
@@ -137,7 +137,7 @@ def test_nothing_is_changed_without_a_yes(instance):
     before = {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()}
     number = len(log(instance))
     done = instance.run("policy", "revert", log(instance)[-1]["version"], input="n\n")
-    assert done.returncode == 1 and "Put it in force?" in done.stdout
+    assert done.returncode == 1 and "Apply it?" in done.stdout
     assert {file.name: file.read_bytes() for file in (instance.folder / "policies").iterdir()} == before
     assert len(log(instance)) == number
 

@@ -62,11 +62,11 @@ def test_each_role_of_a_person_has_a_row_that_says_how_they_got_it(instance, pol
 def test_lines_that_name_nobody_or_a_disabled_user_are_named(instance, ids, policies):
     found = rows(instance, "orphans", 1)
     (nobody,) = [row for row in found if row["user"] == NOBODY]
-    assert nobody["remark"] == "lines name a user that there is not" and nobody["personal_lines"]
+    assert nobody["remark"] == "rules name a user that does not exist" and nobody["personal_lines"]
     assert {(row["active"], row["remark"]) for row in found if row["email"] == "max@example.org"} == {
-        ("false", "lines name a disabled user")}
+        ("false", "rules name a disabled user")}
     done = instance.run("policy", "review", "--csv", str(instance.folder / "again.csv"))
-    assert f"lines name a user that there is not: user:{NOBODY} (orders.csv:" in done.stderr
+    assert f"rules name a user that does not exist: user:{NOBODY} (orders.csv:" in done.stderr
 
 
 def test_it_says_when_somebody_logged_in_last_and_was_seen_last(instance, ids):

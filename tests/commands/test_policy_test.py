@@ -58,7 +58,7 @@ def run(instance: Path) -> Run:
 def test_without_cases_of_its_own_an_instance_is_asked_the_shipped_ones(run: Run, instance: Path) -> None:
     result = run("test", "--coverage")
     assert result.exit_code == 0
-    assert f"No tests.yaml in instance/policies: the shipped cases are asked, {SHIPPED / 'tests.yaml'}" in result.stderr
+    assert f"No tests.yaml in instance/policies: the shipped cases are run, {SHIPPED / 'tests.yaml'}" in result.stderr
     assert result.stdout.startswith("Fine: ") and "cases of shipped/tests.yaml, " in result.stdout
     assert result.stdout.endswith("(100 %).\n")
 
@@ -72,7 +72,7 @@ def test_they_are_asked_of_the_rules_that_the_instance_has_and_fail_where_these_
     wrong, *_, summary = result.stdout.splitlines()
     assert wrong.startswith("shipped/tests.yaml:") and "may not user.view" in wrong
     assert summary.startswith("Findings: ")
-    assert ("Where a difference is meant, make the cases your own (gatepost policy adopt tests), "
+    assert ("If a difference is meant, copy the cases (gatepost policy adopt tests), "
             "and change the case in instance/policies/tests.yaml.") in result.stderr
 
 
@@ -81,7 +81,7 @@ def test_the_cases_can_be_adopted_then_and_changed_until_they_say_what_is_meant(
     adopted = run("adopt", "tests")
     assert adopted.exit_code == 0
     assert "instance/policies/tests.yaml is adopted." in adopted.stdout
-    assert "Your rules answer " in adopted.stdout and "See: gatepost policy test" in adopted.stdout
+    assert "Your rules give " in adopted.stdout and "See: gatepost policy test" in adopted.stdout
     result = run("test")
     assert result.exit_code == 1 and result.stdout.startswith("tests.yaml:") and result.stderr == ""
     file = instance / "tests.yaml"
@@ -92,7 +92,7 @@ def test_the_cases_can_be_adopted_then_and_changed_until_they_say_what_is_meant(
 
 @pytest.mark.parametrize(("edit", "said"), [
     (lambda folder: None, "before it takes over changed rules.\n"),
-    (lambda folder: (folder / "roles.csv").unlink(), "They cannot be asked now. See: gatepost policy check\n"),
+    (lambda folder: (folder / "roles.csv").unlink(), "They cannot be run now. See: gatepost policy check\n"),
 ], ids=["fine", "broken"])
 def test_adopting_the_cases_says_whether_the_rules_pass_them(
     run: Run, instance: Path, edit: Callable[[Path], None], said: str
@@ -110,7 +110,7 @@ def test_what_came_with_an_upgrade_is_named_with_the_command_that_adds_it(
     remove_line(instance / "orders.csv", "p2, write:orders, order.cancel")
     result = run("test")
     assert result.exit_code == 1
-    assert ("These came with an upgrade: order.cancel. Add the shipped lines: gatepost policy adopt --new"
+    assert ("These came with an upgrade: order.cancel. Add the shipped rules: gatepost policy adopt --new"
             in result.stderr)
 
 
@@ -128,7 +128,7 @@ def test_cases_of_its_own_are_the_only_ones(run: Run, instance: Path) -> None:
     result = run("test")
     assert (result.exit_code, result.stderr) == (1, "")
     wrong, summary = result.stdout.splitlines()
-    assert wrong == "tests.yaml:2: reading: ann may not stats.view, and should: no line gives it to user"
+    assert wrong == "tests.yaml:2: reading: ann may not stats.view, and should: no rule gives it to user"
     assert summary.startswith(
         "Findings: 1 case of instance/policies/tests.yaml, 1 question, 1 wrong answer, 0 of ")
 
@@ -170,16 +170,16 @@ def test_the_number_of_lines_that_were_reached_is_always_told(run: Run, instance
                 for line in file.read_text().splitlines())
     # guest's health.view, which user inherits
     assert result.stdout == ("Fine: 1 case of instance/policies/tests.yaml, 1 question, 0 wrong answers, "
-                             f"2 of {lines} lines reached (1 %).\n")
+                             f"2 of {lines} rules reached (1 %).\n")
 
 
 def test_coverage_names_the_lines_without_a_case_and_leaves_with_1(run: Run, instance: Path) -> None:
     (instance / "tests.yaml").write_text(FINE)
     result = run("test", "--coverage")
     assert result.exit_code == 1
-    assert "articles.csv:4: warning: no case reaches this line" in result.stdout
+    assert "articles.csv:4: warning: no case reaches this rule" in result.stdout
     assert "admin.csv:4:" not in result.stdout
-    assert result.stdout.endswith("lines reached (1 %, and 100 % are asked for).\n")
+    assert result.stdout.endswith("rules reached (1 %, and 100 % are required).\n")
 
 
 @pytest.mark.parametrize(("floor", "code"), [("0", 0), ("1", 0), ("2", 1), ("100", 1)])
@@ -187,8 +187,8 @@ def test_coverage_may_have_a_floor(run: Run, instance: Path, floor: str, code: i
     (instance / "tests.yaml").write_text(FINE)
     result = run("test", f"--coverage={floor}")
     assert result.exit_code == code
-    assert "articles.csv:4: warning: no case reaches this line" in result.stdout
-    assert (f"(1 %, and {floor} % are asked for)" in result.stdout) is bool(code)
+    assert "articles.csv:4: warning: no case reaches this rule" in result.stdout
+    assert (f"(1 %, and {floor} % are required)" in result.stdout) is bool(code)
 
 
 @pytest.mark.parametrize(("arguments", "folder", "floor"), [
@@ -227,7 +227,7 @@ def test_a_floor_is_a_percentage(run: Run, argument: str, said: str) -> None:
 
 def test_a_floor_behind_a_blank_is_told_how_it_is_written(run: Run) -> None:
     result = run("test", "--coverage", "80")
-    assert result.exit_code == 2 and "Write --coverage=80; what follows a blank is DIR." in result.stderr
+    assert result.exit_code == 2 and "Write --coverage=80; a word after a blank is DIR." in result.stderr
 
 
 # JSON
@@ -307,8 +307,8 @@ def test_the_result_is_also_written_as_junit_xml(run: Run, instance: Path, tmp_p
     assert properties == {"policy_version": json.loads(run("test", "--json").stdout)["policy_version"],
                           "coverage": "0", "lines": properties["lines"], "lines_reached": "0"}
     [output] = root.iter("system-out")
-    assert "articles.csv:4: warning: no case reaches this line" in (output.text or "")
-    assert "(0 %, and 50 % are asked for)" in (output.text or "")
+    assert "articles.csv:4: warning: no case reaches this rule" in (output.text or "")
+    assert "(0 %, and 50 % are required)" in (output.text or "")
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 

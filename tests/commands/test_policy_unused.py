@@ -30,7 +30,7 @@ HEALTH = "p, guest, health.view, always, allow"
 def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_said(instance, monkeypatch):
     first = asked(instance)
     assert (first["gaps"], first["lines"]) == ([
-        "Nothing was counted since then: the service did not run, or could not store what it counted."], 85)
+        "Nothing was counted since then: the service did not run, or could not store its counts."], 85)
     with instance.served() as server:
         token = server.log_in()
         server.call("POST", "/api/categories", {"name": "News", "slug": "news"}, token)
@@ -50,9 +50,9 @@ def test_what_a_process_has_stored_counts_and_what_is_lost_when_it_is_killed_is_
 def test_it_says_how_each_is_proved_and_ends_with_what_is_not_counted(instance):
     done = instance.run("policy", "unused", "--days", "7")
     assert done.returncode == 1
-    assert "Not seen, and proved for what was recorded: " in done.stdout
+    assert "Not used, and proved for the audit log: " in done.stdout
     assert "Permissions that nobody used" in done.stdout
-    assert "Lists are counted by one page each second" in done.stdout
+    assert "For lists, one page per second is counted" in done.stdout
 
 
 def test_a_window_longer_than_counts_are_kept_is_refused(instance):

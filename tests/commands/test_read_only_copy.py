@@ -57,7 +57,7 @@ def test_what_only_reads_works_and_leaves_no_file(copy: Instance, tmp_path: Path
     listed = run(copy, "user", "list")
     assert listed.returncode == 0 and "admin@example.org" in listed.stdout
     verified = run(copy, "audit", "verify")
-    assert verified.returncode == 0 and "rows are proved" in verified.stdout, verified.stderr
+    assert verified.returncode == 0 and "events are proved" in verified.stdout, verified.stderr
     explained = run(copy, "policy", "explain", "--as", "admin@example.org", "article.view")
     assert explained.returncode == 0 and "admin.csv" in explained.stdout, explained.stderr
     exported = run(copy, "export", "articles", str(tmp_path / "articles.ndjson"))

@@ -109,7 +109,7 @@ def test_the_migration_names_new_permissions_and_rules_that_give_less_now(migrat
     assert NARROWED in said.splitlines()
     assert "user.view_private" in new_permissions()
     named = [line for line in said.splitlines() if line.startswith("New permissions")]
-    assert named == [f"New permissions, of which your policy files say nothing: {', '.join(new_permissions())}"]
+    assert named == [f"New permissions that your policy files do not mention: {', '.join(new_permissions())}"]
     assert "gatepost policy adopt --new" in said
 
 
@@ -134,7 +134,7 @@ def test_an_erased_row_that_0_1_sealed_is_proved_by_its_commitment(migrated, dat
         database.transact(lambda: sealed_rows.erase([2, 3]))
     verified = instance.run("audit", "verify")
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert "Of 2 proved rows the personal values were erased." in verified.stdout
+    assert "The personal values of 2 proved events were erased." in verified.stdout
 
 
 @pytest.mark.parametrize(("damage", "said"), [

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 SAMPLE = (Ways.apply_over_http, Ways.edit_while_it_fails)
 
 
-def test_the_ledger_tells_of_each_change_and_what_was_answered_under_it(
+def test_the_history_tells_of_each_change_and_what_was_answered_under_it(
         postgres_server: Server, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     url = new_database("postgres", request, migrated=False)
     found = play(on_postgres(tmp_path, "granian", postgres_server, url), random.Random(1), ways=SAMPLE, explained=3)

@@ -195,7 +195,7 @@ ERRORS: dict[str, Edit] = {
     "an expression stands in model.conf": _append("contact.csv", "p, user, contact.view, r.env.hour > 8, allow"),
     "the columns are who, permission, when, effect": _append("contact.csv", "p, user, contact.view, allow, always"),
     "this is the mark of an unfinished merge": _append("contact.csv", "<<<<<<< HEAD"),
-    "cannot stand here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
+    "is not allowed here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),
     "a line begins with p, p2 or g": _append("contact.csv", "q, user, contact.view, always, allow"),
     "a comment begins with #": _append("contact.csv", "; who writes to us"),
     "columns are divided by commas": _append("contact.csv", "p; user; contact.view; always; allow"),
@@ -240,7 +240,7 @@ ERRORS: dict[str, Edit] = {
     "is a function of no installed plugin": _append(
         "model.conf", "    p.when == 'odd' && near(r.sub, r.obj, r.env, 'sea') || \\"),
     "part of the matcher holds whatever": _append("model.conf", "    p.when == 'odd' || r.env.hour > 8 || \\"),
-    "holds for lines of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
+    "holds for rules of every role": _change("model.conf", "p.sub))", "p.sub) || r.sub.role == 'support')"),
     "must be `some(where": _change("model.conf", " && !some(where (p.eft == deny))", ""),
     "the file is missing": lambda directory: (directory / "roles.csv").unlink(),
     "this is not a regular file": lambda directory: os.mkfifo(directory / "pipes.csv"),
@@ -253,14 +253,14 @@ WARNINGS: dict[str, Edit] = {
     "has another branch on line": _append("model.conf", "    p.when == 'own' && r.obj.owner_id == r.sub.id || \\"),
     "the same as": _append("contact.csv", CONTACT),
     "without effect": _append("contact.csv", "p, editor, contact.create, office_hours, allow"),
-    "by this line": _append("orders.csv", "p, support, order.*, always, allow"),
+    "because of this rule": _append("orders.csv", "p, support, order.*, always, allow"),
     "to fewer callers or on a condition": _append("contact.csv", "p, user, contact.view, always, allow"),
     "permissions (article": _append("articles.csv", "p, guest, article.*, always, allow"),
     "never holds": _odd("r.obj.status == 'publised'"),
     "always holds": _odd("(r.env.hour >= 8 || r.env.hour < 18)"),
     "holds for every IPv": _odd("ipMatch(r.env.ip, '::/0')"),
     "can ever meet": _odd("r.obj.status == 'draft' && r.obj.status == 'published'"),
-    "is over": _odd("r.env.date < '2020-01-01'"),
+    "has expired": _odd("r.env.date < '2020-01-01'"),
     "holds from now on": _odd("r.env.now >= '2020-01-01T00:00:00.000000Z'"),
     "is the id of": _odd("r.obj.id == r.sub.id"),
     "for names of groups": _odd("inGroup(r.sub, r.obj.status)"),
@@ -276,7 +276,7 @@ WARNINGS: dict[str, Edit] = {
     "a scope of": _append("orders.csv", "p2, read:orders, product.view"),
     "was `g,": _change(
         "roles.csv", "g, support,   user", "g, support,   guest\ng, user,      support"),
-    "no line names the role": _append("roles.csv", "g, auditor, guest"),
+    "no rule names the role": _append("roles.csv", "g, auditor, guest"),
     "only admin can give the role": _append(
         "roles.csv", "g, auditor, guest\ng, user:0199f3a0-0000-7000-8000-000000000001, auditor"),
     "no index of": _append("orders.csv", "p, user, order.view, same_department, allow"),
@@ -285,13 +285,13 @@ WARNINGS: dict[str, Edit] = {
 INVARIANT_ERRORS: dict[str, Edit] = {
     "forbids this": _append("contact.csv", "p, guest, contact.view, always, allow"),
     "promises otherwise": _append("contact.csv", "p, admin, contact.view, always, deny"),
-    "no line gives it": _append("invariants.csv", "always, user, order.approve, own"),
+    "no rule gives it": _append("invariants.csv", "always, user, order.approve, own"),
     "begins with never, only, atmost or always": _append("invariants.csv", CONTACT),
 }
 INVARIANT_WARNINGS: dict[str, Edit] = {
     "the shipped condition of that name": _change(
         "model.conf", "p.when == 'own_draft' && r.obj.owner_id == r.sub.id && ", "p.when == 'own_draft' && "),
-    "a pattern of no permission": _append("invariants.csv", "never, guest, note.*"),
+    "matches no permission": _append("invariants.csv", "never, guest, note.*"),
     "the exceptions leave nothing": _append("invariants.csv", "never, guest, order.view, except order.*"),
     "has nothing of": _append("invariants.csv", "never, guest, order.*, except page.view"),
     "keeps nobody out": _append("invariants.csv", "only, guest, audit.view"),
@@ -299,7 +299,8 @@ INVARIANT_WARNINGS: dict[str, Edit] = {
     "promises nothing": _append("invariants.csv", "always, guest, order.view, own"),
     "undoes": _append("invariants.csv", "only, user, audit.*"),
     "says this already": _append("invariants.csv", "never, guest, order.create"),
-    "no line promises administrators": _change("invariants.csv", "always, admin,     *,                 always\n", ""),
+    "no invariant promises administrators": _change(
+        "invariants.csv", "always, admin,     *,                 always\n", ""),
 }
 
 

@@ -84,7 +84,7 @@ def test_persons_whom_lines_of_many_kinds_name_are_said_where_they_are_not_count
                                                 f"{second}, article.view, state:draft, allow"))
     assert [one.persons for one in changes.all] == [(first,)]
     assert [str(one) for one in changes.not_counted] == [
-        "article.view is not counted for 1 more of the persons whom lines name: the lines are of more than 1 kinds"]
+        "article.view is not counted for 1 more users whom rules name: their rules differ in more than 1 ways"]
 
 
 def test_a_viewer_is_told_of_the_rows_and_users_that_they_may_view_alone(world: World) -> None:
@@ -121,7 +121,7 @@ def test_a_row_that_is_over_is_not_counted(world: World) -> None:
 def test_the_hour_that_counts_is_said_where_a_condition_asks_for_it(world: World) -> None:
     old, by_day = under(world), under(world, "user, article.view, at_work, allow")
     assert world.changes(old, by_day).as_lines()[-1] == (
-        "Counted as of 2026-11-23 12:00; what a condition asks of the address or the device is taken as not fulfilled.")
+        "Counted as of 2026-11-23 12:00. Conditions on the address or the device count as not met.")
     assert world.changes(old, under(world, "user, article.view, own, allow")).assumes == ""
 
 

@@ -11,8 +11,8 @@ import peewee as pw
 import pytest
 
 from gatepost.http.request import audit
-from gatepost.rules import history as histories
-from gatepost.rules.history import WAITING, PolicyHistory
+from gatepost.rules import history as history_module
+from gatepost.rules.history import WAITING, HistoryWriter
 from models.base import later, now
 from models.tables import policy_version
 from models.tables.audit import Audit, Retention, of_tenant
@@ -43,8 +43,8 @@ def services(app):
     return app.extensions["gatepost"]
 
 
-def ledger_of(services, instance) -> PolicyHistory:
-    return PolicyHistory(services.database, instance, services.registry.vocabulary, services.guest_tenant,
+def writer_of(services, instance) -> HistoryWriter:
+    return HistoryWriter(services.database, instance, services.registry.vocabulary, services.guest_tenant,
                   services.registry.plugin_policies, instance / "policies")
 
 
@@ -141,9 +141,9 @@ def test_of_several_processes_that_see_a_change_one_writes_it_down(services, ins
 def test_the_trail_tells_what_a_change_allows(services, instance):
     edit(instance, "one", "p, guest, product.view, always, allow\n")
     first, second = services.policy.current.version, services.policy.reload().version
-    ledger = ledger_of(services, instance)
-    ledger.store()
-    ledger.store()
+    history = writer_of(services, instance)
+    history.store()
+    history.store()
     with services.database.connected():
         [row] = of_tenant(services.guest_tenant).where(Audit.resource == "policy", Audit.action == "apply")
         changes = policy_version.newest().changes
@@ -157,7 +157,7 @@ def test_the_trail_tells_what_a_change_allows(services, instance):
 def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
     edit(instance, "one", "p, guest, product.view, always, allow\n")
     services.policy.reload()
-    threads = [Thread(target=ledger_of(services, instance).store) for _ in range(4)]
+    threads = [Thread(target=writer_of(services, instance).store) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -169,7 +169,7 @@ def test_a_row_is_told_of_once_though_several_processes_do(services, instance):
 @pytest.mark.both_databases
 def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its_row_comes_late(
         services, instance, monkeypatch):
-    monkeypatch.setattr(histories, "PATIENCE", 0.2)
+    monkeypatch.setattr(history_module, "PATIENCE", 0.2)
     free, begun = Event(), Event()
 
     def hold():
@@ -190,10 +190,10 @@ def test_a_policy_comes_into_force_though_the_database_cannot_be_written_and_its
     assert len(list((instance / WAITING).iterdir())) == 1
     free.set()
     writer.join()
-    ledger = ledger_of(services, instance)
-    ledger.store()
+    history = writer_of(services, instance)
+    history.store()
     assert [one[:2] for one in told(services)][1:] == [(version, "files")]
-    assert ledger.waiting == 0
+    assert history.waiting == 0
 
 
 @pytest.mark.both_databases
@@ -201,10 +201,10 @@ def test_a_row_that_waited_still_knows_who_asked_for_it(services, instance):
     edit(instance, "one", "p, guest, product.view, always, allow\n")
     services.policy.announce = None
     origin = {"role": "admin", "address": "192.0.2.7", "request_id": "a-request", "rule": None}
-    ledger = ledger_of(services, instance)
+    history = writer_of(services, instance)
     services.policy.reload()
-    ledger._keep(ledger.row(services.policy.current, "http", "user:x", "why", origin))
-    ledger.store()
+    history._keep(history.row(services.policy.current, "http", "user:x", "why", origin))
+    history.store()
     with services.database.connected():
         [row] = of_tenant(services.guest_tenant).where(Audit.action == "apply")
     assert (row.principal, row.role, row.address, row.request_id) == ("user:x", "admin", "192.0.2.7", "a-request")
@@ -219,14 +219,14 @@ def test_rows_that_waited_are_stored_in_the_order_of_time_and_each_change_once(s
         services.policy.announce = None
         services.policy.reload()
         for _ in range(2):
-            kept.append(ledger_of(services, instance).row(services.policy.current, "files", "system", None))
-    ledger = ledger_of(services, instance)
+            kept.append(writer_of(services, instance).row(services.policy.current, "files", "system", None))
+    history = writer_of(services, instance)
     for row in reversed(kept):
         row.late = True
-        ledger._keep(row)
+        history._keep(row)
     (instance / WAITING / "junk.json").write_text("{")
     (instance / WAITING / "hostile.json").write_text('{"id": "x", "applied_at": "1", "files": 5, "version": null}')
-    ledger.store()
+    history.store()
     rows = told(services)
     assert [cause for _, cause, _ in rows] == ["start", "files", "files"]
     assert [late for _, _, late in rows] == [False, True, True]
@@ -238,18 +238,18 @@ def test_a_row_that_is_stored_twice_is_there_once(services, instance):
     edit(instance, "one")
     services.policy.announce = None
     services.policy.reload()
-    ledger = ledger_of(services, instance)
-    row = ledger.row(services.policy.current, "files", "system", None)
-    ledger._append(row)
-    ledger._append(row)
+    history = writer_of(services, instance)
+    row = history.row(services.policy.current, "files", "system", None)
+    history._append(row)
+    history._append(row)
     assert len(told(services)) == 2
 
 
 @pytest.mark.both_databases
-def test_the_ledger_is_never_rewritten(services, instance):
+def test_the_history_is_never_rewritten(services, instance):
     edit(instance, "one")
     services.policy.reload()
-    ledger_of(services, instance).store()
+    writer_of(services, instance).store()
     for statement in ("UPDATE policy_versions SET files = '{}'", "UPDATE policy_versions SET changes = '[]'",
                       "DELETE FROM policy_versions"):
         with pytest.raises(pw.PeeweeException, match="never|append-only"):
@@ -276,7 +276,7 @@ def test_a_policy_that_can_no_longer_be_loaded_is_told_as_such(services, instanc
                             files=json.dumps({"model.conf": "of another age"}))
         policy_version.append(row)
     services.database.transact(add)
-    ledger_of(services, instance).store()
+    writer_of(services, instance).store()
     with services.database.connected():
         change, = policy_version.newest().changes
     assert change["change"] == "unknown"

@@ -38,7 +38,7 @@ def found(database) -> dict[str, str]:
         return dict(left_over(database, discover()))
 
 
-def test_an_empty_ledger_knows_nothing(database):
+def test_an_empty_history_knows_nothing(database):
     assert found(database) == {}
 
 

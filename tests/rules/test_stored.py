@@ -11,7 +11,7 @@ import pytest
 from blueprints.policy_changes import changing as endpoints
 from gatepost.rules.change import InDatabase, Overtaken
 from gatepost.rules.exported import EDITED
-from gatepost.rules.history import PolicyHistory
+from gatepost.rules.history import HistoryWriter
 from models.base import later, new_id
 from models.tables import policy_version
 from models.tables.audit import Audit, of_tenant
@@ -115,7 +115,7 @@ def administrator(node: Node) -> Caller:
     return log_in(node.app, Given(node.app, "default").user("admin"))
 
 
-def ledger(node: Node):
+def versions_of(node: Node):
     with node.services.database.connected():
         return list(policy_version.listed())
 
@@ -138,7 +138,7 @@ def test_the_first_node_puts_its_files_in_force_and_the_second_follows_whatever_
     file.write_text(file.read_text().replace("# end", f"{OPEN}\n# end"))
     second.start()
     assert second.policy.current.version == first.policy.current.version
-    assert [(row.cause, row.author) for row in ledger(first)] == [("start", "system")]
+    assert [(row.cause, row.author) for row in versions_of(first)] == [("start", "system")]
     assert file.read_text().startswith("# Exported from the database: policy ")
     assert OPEN in file.with_name(file.name + EDITED).read_text() and OPEN not in file.read_text()
     assert second.policy.drift is None
@@ -153,18 +153,18 @@ def test_a_policy_put_in_force_on_one_node_is_in_force_on_the_other_after_its_ne
         assert node.sees_drafts
         assert own_text((node.policies / "products.csv").read_bytes()) == node.policy.current.files["products.csv"]
         assert node.policy.drift is None
-    assert ledger(first)[0].version == version and len(ledger(first)) == 2
+    assert versions_of(first)[0].version == version and len(versions_of(first)) == 2
 
 
 def test_the_audit_event_of_a_change_knows_who_asked_for_it_whichever_node_writes_it(first, second):
     changing, origin = first.changing(), {"role": "admin", "address": "192.0.2.7", "request_id": "a-request"}
     changing.put_in_force(changing.candidate(first.with_line(OPEN)), HTTP, "user:x", "why", origin)
-    PolicyHistory(second.services.database, second.folder, second.services.registry.vocabulary,
+    HistoryWriter(second.services.database, second.folder, second.services.registry.vocabulary,
            second.services.guest_tenant, {}, second.policies).store()
     with first.services.database.connected():
         [row] = of_tenant(first.services.guest_tenant).where(Audit.action == "apply")
     assert {name: getattr(row, name) for name in origin} == origin
-    assert ledger(first)[0].origin is None
+    assert versions_of(first)[0].origin is None
 
 
 def test_a_restart_uses_what_was_put_in_force_meanwhile(nodes):
@@ -217,7 +217,7 @@ def test_a_node_that_cannot_load_a_policy_keeps_its_last_good_one_also_over_a_re
                     first.url)
     with pytest.raises(PolicyError, match="product.weigh"):
         newcomer.start()
-    assert [row.version for row in ledger(first)] == [version, good], "it is nobody's business to undo it"
+    assert [row.version for row in versions_of(first)] == [version, good], "it is nobody's business to undo it"
     mended = first.put_in_force({name: text for name, text in first.policy.current.files.items()}
                                 | {"mine.csv": b"# end\n"})
     assert second.policy.poll().version == mended and second.policy.trouble is None
@@ -231,7 +231,7 @@ def test_of_two_changes_made_for_one_policy_the_second_is_refused(first, second)
     mine.put_in_force(candidates[0], COMMAND, OPERATOR)
     with pytest.raises(Overtaken):
         other.put_in_force(candidates[1], COMMAND, OPERATOR)
-    assert ledger(first)[0].version == candidates[0].policy.version
+    assert versions_of(first)[0].version == candidates[0].policy.version
 
 
 @pytest.mark.both_databases
@@ -240,7 +240,7 @@ def test_a_change_is_the_newest_though_the_clock_of_its_node_is_behind(first, se
     second.policy.poll()
     monkeypatch.setattr("gatepost.rules.history.now", lambda: later(-3600))
     two = second.put_in_force(second.with_line("p, support, product.view, always, allow"))
-    assert [row.version for row in ledger(first)][:2] == [two, one]
+    assert [row.version for row in versions_of(first)][:2] == [two, one]
     assert first.policy.poll().version == two
 
 
@@ -264,7 +264,7 @@ def test_administrators_change_the_policy_of_all_nodes_over_http(first, second, 
     assert second.policy.poll().version == answer.get_json()["version"] == first.policy.current.version
     stale = admin.post("/api/admin/policy/apply", json={"files": {"mine.csv": None}, "base_version": base})
     assert (stale.status_code, stale.get_json()["code"]) == (409, "conflict")
-    newest = ledger(first)[0]
+    newest = versions_of(first)[0]
     assert (newest.cause, newest.author, newest.note) == ("http", f"user:{admin.user.id}", "as agreed")
 
 
@@ -281,7 +281,7 @@ def test_a_change_over_http_is_refused_where_another_policy_came_into_force_whil
     changes = {"mine.csv": "p, support, order.approve, always, allow\n# end\n"}
     answer = admin.post("/api/admin/policy/apply", json={"files": changes, "base_version": base})
     assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
-    assert [ledger(first)[0].version] == versions
+    assert [versions_of(first)[0].version] == versions
 
 
 def test_health_does_not_wait_for_a_policy_folder_that_hangs(first, monkeypatch):
@@ -319,12 +319,12 @@ class TestCommands:
         second.policy.poll()
         number = [own_text(line) for line in file.read_bytes().splitlines()].index(OPEN.encode())
         assert f"products.csv:{number}" in done.stdout, "the export's first line is not counted"
-        assert second.policy.current.version == ledger(first)[0].version != base
+        assert second.policy.current.version == versions_of(first)[0].version != base
         assert b"Exported" not in second.policy.current.files["products.csv"]
         done = instance.run("policy", "revert", base, "--yes")
         assert done.returncode == 0, done.stderr
         assert second.policy.poll().version == base
-        assert [row.cause for row in ledger(first)] == ["revert", "command", "start"]
+        assert [row.cause for row in versions_of(first)] == ["revert", "command", "start"]
 
     def test_an_edit_of_the_export_is_a_warning_of_check_and_a_finding_of_doctor(self, first, instance):
         assert instance.run("policy", "check", "--strict").returncode == 0
@@ -342,7 +342,7 @@ class TestCommands:
         done = instance.run("policy", "adopt", "tests")
         assert done.returncode == 0, done.stderr
         second.policy.poll()
-        assert (second.policies / "tests.yaml").exists() and ledger(first)[0].note == "adopt tests.yaml"
+        assert (second.policies / "tests.yaml").exists() and versions_of(first)[0].note == "adopt tests.yaml"
 
     def test_a_new_node_begins_with_the_export(self, first, url, tmp_path):
         first.put_in_force(first.with_line(OPEN))

@@ -17,12 +17,12 @@ def changed(app):
     for line in (f"p, user:{stranger}, order.approve, always, allow", "# a remark"):
         file.write_text(file.read_text().replace("# end", f"{line}\n# end"))
         services.policy.reload()
-    task = next(one for one in services.background._tasks if one.name == "storing the policy history")
+    task = next(one for one in services.background._tasks if one.name == "writing the policy history")
     task.run()
     return services, stranger
 
 
-def test_pages_walk_the_ledger_from_the_newest_on(changed, as_role):
+def test_pages_walk_the_history_from_the_newest_on(changed, as_role):
     services, _ = changed
     developer, seen = as_role("developer"), []
     path = "/api/admin/policy/versions?limit=1"
@@ -50,7 +50,7 @@ def test_nothing_is_told_of_persons_of_other_tenants(changed, as_role):
     for path in ("/api/admin/policy/versions", f"/api/admin/policy/versions/{changed[0].policy.current.version}"):
         answer = as_role("owner").get(path)
         assert answer.status_code == 200 and stranger not in answer.text
-    assert "# a line about a person of another tenant is left out" in answer.get_json()["files"]["orders.csv"]
+    assert "# a rule about a user of another tenant is left out" in answer.get_json()["files"]["orders.csv"]
 
 
 @pytest.mark.parametrize("version", ["0" * 16, "short", "%25" * 8, "_" * 8, "x" * 500])

@@ -28,16 +28,16 @@ routes = Routes("console_review", "Who has which role.", when=served)
 def review(call: Call) -> Response:
     """Show who holds which role, and whether they use it."""
     asked = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
-    found, problem = dict[str, Any](), ""
+    answer, problem = dict[str, Any](), ""
     try:
-        found = ask(call, "policy_review", {**asked, "limit": _ROWS})
+        answer = ask(call, "policy_review", {**asked, "limit": _ROWS})
     except Problem as refusal:
         problem = sentence(call, refusal)
-    return show(call, "people_review.html", asked=asked, items=found.get("items", []), problem=problem,
+    return show(call, "people_review.html", asked=asked, items=answer.get("items", []), problem=problem,
                 ways=ways(call), roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
                 version=call.access.policy.version,
-                later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
-                earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))
+                later=answer.get("next_cursor") and _link(asked, cursor=answer["next_cursor"]),
+                earlier=answer.get("prev_cursor") and _link(asked, before=answer["prev_cursor"]))
 
 
 def _link(asked: dict[str, str], **changes: str) -> str:

@@ -18,20 +18,20 @@ DAYS = ("7", "30", "90", "400")
 
 
 show = showing(__package__)
-routes = Routes("console_unused", "What nobody uses.", when=served)
+routes = Routes("console_unused", "Rules and permissions that nobody uses.", when=served)
 
 
 @routes.get(f"{PEOPLE}/unused", **page("policy.view", query=texts("days"), cost=5, identify=member))
 def unused(call: Call) -> Response:
     """Show what nobody has used for so many days."""
     days = call.query.get("days", "").strip() or DAYS[1]
-    found, problem = dict[str, Any](), ""
+    result, problem = dict[str, Any](), ""
     try:
-        found = ask(call, "policy_unused", {"days": days})
+        result = ask(call, "policy_unused", {"days": days})
     except Problem as refusal:
         problem = sentence(call, refusal)
-    return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), found=found,
-                problem=problem, permissions=_by_resource(found.get("permissions", [])), ways=ways(call))
+    return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), found=result,
+                problem=problem, permissions=_by_resource(result.get("permissions", [])), ways=ways(call))
 
 
 def _number(text: str) -> tuple[int, str]:

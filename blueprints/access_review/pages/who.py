@@ -19,27 +19,27 @@ _ROWS = 50
 
 
 show = showing(__package__)
-routes = Routes("console_who", "Who may do something.", when=served)
+routes = Routes("console_who", "The users who may do something.", when=served)
 
 
 @routes.get(f"{PEOPLE}/who", **page("policy.view", query=texts(*_ASKED), cost=5, identify=member))
 def who(call: Call) -> Response:
     """Show who may do something, to an object or to any."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
-    found, objects, problem = dict[str, Any](), list[tuple[str, str]](), ""
+    answer, objects, problem = dict[str, Any](), list[tuple[str, str]](), ""
     if asked["permission"]:
         try:
             objects = objects_found(call, asked["permission"], asked["id"])
-            found = {} if objects else ask(call, "policy_who", {**asked, "limit": _ROWS})
+            answer = {} if objects else ask(call, "policy_who", {**asked, "limit": _ROWS})
         except Problem as refusal:
             problem = sentence(call, refusal)
     about = collection_of(call, asked["permission"]), asked["id"]
-    return show(call, "people_who.html", asked=asked, items=found.get("items", []), answered=bool(found),
+    return show(call, "people_who.html", asked=asked, items=answer.get("items", []), answered=bool(answer),
                 objects=[(id, title, _link(asked, id=id)) for id, title in objects], problem=problem,
                 permissions=sorted(call.services.registry.by_permission),
-                ways=ways(call), title=names_of(call, [about]).get(about, "") if found and asked["id"] else "",
-                later=found.get("next_cursor") and _link(asked, cursor=found["next_cursor"]),
-                earlier=found.get("prev_cursor") and _link(asked, before=found["prev_cursor"]))
+                ways=ways(call), title=names_of(call, [about]).get(about, "") if answer and asked["id"] else "",
+                later=answer.get("next_cursor") and _link(asked, cursor=answer["next_cursor"]),
+                earlier=answer.get("prev_cursor") and _link(asked, before=answer["prev_cursor"]))
 
 
 def _link(asked: dict[str, str], **changes: str) -> str:

@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 show = showing(__package__)
-routes = Routes("console_trail", "The audit trail.", when=served)
+routes = Routes("console_trail", "The audit log.", when=served)
 enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 
 
@@ -47,42 +47,42 @@ enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 def trail(call: Call) -> Response:
     """Show what happened, the newest first."""
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
-    found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
+    answer: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
     persons, problem = list[tuple[str, str]](), ""
     try:
         persons = _persons(call, asked["who"])
         if len(persons) < 2:
-            found = ask(call, "audit_list", _query(asked, persons, call.services.settings.zone))
+            answer = ask(call, "audit_list", _query(asked, persons, call.services.settings.zone))
     except Problem as refusal:
         problem = sentence(call, refusal)
     follows = bool(asked["follow"]) and not asked["cursor"] and not asked["before"]
-    return show(call, "trail.html", asked=asked, rows=_rows(call, found["items"]), problem=problem, results=RESULTS,
+    return show(call, "trail.html", asked=asked, rows=_rows(call, answer["items"]), problem=problem, results=RESULTS,
                 persons=persons if len(persons) > 1 else [], resources=sorted(call.access.policy.vocabulary.resources),
                 narrowed=any(asked[name] for name in ("id", "from", "to")), follows=follows,
                 again=_link(asked), following=_link(asked, follow="1"),
-                older=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
-                newer=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]),
+                older=answer["next_cursor"] and _link(asked, cursor=answer["next_cursor"]),
+                newer=answer["prev_cursor"] and _link(asked, before=answer["prev_cursor"]),
                 with_person={id: _link(asked, who=id) for id, _ in persons})
 
 
 @routes.get(f"{TRAIL}/<id>", **page("audit.view", narrows=True, cost=5))
 def event(call: Call) -> Response:
-    """Show one row of the trail, and why it was answered so."""
-    found = ask(call, "audit_get", path={"id": call.path["id"]})
+    """Show one audit event, and the reason of its answer."""
+    answer = ask(call, "audit_get", path={"id": call.path["id"]})
     past, problem = None, ""
     explained = "policy_explain_past" in call.services.registry.by_operation
-    if explained and "facts" in found and call.access.may_ever("policy.view"):
+    if explained and "facts" in answer and call.access.may_ever("policy.view"):
         try:
             past = ask(call, "policy_explain_past", path={"id": call.path["id"]})
         except Problem as refusal:
             problem = sentence(call, refusal)
-    [row] = _rows(call, [found])
-    facts = found.get("facts")
+    [row] = _rows(call, [answer])
+    facts = answer.get("facts")
     seal = ask(call, "audit_seal", path={"id": call.path["id"]})
-    return show(call, "event.html", row=row, found=found, seal=seal, past=past, problem=problem,
-                today=_today(call, row, found),
+    return show(call, "event.html", row=row, found=answer, seal=seal, past=past, problem=problem,
+                today=_today(call, row, answer),
                 facts=None if facts is None else json.dumps(facts, indent=2, ensure_ascii=False),
-                alike=_link(dict.fromkeys(_ASKED, ""), id=found["resource_id"]) if found["resource_id"] else "")
+                alike=_link(dict.fromkeys(_ASKED, ""), id=answer["resource_id"]) if answer["resource_id"] else "")
 
 
 def _persons(call: Call, who: str) -> list[tuple[str, str]]:
@@ -111,9 +111,9 @@ def _time(text: str, zone: tzinfo) -> str:
 def _rows(call: Call, items: list[Row]) -> list[Row]:
     """Returns rows for the template, with the names of users and the titles of objects that the caller may see."""
     about = {one["id"]: (collection_of(call, one["resource"]), one["resource_id"] or "") for one in items}
-    known = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
+    names = names_of(call, [*((USERS, _user(one)) for one in items), *about.values()])
     return [{**one, "permission": f"{one['resource']}.{one['action']}", "user": _user(one),
-             "name": known.get((USERS, _user(one)), ""), "title": known.get(about[one["id"]], ""),
+             "name": names.get((USERS, _user(one)), ""), "title": names.get(about[one["id"]], ""),
              "person": about[one["id"]][0] == USERS} for one in items]
 
 
@@ -123,15 +123,15 @@ def _user(row: Mapping[str, Any]) -> str:
     return principal.removeprefix(PERSON) if principal.startswith(PERSON) else ""
 
 
-def _today(call: Call, row: Row, found: Mapping[str, Any]) -> str:
+def _today(call: Call, row: Row, answer: Mapping[str, Any]) -> str:
     """Returns the link that explains the same request by the current rules; "" if that is not possible."""
-    who = row["user"] or (found["principal"] if found["principal"] == "guest" else "")
+    who = row["user"] or (answer["principal"] if answer["principal"] == "guest" else "")
     registry = call.services.registry
     askable = "/console/why" in registry.paths and row["permission"] in registry.by_permission
     if not who or not askable or not call.access.may_ever("policy.view"):
         return ""
-    asked = {"as": who, "permission": row["permission"], "id": found["resource_id"] or ""}
-    return f"/console/why?{urlencode({name: text for name, text in asked.items() if text})}"
+    question = {"as": who, "permission": row["permission"], "id": answer["resource_id"] or ""}
+    return f"/console/why?{urlencode({name: text for name, text in question.items() if text})}"
 
 
 def _link(asked: Mapping[str, str], **changes: str) -> str:

@@ -61,10 +61,10 @@ class Trial:
 
     @property
     def figure(self) -> str:
-        """The coverage as text: "12 of 184 lines reached (6 %, and 80 % are asked for)"."""
-        asked = f", and {self.floor} % are asked for" if self.below else ""
+        """The coverage as text: "12 of 184 rules reached (6 %, and 80 % are required)"."""
+        asked = f", and {self.floor} % are required" if self.below else ""
         coverage = self.coverage
-        return f"{coverage.reached} of {counted(coverage.lines, 'line')} reached ({coverage.percent} %{asked})"
+        return f"{coverage.reached} of {counted(coverage.lines, 'rule')} reached ({coverage.percent} %{asked})"
 
     @property
     def missed(self) -> list[Finding]:
@@ -87,7 +87,7 @@ class Trial:
 @click.command("test", cls=_Command)
 @DIRECTORY
 @click.option(_COVERAGE, "floor", type=click.IntRange(0, 100), metavar="[=N]",
-              help="Name the lines that no case reaches, and fail where the cases reach less than N percent (100).")
+              help="List the rules that no case reaches, and fail if the cases reach less than N percent (100).")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also write the result as JUnit XML.")
 @AS_JSON
@@ -101,7 +101,7 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
     Example: gatepost policy test --coverage=80 --junit report.xml
     """
     if floor is not None and directory is not None and directory.name.isdecimal() and not directory.exists():
-        raise click.UsageError(f"Write {_COVERAGE}={directory}; what follows a blank is DIR.")
+        raise click.UsageError(f"Write {_COVERAGE}={directory}; a word after a blank is DIR.")
     if junit is not None:
         _require_report(junit)
     trial = _tried(policy_files.folder(directory), floor)
@@ -109,7 +109,7 @@ def test_command(directory: Path | None, floor: int | None, junit: Path | None, 
         _write_report(junit, trial)
     report = trial.report
     if trial.shipped:
-        echo(f"No {CASES_FILE} in {show_path(trial.folder)}: the shipped cases are asked, {trial.path}", err=True)
+        echo(f"No {CASES_FILE} in {show_path(trial.folder)}: the shipped cases are run, {trial.path}", err=True)
     facts = {"policy_version": trial.policy.version, "cases_file": str(trial.path), "cases_shipped": trial.shipped,
              "cases": len(report.suite.cases), "questions": report.questions, "lines": trial.coverage.lines,
              "lines_reached": trial.coverage.reached, "coverage": trial.coverage.percent}
@@ -135,10 +135,10 @@ def _advice(trial: Trial, *, own: bool) -> Iterator[str]:
         return
     target = show_path(trial.folder / CASES_FILE)
     adopt = "gatepost policy adopt tests" if own else shlex.join(("cp", str(trial.path), target))
-    yield f"Where a difference is meant, make the cases your own ({adopt}), and change the case in {target}."
+    yield f"If a difference is meant, copy the cases ({adopt}), and change the case in {target}."
     wrong = {failure.question.permission for failure in trial.report.failures}
     if own and (new := sorted(wrong.intersection(additions(trial.policy, policy_files.shipped_policy()).permissions))):
-        yield f"These came with an upgrade: {', '.join(new)}. Add the shipped lines: gatepost policy adopt --new"
+        yield f"These came with an upgrade: {', '.join(new)}. Add the shipped rules: gatepost policy adopt --new"
 
 
 def _require_report(place: Path) -> None:

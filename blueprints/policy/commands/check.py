@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Every collection has these permissions, and many grant them only with the rules for everything.
 _OFTEN_LEFT = ("export", "import", "manage", "share")
-_UNGRANTED = ("nobody has {} but who may do everything; add a line that grants it, or a comment that names it where "
+_UNGRANTED = ("only those who may do everything have {}; add a rule that grants it, or a comment that names it if "
               "that is meant")
 
 
@@ -80,7 +80,7 @@ def check(place: Path | None, strict: bool, as_json: bool) -> None:
             findings += failures(policy, folder / CASES_FILE, load_settings().zone)
         findings = _about(file, [*findings, *policy_files.gone(folder, policy)], base)
         warned = sum(finding.severity == "warning" for finding in findings)
-        numbers = [(len(policy.rules), "rule"), (len(policy.scopes), "scope line"), (warned, "warning")]
+        numbers = [(len(policy.rules), "rule"), (len(policy.scopes), "scope rule"), (warned, "warning")]
         summary = ", ".join([*(counted(*number) for number in numbers), *_left_out(policy), f"version {version}"])
     findings += [] if file else policy_files.without_effect(place and folder)
     finish(findings, {"policy_version": version}, as_json, summary,
@@ -93,7 +93,7 @@ def _left_out(policy: Policy) -> list[str]:
         return []
     installed = policy_files.registry()
     named = ", ".join(sorted((*installed.left_out, *installed.absent)))
-    return [f"{counted(len(policy.left_out), 'line')} without effect about what is left out ({named})"]
+    return [f"{counted(len(policy.left_out), 'rule')} without effect, about parts that are left out ({named})"]
 
 
 def _about(file: Path | None, findings: list[Finding], base: Path) -> list[Finding]:

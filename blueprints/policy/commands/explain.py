@@ -69,19 +69,20 @@ class Asked:
 
 
 @click.command("explain")
-@click.option("--as", "who", metavar="EMAIL|ROLE", help="The user or the role that asks.")
+@click.option("--as", "who", metavar="EMAIL|ROLE", help="The user or the role.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
-              help="Ask by a token with this scope. May be repeated.")
-@click.option("--at", metavar="TIME", help="Ask at this time, such as 2026-11-18T22:00, instead of now. In the time "
-                                           "zone of the settings unless it has an offset.")
-@click.option("--ip", metavar="ADDRESS", help="Ask from this address.")
-@click.option("--device", metavar="KIND", help="Ask with a desktop, mobile, tablet, bot or other device.")
-@click.option("--method", metavar="METHOD", help="Ask by this method instead of the permission's own, and by no other.")
+              help="With a service token of this scope. May be repeated.")
+@click.option("--at", metavar="TIME", help="At this time, such as 2026-11-18T22:00, instead of now. In the time zone "
+                                           "of the settings unless it has an offset.")
+@click.option("--ip", metavar="ADDRESS", help="From this address.")
+@click.option("--device", metavar="KIND", help="With a desktop, mobile, tablet, bot or other device.")
+@click.option("--method", metavar="METHOD",
+              help="By this method only, instead of the methods that need the permission.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), metavar="DIR",
-              help="Ask the policy files of DIR instead of the instance's.")
-@click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 unless the answer is this.")
+              help="Use the policy files of DIR instead of those of the instance.")
+@click.option("--expect", type=click.Choice(EXPECTED), help="Exit with 1 if the answer is another one.")
 @click.option("--audit", "audit_id", metavar="ID",
-              help="Explain what a row of the audit trail records, by the rules of then; without anything else.")
+              help="Explain an audit event by the policy version of that time. Allows no other options.")
 @AS_JSON
 @click.argument("permission", required=False)
 @click.argument("id", required=False)
@@ -101,11 +102,11 @@ def explain_command(
     """
     if audit_id is not None:
         if any((who, scopes, at, ip, device, method, directory, expect, permission)):
-            raise click.UsageError("--audit names all that there is to ask: leave the rest out.")
+            raise click.UsageError("--audit allows no other options or arguments, except --json.")
         _show_past(audit_id, as_json)
         return
     if who is None or permission is None:
-        raise click.UsageError("Name who asks (--as) and the PERMISSION, or a row of the audit trail (--audit).")
+        raise click.UsageError("Name the user or role (--as) and the PERMISSION, or an audit event (--audit).")
     options = {"at": at, "ip": ip, "device": device, "method": method, "scope": ",".join(scopes) if scopes else None}
     prediction = _predicted(create_app, directory, Asked(who, permission, id, circumstances(options)))
     if as_json:
@@ -152,14 +153,14 @@ def find_object(collection: Collection | None, permission: str, id: str, tenant_
     """
     resource = permission.partition(".")[0]
     if collection is None:
-        raise click.ClickException(f"{resource} is no collection; ask without an id.")
+        raise click.ClickException(f"{resource} is not a collection; leave the id out.")
     known = read_id(id)
     if known is None:
-        raise click.ClickException(f"{id!r} is no id.")
+        raise click.ClickException(f"{id!r} is not an id.")
     for tenant in dict.fromkeys((tenant_id, *(tenant.id for tenant in Tenant.all()))):
         if (row := Rows(collection.model, tenant).find(known)) is not None:
             return row
-    raise click.ClickException(f"There is no {resource} {id}: the answer to everybody is 404.")
+    raise click.ClickException(f"There is no {resource} {id}: the answer is 404 for every caller.")
 
 
 def _predicted(create_app: AppFactory, directory: Path | None, asked: Asked) -> Prediction:
@@ -253,11 +254,11 @@ def past(id: str) -> list[Past]:
         known = read_id(id)
         row = None if known is None else of_all().where(Audit.id == known).first()
         if row is None:
-            raise click.ClickException(f"The audit trail has no row {id}.")
+            raise click.ClickException(f"There is no audit event {id}.")
         decisions = recorded(row, policy_files.registry().vocabulary)
         if not decisions:
-            raise click.ClickException(f"Row {id} ({row.resource}.{row.action}, {row.result}"
-                                       f"{f', {row.reason}' if row.reason else ''}) was no decision of the policy.")
+            raise click.ClickException(f"Event {id} ({row.resource}.{row.action}, {row.result}"
+                                       f"{f', {row.reason}' if row.reason else ''}) is not a decision of the policy.")
         try:
             policy = _policy_of(row.policy_version)
         except NotKept as reason:

@@ -25,7 +25,7 @@ from policies.wording.suggestions import did_you_mean
 @click.option("--resource", "resources", multiple=True, metavar="NAME",
               help="Only the permissions of this resource, such as article. May be repeated.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write one self-contained page, - for standard output.")
+              help="Write one self-contained page; - is standard output.")
 @overwrite_option
 @AS_JSON
 def matrix_command(
@@ -34,8 +34,8 @@ def matrix_command(
 ) -> None:
     """Show who may do what, as a table or a page.
 
-    A row for each permission, a column for each role, conditions in the cells. Only the user who runs this can read
-    the page.
+    The table has a row for each permission, a column for each role, and conditions in the cells. Only the user who runs
+    this can read the page.
 
     \b
     Example: gatepost policy matrix --html matrix.html

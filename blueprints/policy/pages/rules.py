@@ -90,7 +90,7 @@ def rules(call: Call) -> Response:
     asked = {name: call.query.get(name, "").strip() for name in _ASKED}
     table, problem = _table(call, asked)
     effective = ask(call, "policy_rules")
-    known = table_of(call.access.policy)
+    full = table_of(call.access.policy)
     kept = {name: asked[name] for name in _FILTERS if asked[name]}
     chosen, before = Chosen.of(asked["cell"]), Chosen.of(asked["at"])
     columns = _columns(table) if table else []
@@ -101,7 +101,7 @@ def rules(call: Call) -> Response:
         pill=_pill(columns, chosen.key or before.key), pills=len(columns) <= MOST_PILLS, page_size=PERSONS,
         panel=_panel(columns, table, effective, chosen) if table and chosen.permission else None,
         own=_own(table, effective), permissions=sorted(call.services.registry.by_permission),
-        roles=known.columns, resources=[section.resource for section in known.sections],
+        roles=full.columns, resources=[section.resource for section in full.sections],
         troubles=[Remark.of(line) for line in (effective["error"] or "").splitlines() if line],
         warnings=[Remark.of(line) for line in effective["warnings"]], most=MOST_REMARKS,
         now=datetime.now(call.services.settings.zone))
@@ -158,8 +158,8 @@ def _panel(columns: Sequence[Column], table: Mapping[str, Any], effective: Mappi
            chosen: Chosen) -> dict[str, Any]:
     """Returns the chosen cell with its rules; `column` is None if the table has no such cell."""
     column = next((one for one in columns if one.key == chosen.key), None)
-    known = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
-    if column is None or chosen.permission not in known:
+    permissions = {row["permission"] for resource in table["resources"] for row in resource["permissions"]}
+    if column is None or chosen.permission not in permissions:
         return {"column": None, "lines": [], "cell": None}
     cell = column.cells.get(chosen.permission)
     parts = [(effect, part) for effect in ("allow", "deny") for part in (cell or {}).get(effect, ())]

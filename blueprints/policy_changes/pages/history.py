@@ -14,7 +14,7 @@ from gatepost.collections.asking import ask
 from ...console.pages import Page, enter, page, served, showing, texts
 from ..versions import LEFT_OUT
 from .differing import differing
-from .outcome import Changes, called_for, of_ledger
+from .outcome import Changes, called_for, of_history
 from .trying import rights
 
 PATH = "/console/history"
@@ -37,7 +37,7 @@ def history(call: Call) -> Response:
     found = ask(call, "policy_versions", {"limit": _PAGE, "after": asked.get("after"), "before": asked.get("before")})
     called, items = called_for(call), found["items"]
     return show(call, "history.html", found=found, called=called, newest=_newest(call), **rights(call),
-                items=[(one, of_ledger(one["changes"], called), before)
+                items=[(one, of_history(one["changes"], called), before)
                        for one, before in zip(items, [*items[1:], None], strict=True)])
 
 
@@ -45,13 +45,13 @@ def history(call: Call) -> Response:
 def version(call: Call) -> Response:
     """Show a policy that was in force, with its files."""
     item = ask(call, "policy_version", path={"version": call.path["version"]})
-    called, rows = called_for(call), ledger(call)
+    called, rows = called_for(call), newest_versions(call)
     before = next((earlier for one, earlier in pairwise(rows) if one["version"] == item["version"]), None)
-    return show(call, "version.html", item=item, called=called, changes=of_ledger(item["changes"], called),
+    return show(call, "version.html", item=item, called=called, changes=of_history(item["changes"], called),
                 before=before, newest=rows[0]["version"], **rights(call))
 
 
-def ledger(call: Call, *fields: str) -> list[dict[str, Any]]:
+def newest_versions(call: Call, *fields: str) -> list[dict[str, Any]]:
     """Returns the newest entries of the policy history: their versions and these fields."""
     page = ask(call, "policy_versions", {"limit": _MOST_LOOKED_AT, "fields": ["version", *fields]})
     found: list[dict[str, Any]] = page["items"]
@@ -60,9 +60,9 @@ def ledger(call: Call, *fields: str) -> list[dict[str, Any]]:
 
 def known_changes(call: Call, old: str, new: str) -> Changes | None:
     """Returns the changes between two versions from the policy history, if one directly followed the other."""
-    called, rows = called_for(call), ledger(call, "changes")
+    called, rows = called_for(call), newest_versions(call, "changes")
     for later, earlier in pairwise(rows):
-        found = of_ledger(later["changes"], called)
+        found = of_history(later["changes"], called)
         if found is not None and (earlier["version"], later["version"]) == (old, new):
             return found
         if found is not None and (earlier["version"], later["version"]) == (new, old):

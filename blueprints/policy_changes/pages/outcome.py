@@ -95,7 +95,7 @@ def of_trial(trial: Mapping[str, Any], called: Called) -> Changes:
                          for change, who in groups.values()), tuple(trial["invariants"] or ()))
 
 
-def of_ledger(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
+def of_history(changes: Iterable[Mapping[str, Any]] | None, called: Called) -> Changes | None:
     """Returns the changes in a row of the policy history; None if they are not computed yet."""
     if changes is None:
         return None

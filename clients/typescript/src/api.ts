@@ -175,11 +175,11 @@ export interface components {
             reason: string | null;
             policy_version: string | null;
             request_id: string | null;
-            /** @description By what the policy decided; or the e-mail of a failed login, the fields that a body could not set, the filters and the number of rows of an export. Shown with the permission `audit.view_facts`. */
+            /** @description The facts of the decision; or the e-mail of a failed login, the fields that a body could not set, the filters and the number of rows of an export. Shown with the permission `audit.view_facts`. */
             facts?: {
                 [key: string]: unknown;
             } | null;
-            /** @description How many of the same this stands for. */
+            /** @description The number of equal events that this one stands for. */
             count: number;
             /** @description What this caller may do to it now, when `fields` names it. */
             allowed_actions?: ("update" | "delete" | "share")[];
@@ -417,7 +417,7 @@ export interface components {
             disk_free_bytes: number | null;
             /**
              * Format: date-time
-             * @description When the oldest row of the audit trail was written.
+             * @description The time of the oldest audit event.
              */
             audit_since: string | null;
             /** @description The largest first, with the rows of all tenants: only for callers of the tenant that guests act in. */
@@ -752,14 +752,14 @@ export interface components {
         };
         Fact: {
             text: string;
-            /** @description null: it depends on the object, and none was named. */
+            /** @description null: it depends on the object, and the request names none. */
             holds: boolean | null;
         };
         Line: {
             file: string;
             line: number;
             rule: string;
-            /** @description What the user is called whom the line names. */
+            /** @description The name of the user whom the rule names. */
             person: string | null;
             roles: string[];
             facts: components["schemas"]["Fact"][];
@@ -771,7 +771,7 @@ export interface components {
         };
         Explanation: {
             as: string;
-            /** @description What the user is called, as far as the caller may see it; null: a role. */
+            /** @description The name of the user; null for a role, or if the caller may not see it. */
             as_name: string | null;
             role: string;
             /** @enum {string} */
@@ -785,17 +785,17 @@ export interface components {
             /** @enum {string} */
             policy_verdict: "allowed" | "refused" | "depends";
             summary: string;
-            /** @description The user or role may not view the object, and would be answered 404. */
+            /** @description True if the user or role may not view the object. The answer would be 404. */
             hidden: boolean;
-            /** @description Of the answer; null: it depends on the object, or no request asks for this alone. */
+            /** @description Status code of the answer; null: it depends on the object, or no request needs only this permission. */
             status: number | null;
-            /** @description Of the problem, if it is one. */
+            /** @description Code of the problem, if any. */
             code: string | null;
-            /** @description Which would be answered so, such as `PATCH /api/users/<id>`. */
+            /** @description The request that would get this answer, such as `PATCH /api/users/<id>`. */
             request: string | null;
-            /** @description Those by other methods that are answered otherwise; none, where a method is asked about. */
+            /** @description Requests with other methods and another answer; empty if the question names a method. */
             other_requests: components["schemas"]["OtherRequest"][];
-            /** @description Why the user or role may not view the object, if they may not. */
+            /** @description The reason why the user or role may not view the object; null if they may. */
             view: string | null;
             rules: components["schemas"]["RuleInCode"][];
             circumstances: components["schemas"]["CircumstancesAnswer"];
@@ -807,7 +807,7 @@ export interface components {
             scopes: string[] | null;
             scopes_cover: boolean;
             needed_scopes: string[];
-            /** @description Of what the policy refuses: lines each of which would allow it, `always` last. What else a line would open, `POST /api/admin/policy/try` tells. */
+            /** @description Rules that would each allow a request that the policy refuses, `always` last. `POST /api/admin/policy/try` shows what else such a rule would allow. */
             would_allow: components["schemas"]["Opening"][];
             sql: string | null;
             policy_version: string;
@@ -822,7 +822,7 @@ export interface components {
             files: {
                 [key: string]: string | null;
             };
-            /** @description Make the decisions of so many days once more, by both policies; needs `audit.view`, too. */
+            /** @description Repeat the recorded decisions of this many days with both policies; also needs `audit.view`. */
             replay_days?: number;
         };
         Finding: {
@@ -838,10 +838,10 @@ export interface components {
         };
         Change: {
             role: string | null;
-            /** @description The id of a user with own lines. */
+            /** @description The id of a user with rules of their own. */
             user: string | null;
             scope: string | null;
-            /** @description The roles with which the change reaches a user whose role is not known; empty: with any. */
+            /** @description The roles with which the change affects a user whose role is not known; empty: any role. */
             having: string[];
             permission: string;
             /**
@@ -854,34 +854,34 @@ export interface components {
             /** @description null: never. */
             after: string | null;
             example: components["schemas"]["Example"];
-            /** @description Which say so: `users.csv:14`. */
+            /** @description The rules that cause the change: `users.csv:14`. */
             lines: string[];
-            /** @description Which said otherwise, in the files in force. */
+            /** @description The current rules that decided before. */
             lines_before: string[];
         };
         Trial: {
-            /** @description The version in force. */
+            /** @description The current version. */
             base_version: string;
-            /** @description That of the files tried. */
+            /** @description The version of the files in the trial. */
             version: string | null;
             findings: components["schemas"]["Finding"][];
-            /** @description How many are about users of other tenants. */
+            /** @description The number of findings about users of other tenants. */
             findings_left_out: number;
-            /** @description Every effective change, of persons only those of the tenant; the first 1000. */
+            /** @description The first 1000 effective changes, without those about users of other tenants. */
             changes: components["schemas"]["Change"][] | null;
-            /** @description How many there are beyond these. */
+            /** @description The number of further changes. */
             more_changes: number;
-            /** @description Lines of invariants.csv that come (`+ …`) or go (`− …`). */
+            /** @description Lines of invariants.csv that are added (`+ …`) or removed (`− …`). */
             invariants: string[] | null;
-            /** @description What becomes open or closed of the stored rows, as far as the caller may view rows and users: `changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them. */
+            /** @description Stored rows that become visible or hidden, among rows and users that the caller may view: `changes`, `not_counted`, `assumes`, as `gatepost policy diff --rows --json` has them. */
             rows: {
                 [key: string]: unknown;
             } | null;
-            /** @description What the decisions of the last days would have been: `let_in`, `refused_now`, `unknown`, as `gatepost policy diff --replay --json` has them. */
+            /** @description Recorded decisions that would change: `let_in`, `refused_now`, `unknown`, as `gatepost policy diff --replay --json` has them. */
             replay: {
                 [key: string]: unknown;
             } | null;
-            /** @description Parts of this answer that are not known: `timeout` (it takes more than 5 seconds of work) or `failed` (the log of the service says why). */
+            /** @description Unknown parts of this answer: `timeout` (more than 5 seconds of work) or `failed` (the log of the service says why). */
             incomplete: {
                 [key: string]: string;
             };
@@ -896,13 +896,13 @@ export interface components {
             files: {
                 [key: string]: string | null;
             };
-            /** @description Why, for the ledger. */
+            /** @description The reason, for the policy history. */
             note?: string;
-            /** @description The version in force that the change was made for: `version` of `GET /api/admin/policy`. */
+            /** @description The current version that the change was made for: `version` of `GET /api/admin/policy`. */
             base_version: string;
         };
         Applied: {
-            /** @description The version in force now. */
+            /** @description The version that is current now. */
             version: string;
         };
         /** @enum {string} */
@@ -915,12 +915,12 @@ export interface components {
             applied_at: string;
             /** @description `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`. */
             cause: string;
-            /** @description `operator`, `user:<id>`, or `system` where nobody said who it was. */
+            /** @description `operator`, `user:<id>`, or `system` if the author is not known. */
             by: string;
             note: string | null;
-            /** @description Whether the database could not be written when it came into force. */
+            /** @description True if the database could not be written when it came into force. */
             late: boolean;
-            /** @description What it allows that the one before did not, and the reverse: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known. */
+            /** @description Its differences from the previous policy: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until they are computed. */
             changes: {
                 [key: string]: unknown;
             }[] | null;
@@ -942,26 +942,26 @@ export interface components {
             applied_at: string;
             /** @description `start`, `files` (they were edited), `command`, `http`, `revert` or `accept`. */
             cause: string;
-            /** @description `operator`, `user:<id>`, or `system` where nobody said who it was. */
+            /** @description `operator`, `user:<id>`, or `system` if the author is not known. */
             by: string;
             note: string | null;
-            /** @description Whether the database could not be written when it came into force. */
+            /** @description True if the database could not be written when it came into force. */
             late: boolean;
-            /** @description What it allows that the one before did not, and the reverse: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until that is known. */
+            /** @description Its differences from the previous policy: `change` (`more`, `less`, `other`, `undecided`), `permission`, `who`, `before`, `after`; null until they are computed. */
             changes: {
                 [key: string]: unknown;
             }[] | null;
             files: {
                 [key: string]: string;
             };
-            /** @description The names of those files that came with plugins: to go back to the version, leave them out. */
+            /** @description The names of the files that came with plugins. To return to this version, leave them out. */
             packaged: string[];
         };
         MatrixPart: {
-            /** @description The condition that is left of the line here, in the words of model.conf; `always`: none is. */
+            /** @description The condition that the rule has here, in the words of model.conf; `always` if it has none. */
             word: string;
             /**
-             * @description Which of `lines` it is.
+             * @description The key of the rule in `lines`.
              * @example users.csv:14
              */
             place: string;
@@ -969,12 +969,12 @@ export interface components {
         MatrixCell: {
             allow: components["schemas"]["MatrixPart"][];
             deny: components["schemas"]["MatrixPart"][];
-            /** @description Whether it is allowed in every case. */
+            /** @description True if it is allowed in every case. */
             always: boolean;
         };
         MatrixRow: {
             permission: string;
-            /** @description By role. */
+            /** @description Cells by role. */
             cells: {
                 [key: string]: components["schemas"]["MatrixCell"];
             };
@@ -986,9 +986,9 @@ export interface components {
         MatrixLine: {
             file: string;
             line: number;
-            /** @description As it stands in the file. */
+            /** @description The text of the rule in the file. */
             rule: string;
-            /** @description The lines of the comment directly above it; that of the headings is none. */
+            /** @description The lines of the comment directly above it. A heading does not count as a comment. */
             comment: string[];
         };
         MatrixColumn: {
@@ -996,9 +996,9 @@ export interface components {
             id: string;
             name: string | null;
             role: string | null;
-            /** @description How many lines name the user, also those that lend a role. */
+            /** @description The number of rules that name the user. Lines that give a role count, too. */
             lines: number;
-            /** @description By permission: what lines about the user and lines about the user's role give together. */
+            /** @description Cells by permission, from the rules about the user and about the user's role together. */
             cells: {
                 [key: string]: components["schemas"]["MatrixCell"];
             };
@@ -1008,27 +1008,27 @@ export interface components {
             id: string;
             name: string | null;
             role: string | null;
-            /** @description How many lines name the user, also those that lend a role. */
+            /** @description The number of rules that name the user. Lines that give a role count, too. */
             lines: number;
         };
         MatrixPersons: {
             items: components["schemas"]["MatrixPerson"][];
-            /** @description How many there are, of those that are asked for; null: none were looked up. */
+            /** @description The number of all matching users; null if `limit` is 0. */
             total: number | null;
             has_next: boolean;
         };
         Matrix: {
             version: string;
-            /** @description How many rules are in force, of those that the caller may be told. */
+            /** @description The number of current rules that the caller may see. */
             line_count: number;
             /** @description The columns, in order. */
             roles: string[];
             resources: components["schemas"]["MatrixResource"][];
-            /** @description The lines behind the cells, by place. */
+            /** @description The rules behind the cells, by place. */
             lines: {
                 [key: string]: components["schemas"]["MatrixLine"];
             };
-            /** @description What each word in the cells means. */
+            /** @description The meaning of each word in the cells. */
             conditions: {
                 [key: string]: string;
             };
@@ -1036,7 +1036,7 @@ export interface components {
             scopes: {
                 [key: string]: string[];
             };
-            /** @description The user that is asked for; null: none is. */
+            /** @description The user in the question; null if there is none. */
             person: components["schemas"]["MatrixColumn"] | null;
             persons: components["schemas"]["MatrixPersons"];
         };
@@ -1048,21 +1048,21 @@ export interface components {
             role: string;
             summary: string;
             permission: string;
-            /** @description The permissions in the order in which they were asked. */
+            /** @description The permissions in the order in which they were evaluated. */
             asked: string[];
             object: string | null;
-            /** @description How many decisions were alike. */
+            /** @description The number of equal decisions. */
             count: number;
             /**
-             * @description `hidden` is a refusal with 404; null: nobody knows which.
+             * @description `hidden` is a refusal with 404; null: it was not recorded which.
              * @enum {string|null}
              */
             answered: "allowed" | "refused" | "hidden" | null;
             /** @enum {string} */
             policy_alone: "allowed" | "refused" | "hidden" | "unknown";
-            /** @description Whether the two are the same; null: that depends on what was not recorded. */
+            /** @description True if both answers are the same; null if that depends on unrecorded facts. */
             agrees: boolean | null;
-            /** @description What would have to be known to say more. */
+            /** @description Unrecorded facts that the decision depends on. */
             not_recorded: string[];
             decided_by: components["schemas"]["Line"] | null;
             nearest_misses: components["schemas"]["Line"][];
@@ -1070,25 +1070,25 @@ export interface components {
         };
         Past: {
             decisions: components["schemas"]["PastDecision"][];
-            /** @description Why the rules of then cannot be asked any more. */
+            /** @description The reason why the policy version of that time cannot be used; null if it can. */
             error: string | null;
         };
         Holding: {
             role: string;
-            /** @description Every way: `stored`, `inherited from editor`, `lent by roles.csv:14`. */
+            /** @description The sources of the role: `stored`, `inherited from editor`, `lent by roles.csv:14`. */
             how: string[];
         };
         Reviewed: {
             /** Format: uuid */
             id: string;
             name: string;
-            /** @description Left out where you may not see it, as `active` is. */
+            /** @description Left out if you may not see it, like `active`. */
             email?: string;
             role: string;
-            /** @description Whether they can log in. */
+            /** @description True if they can log in. */
             active?: boolean;
             roles: components["schemas"]["Holding"][];
-            /** @description The lines that name this user: `users.csv:14`. */
+            /** @description The places of rules that name this user: `users.csv:14`. */
             lines: string[];
             /**
              * Format: date-time
@@ -1097,10 +1097,10 @@ export interface components {
             last_login: string | null;
             /**
              * Format: date-time
-             * @description The newest of their audit rows, refreshed sessions and uses of tokens; null: not known. Reads within a session leave no trace.
+             * @description The time of their newest audit event, session refresh or use of a token; null: not known. Reads within a session are not recorded.
              */
             last_use: string | null;
-            /** @description How many service tokens are valid. */
+            /** @description The number of valid service tokens. */
             tokens: number;
         };
         ReviewedList: {
@@ -1118,7 +1118,7 @@ export interface components {
             file: string;
             line: number;
             text: string;
-            /** @description Why no request is answered otherwise without it. */
+            /** @description The reason why no answer changes without it. */
             reason: string;
         };
         UnusedLine: {
@@ -1128,38 +1128,38 @@ export interface components {
         };
         UnusedPermission: {
             permission: string;
-            /** @description Whether some line gives it. */
+            /** @description True if a rule grants it. */
             given: boolean;
         };
         Unused: {
             /** Format: date-time */
             since: string;
-            /** @description How many were looked at. */
+            /** @description The number of rules that were examined. */
             lines: number;
-            /** @description Proved: without all of these no request whatever is answered otherwise. */
+            /** @description Proved: no answer changes when all of these are removed. */
             without_effect: components["schemas"]["IdleLine"][];
-            /** @description Lines that settled nothing since then, as far as it was counted; they may be needed all the same. */
+            /** @description Rules that decided nothing since then, by the counts. They may still be needed. */
             not_seen: components["schemas"]["UnusedLine"][];
-            /** @description Permissions that no request was allowed since then. */
+            /** @description Permissions that no allowed request has used since then. */
             permissions: components["schemas"]["UnusedPermission"][];
-            /** @description When nothing was counted. */
+            /** @description Sentences about periods without counts. */
             gaps: string[];
         };
         VisibleRow: {
             /** Format: uuid */
             id: string;
             visible: boolean;
-            /** @description The fields of the row that are not answered to them. */
+            /** @description The fields of the row that they do not get. */
             hidden: string[];
-            /** @description What they may do to it now: their `allowed_actions`. */
+            /** @description The actions that they may perform on it now: their `allowed_actions`. */
             actions: string[];
         };
         Visible: {
             as: string;
             role: string;
-            /** @description null: a role was asked about. */
+            /** @description null for a role. */
             name: string | null;
-            /** @description Whether they can log in; null: a role was asked about, or it is not shown to you. */
+            /** @description True if they can log in; null for a role, or if you may not see it. */
             active: boolean | null;
             collection: string;
             items: components["schemas"]["VisibleRow"][];
@@ -1177,11 +1177,11 @@ export interface components {
             /** @description null: guests. */
             user: components["schemas"]["Person"] | null;
             role: string;
-            /** @description A line that allows it: one without a condition, where there is one. */
+            /** @description A rule that allows it, if possible one without a condition. */
             rule: components["schemas"]["Place"] | null;
-            /** @description At which time, from where or with which device, in the words of model.conf; null: always. */
+            /** @description The required time, address or device, in the words of model.conf; null: always. */
             when: string | null;
-            /** @description How many valid service tokens of the user may do it, of those that the caller may see. */
+            /** @description The number of valid service tokens of the user that may do it. Tokens hidden from the caller do not count. */
             tokens: number;
         };
         HolderList: {
@@ -1416,12 +1416,12 @@ export interface components {
         Seal: {
             /**
              * Format: date-time
-             * @description When the seal was made.
+             * @description The time of the seal.
              */
             created_at: string | null;
-            /** @description As `gatepost audit export --heads` writes it. */
+            /** @description The head, as `gatepost audit export --heads` writes it. */
             head: string | null;
-            /** @description Whether this row, and each that its seal covers, is as it was sealed. That the end of the chain was not cut off, `gatepost audit verify --heads` tells. */
+            /** @description True if this event, and each other event that its seal covers, is unchanged. `gatepost audit verify --heads` also proves that the end of the chain was not cut off. */
             proved: boolean | null;
         };
         /** @enum {string} */
@@ -1827,7 +1827,7 @@ export interface components {
         method: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE";
         /** @description An e-mail, a user's id, or a role. */
         as: string;
-        /** @description What is asked about, such as user.update. */
+        /** @description The permission, such as user.update. */
         permission: string;
         /** @description How many rows a page has at most. It has 20 unless given. */
         limit: number;
@@ -2308,9 +2308,9 @@ export interface operations {
                 scope?: string[];
                 /** @description An e-mail, a user's id, or a role. */
                 as: components["parameters"]["as"];
-                /** @description What is asked about, such as user.update. */
+                /** @description The permission, such as user.update. */
                 permission: components["parameters"]["permission"];
-                /** @description The object; without it, the answer is about any. */
+                /** @description The object. Without it, the answer is about any object. */
                 id?: string;
             };
             header?: never;
@@ -2475,13 +2475,13 @@ export interface operations {
                 resource?: string[];
                 /** @description Only the columns of these roles, separated by commas. */
                 role?: string[];
-                /** @description Also the cells of this user, by id or e-mail: what the lines about the user and those about the user's role give together. */
+                /** @description Adds the cells of this user, by id or e-mail. They combine the rules about the user with those about the user's role. */
                 person?: string;
-                /** @description Of persons with lines of their own only those with this in their name or e-mail. */
+                /** @description Only users with rules of their own whose name or e-mail contains this text. */
                 q?: string;
-                /** @description How many persons the page has at most; 0: none are looked up. It has 20 unless given. */
+                /** @description The largest number of users on the page; 0: no users. It has 20 unless given. */
                 limit?: number;
-                /** @description How many persons to skip. */
+                /** @description The number of users to skip. */
                 offset?: number;
             };
             header?: never;
@@ -2583,7 +2583,7 @@ export interface operations {
                  * @example de
                  */
                 lang?: components["parameters"]["lang"];
-                /** @description How many to look back. 30 unless given. */
+                /** @description The number of days to look back. 30 unless given. */
                 days?: number;
             };
             header?: never;
@@ -2614,7 +2614,7 @@ export interface operations {
                 as: components["parameters"]["as"];
                 /** @description The plural name of a collection. */
                 collection: string;
-                /** @description Rows of the collection, separated by commas; without it, only who is asked about is told. */
+                /** @description Ids of rows of the collection, separated by commas. Without them, the answer is only about the user or role. */
                 ids?: string[];
             };
             header?: never;
@@ -2641,9 +2641,9 @@ export interface operations {
                  * @example de
                  */
                 lang?: components["parameters"]["lang"];
-                /** @description What is asked about, such as user.update. */
+                /** @description The permission, such as user.update. */
                 permission: components["parameters"]["permission"];
-                /** @description The object; without it, those who may do it to some object. */
+                /** @description The object. Without it, the answer lists the users who may do it to some object. */
                 id?: string;
                 /** @description At this time, such as 2026-11-18T22:00: in the zone of the settings unless it has an offset. */
                 at?: components["parameters"]["at"];

@@ -150,7 +150,7 @@ Log in with `POST /api/login`, then send `Authorization: Bearer <access_token>`.
 [problem documents]({url}/docs/errors) whose `code` never changes; `title` and `detail` come in the language that `lang`
 or `Accept-Language` asks for, where there is a translation.
 
-Every request may carry `X-Request-ID`, which is answered, logged and kept in the audit trail, and `API-Version: 1`,
+Every request may carry `X-Request-ID`, which is answered, logged and kept in the audit log, and `API-Version: 1`,
 which every answer has. Where limits are set, each answer says by `RateLimit` and `RateLimit-Policy` what is left. What
 is deprecated is announced by `Deprecation` and `Sunset`, with a `Link` to its successor: an operation, or a parameter
 or field that was sent.

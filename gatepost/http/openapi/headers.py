@@ -36,7 +36,7 @@ SENT: Mapping[str, dict[str, Any]] = {
 
 # Headers of answers.
 ANSWERED: Mapping[str, dict[str, Any]] = {
-    "X-Request-ID": {"schema": _TEXT, "description": "Names this request in the service's log and audit trail."},
+    "X-Request-ID": {"schema": _TEXT, "description": "Names this request in the service's log and audit log."},
     "API-Version": {"schema": _TEXT, "description": "The version of the API that answered."},
     "ETag": {"schema": _TEXT, "description": "Of this version of the object, or of this answer."},
     "Location": {"schema": {"type": "string", "format": "uri-reference"}, "description": "Where the new object is."},

@@ -21,7 +21,7 @@ async function aRoleIsExplained() {
   const query = { as: "guest", permission: "article.create" };
   const told = await admin.call<Schemas["Explanation"]>("GET", "/api/admin/policy/explain", { query });
   assert.equal(told.verdict, "refused");
-  assert.match(told.summary, /no line gives article\.create to guest/);
+  assert.match(told.summary, /no rule gives article\.create to guest/);
 }
 
 async function anArticleIsPublished() {

@@ -199,7 +199,7 @@ def test_rules_that_are_gone_are_said_to_be_so(admin, note):
     row = note(principal=f"user:{NO_ROW}", role="user", action="delete", result="refused", reason="forbidden",
                policy_version="0123456789abcdef", facts={"obj": None})
     page = seen(admin, f"{TRAIL}/{row.id}")
-    assert "are not kept any more" in page.text and "Check against the active rules" in page.text
+    assert "is no longer stored" in page.text and "Check against the active rules" in page.text
 
 
 @pytest.mark.parametrize("id", ["absent", "foreign", "no-id"])

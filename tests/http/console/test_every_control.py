@@ -86,7 +86,7 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
     elsewhere.article("draft", title="Of another tenant")
     # Writes that a thread would make a second after the start.
     chores = {chore.name: chore for chore in app.extensions["gatepost"].background._tasks}
-    chores["storing the policy history"].attempt()
+    chores["writing the policy history"].attempt()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from blueprints.policy_changes.pages.differing import GAP, GONE, MOST_COMPARED, 
 from blueprints.policy_changes.pages.history import _PAGE
 from blueprints.policy_changes.pages.outcome import Changes, Turn, Who
 from gatepost.collections.plugins.discovery import discover
-from gatepost.rules.history import PolicyHistory
+from gatepost.rules.history import HistoryWriter
 from models.base import new_id
 from models.engine.connect import open_database
 from models.migrate import upgrade
@@ -36,7 +36,7 @@ def opened(app) -> tuple[str, str]:
     services = app.extensions["gatepost"]
     with services.database.connected():
         tenant = admin.user.tenant_id
-    PolicyHistory(services.database, services.settings.instance, services.registry.vocabulary, tenant, {},
+    HistoryWriter(services.database, services.settings.instance, services.registry.vocabulary, tenant, {},
            services.settings.policies).store()
     return base, live(app)
 

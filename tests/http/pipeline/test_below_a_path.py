@@ -41,7 +41,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
     given.page()
     given.service_token(admin)
     tasks = {task.name: task for task in made.extensions["gatepost"].background._tasks}
-    tasks["storing the policy history"].attempt()
+    tasks["writing the policy history"].attempt()
     yield made
     close(made)
 

@@ -8,7 +8,7 @@ import pytest
 
 from models.records.times import later
 from models.tables.audit import told_since
-from policies.questions.judged import answer
+from policies.questions.evaluated import answer
 from policies.questions.recorded import COLUMNS, Entry, decisions
 from policies.questions.replay import replay
 from tests.apps import NO_ROW, PASSWORD

@@ -42,7 +42,7 @@ def test_the_lint_knows_of_a_plugin_what_its_declaration_says() -> None:
     found = [one.message for one in warnings(policy) if one.file in ("model.conf", "books.csv")]
     assert [one.partition(";")[0].partition(": a token")[0] for one in found] == [
         "no request for `book.rate` meets `reads`: its method is POST",
-        "book.export is of no use here: nobody who gains this by the line has book.view for the same object",
+        "book.export is of no use here: nobody who gets this by the rule has book.view for the same object",
         "a scope to write gives book.manage",
         "`r.obj.stars > 5` never holds: book.stars is at most 5",
         "`r.obj.id == r.sub.id` never holds: r.obj.id is the object's own id, and r.sub.id is the id of a user"]

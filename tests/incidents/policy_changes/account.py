@@ -14,7 +14,7 @@ from models.tables.audit import Audit, of_all
 from models.tables.policy_version import START, PolicyVersion
 from policies import Policy
 from policies.loading.loader import from_files
-from policies.questions.judged import answer, traced
+from policies.questions.evaluated import answer, traced
 from policies.questions.recorded import ALLOWED, COLUMNS, UNKNOWN, Entry, Recorded, decisions
 from tests.incidents.policy_changes.clients import Answered
 from tests.incidents.policy_changes.ways import Expected

@@ -52,7 +52,7 @@ SLIPS = [
     (f"clock: 0001-01-01T00:00:00+14:00\n{CASE}", 14, "clock must be a time such as"),
     (f"clock: 9999-12-31T23:00:00-12:00\n{CASE}", 14, "clock must be a time such as"),
     ("cases: [{name: n, who: bob, what: a draft, may: [], env: {hour: 8}}]", 14, "env knows no 'hour'"),
-    (f"{CASE}\n{CASE}", 15, "'cases' stands twice"),
+    (f"{CASE}\n{CASE}", 15, "'cases' appears twice"),
     (f"{CASE}\nclock: [", 16, "not YAML"),
 ]
 
@@ -149,18 +149,18 @@ BLOCK = f"""{HEAD}cases:
 """
 NEXT = len(BLOCK.splitlines()) + 1
 BROKEN = [
-    ("\t- name: two", 0, "a tab stands where YAML wants blanks"),
-    ("  - name: two: three", 0, "a text with a colon and a blank in it stands in quotes"),
-    ("  - name: two\n     who: bob", 1, "the lines of one mapping begin below each other"),
-    ("  - name: two\n   who: bob", 1, "see how far it is indented"),
-    ("  - name: 'ann's draft'", 0, "a text with a quote in it stands in double quotes"),
+    ("\t- name: two", 0, "a tab is used where YAML requires blanks"),
+    ("  - name: two: three", 0, "put a text with a colon and a blank in quotes"),
+    ("  - name: two\n     who: bob", 1, "begin the lines of one mapping below each other"),
+    ("  - name: two\n   who: bob", 1, "check how far it is indented"),
+    ("  - name: 'ann's draft'", 0, "put a text that contains a quote in double quotes"),
     ("  - name: 'two\n    who: bob", 0, "the quote that begins here is not closed"),
     ("  - name: two\n    who: [ann, bob\n    what: a draft", 1, "the list that begins here is not closed"),
     ("  - {name: two, who: bob\n  - name: three", 0, "the mapping that begins here is not closed"),
     ("  - name: two\n    who bob\n    what: a draft", 1, "this line is no `name: value`"),
-    ("  - name: two\n    may: [*.view]", 1, "must stand in quotes, such as '*.view'"),
-    ("  - name: two\n    may: *", 1, "must stand in quotes, such as '*.view'"),
-    ("  - name: @two", 0, "a word that begins with @, % or ` must stand in quotes"),
+    ("  - name: two\n    may: [*.view]", 1, "must be in quotes, such as '*.view'"),
+    ("  - name: two\n    may: *", 1, "must be in quotes, such as '*.view'"),
+    ("  - name: @two", 0, "a word that begins with @, % or ` must be in quotes"),
     ("---\ncases: []", 0, "`---` begins a second document"),
     ("  - name: \x07", 0, "this line holds the character U+0007"),
 ]

@@ -80,7 +80,7 @@ def test_a_case_that_says_what_the_policy_grants_passes(shipped: Policy, case: s
         ("who: visitor, what: session, may: []", "a case: visitor may session.create, and should not: "
          "session.csv:4 allows it (always)"),
         ("who: ann, what: a draft, may: [article.*]",
-         "a case: ann may not article.publish on 'a draft', and should: no line gives it to user"),
+         "a case: ann may not article.publish on 'a draft', and should: no rule gives it to user"),
         ("who: robot, what: a draft, may: [article.view, article.view_private]",
          "a case: robot may article.export on 'a draft', and should not: articles.csv:18 allows it (always)"),
         ("who: robot, what: a draft, may: [article.view, article.view_private, article.export, article.create]",
@@ -256,7 +256,7 @@ def test_a_case_that_no_rule_is_about_is_a_warning_at_its_line(shipped: Policy, 
     found = [finding for finding in run(shipped, suite).findings if finding not in suite.warnings]
     assert [(finding.line, finding.severity) for finding in found] == ([] if reached else [
         (suite.cases[1].line, "warning")])
-    assert all(finding.message.startswith("a case: no rule gives or denies anything") for finding in found)
+    assert all(finding.message.startswith("a case: no rule allows or denies anything") for finding in found)
 
 
 def test_a_policy_that_breaks_its_own_cases_says_so(tmp_path: Path) -> None:

@@ -65,9 +65,9 @@ def test_a_case_with_wrong_answers_is_one_failure_that_tells_them_all(shipped: P
     [case] = [one for one in root.iter("testcase") if one.find("failure") is not None]
     failure = case[0]
     assert case.get("name") == "one"
-    assert failure.get("message") == "ann may not contact.delete, and should: no line gives it to user (and 1 more)"
+    assert failure.get("message") == "ann may not contact.delete, and should: no rule gives it to user (and 1 more)"
     assert (failure.text or "").splitlines() == [
-        f"ann may not contact.{verb}, and should: no line gives it to user" for verb in ("delete", "view")]
+        f"ann may not contact.{verb}, and should: no rule gives it to user" for verb in ("delete", "view")]
 
 
 def test_cases_of_one_name_are_told_apart_because_gitlab_takes_the_first_only(shipped: Policy) -> None:
@@ -83,10 +83,10 @@ def test_two_cases_on_one_line_fail_each_for_itself(shipped: Policy) -> None:
 
 
 def test_remarks_are_the_output_of_the_suite(shipped: Policy) -> None:
-    remarks = Finding("articles.csv", 4, "no case reaches this line", "warning"), Finding("x", 0, HOSTILE)
+    remarks = Finding("articles.csv", 4, "no case reaches this rule", "warning"), Finding("x", 0, HOSTILE)
     root = report_of(shipped, "name: one, may: [contact.create]", remarks=remarks)
     [output] = root.iter("system-out")
-    assert (output.text or "").splitlines()[0] == "articles.csv:4: warning: no case reaches this line"
+    assert (output.text or "").splitlines()[0] == "articles.csv:4: warning: no case reaches this rule"
     assert len((output.text or "").splitlines()) == 2
 
 

@@ -52,7 +52,7 @@ def rows(weights: tuple[int | None, ...]) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("permission", WEIGHTS)
 def test_a_proof_knows_what_a_new_row_lacks(permission):
     known = policy(*(f"p, user, parcel.view, {word}, allow" for word in CONDITIONS))
-    meanings = {rule.when: left for rule, left in known.reaching("user", None, "parcel.view")}
+    meanings = {rule.when: left for rule, left in known.matching_rules("user", None, "parcel.view")}
     tests = {word: compiled(left, permission) for word, left in meanings.items()}
     prover, wrong = Prover(known), []
     for narrow, wide in itertools.permutations(meanings, 2):

@@ -87,7 +87,7 @@ def otherwise(policy: Policy, question: Arguments) -> str:
     value.
     """
     principal, permission, row, env, _ = question
-    for _, left in policy.reaching(principal.role, principal.key, permission):
+    for _, left in policy.matching_rules(principal.role, principal.key, permission):
         for atom in atoms(left):
             if isinstance(atom, Comparison) and atom.operator in ("==", "!="):
                 sides = [side for side in (atom.left, atom.right) if isinstance(side, Attribute)]

@@ -126,7 +126,7 @@ def test_nobody_with_credentials_is_a_guest() -> None:
         stored = Principal(person, f"user:{person}", "guest", "t")
         assert not lines.decide(stored, "article.view", ARTICLE.row(), NOON)
         assert lines.plan(stored, "article.view", NOON).outcome is NEVER
-        assert lines.reaching(stored.role, stored.key, "article.view") == ()
+        assert lines.matching_rules(stored.role, stored.key, "article.view") == ()
         assert lines.rule_traces(stored, "article.view", ARTICLE.row(), NOON) == []
         assert lines.deciding(stored, "article.view", ARTICLE.row(), NOON) is None
     assert lines.decide(caller("guest"), "article.view", ARTICLE.row(), NOON)

@@ -103,8 +103,8 @@ def test_a_person_is_reached_by_the_lines_of_the_role_and_by_those_beside_them(n
         beside = policy.beside(caller.role, caller.key, permission)
         if beside is not None:
             told += 1
-            lines = (*policy.reaching(caller.role, None, permission), *beside)
-            assert tuple(sorted(lines, key=place_of)) == policy.reaching(caller.role, caller.key, permission)
+            lines = (*policy.matching_rules(caller.role, None, permission), *beside)
+            assert tuple(sorted(lines, key=place_of)) == policy.matching_rules(caller.role, caller.key, permission)
     assert told
 
 

@@ -108,7 +108,7 @@ def test_the_line_nearest_to_the_own_role_is_named(shipped: Policy) -> None:
 
 def test_where_no_line_reaches_it_names_the_roles_that_have_the_permission(shipped: Policy) -> None:
     found = explain(shipped, caller(), "stats.view", None, NOW)
-    assert found.summary.endswith("no line gives stats.view to user or guest")
+    assert found.summary.endswith("no rule gives stats.view to user or guest")
     assert found.would == {"always": ("manager", "developer", "owner", "admin")}
 
 

@@ -10,7 +10,7 @@ import pytest
 from policies import PolicyError
 from policies.comparison.subjects import Subject
 from policies.invariants import report
-from policies.invariants.judge import Breach
+from policies.invariants.breaches import Breach
 from policies.invariants.lines import lines_of
 from policies.invariants.report import MOST_FINDINGS, broken, mending
 from policies.lint.warnings import warnings
@@ -93,26 +93,26 @@ def test_a_rule_that_breaks_an_invariant_is_refused_and_one_that_keeps_it_is_not
     assert refused(invariants, kept) == []
     found = refused(invariants, breaking)
     assert found and all("invariants.csv:1" in finding for finding in found)
-    assert any(finding.startswith("own.csv:1: with this line ") for finding in found)
+    assert any(finding.startswith("own.csv:1: with this rule ") for finding in found)
 
 
 def test_a_finding_names_both_lines_and_an_example() -> None:
     assert refused("atmost, user, article.update, own_draft\natmost, user, article.update, shared_draft",
                    "p, user, article.update, own, allow") == [
-        "own.csv:1: with this line user may article.update; invariants.csv:1, 2 (`atmost, user, article.update, "
+        "own.csv:1: with this rule user may article.update; invariants.csv:1, 2 (`atmost, user, article.update, "
         "own_draft`) forbids this; for example: owner_id is the caller's id, status is approved"]
 
 
 def test_a_finding_says_through_which_roles_a_rule_is_inherited() -> None:
     [finding] = refused("never, editor, stats.view", "p, guest, stats.view, always, allow")
-    assert finding.startswith("own.csv:1: with this line editor may stats.view, by way of roles.csv:7, roles.csv:5; ")
+    assert finding.startswith("own.csv:1: with this rule editor may stats.view, by way of roles.csv:7, roles.csv:5; ")
     assert finding.endswith("; in every case")
 
 
 def test_a_link_that_gives_many_permissions_is_the_guilty_line() -> None:
     [finding] = refused("never, developer, *.create, except article.create order.create comment.create token.create "
                         "session.create contact.create", "", "g, developer, owner")
-    assert finding.startswith("roles.csv:17: with this line developer may category.create (and 3 more like that); ")
+    assert finding.startswith("roles.csv:17: with this rule developer may category.create (and 3 more like that); ")
 
 
 def test_a_role_lent_to_a_person_is_the_guilty_line() -> None:
@@ -121,7 +121,7 @@ def test_a_role_lent_to_a_person_is_the_guilty_line() -> None:
             "    p.when == 'lent' && r.sub.role == 'user' || \\\n")
     listed = "only, support, order.refund\nonly, manager, order.refund"
     [finding] = refused(listed, *lent)
-    assert finding.startswith(f"roles.csv:17: with this line {ANN} as user may order.refund; invariants.csv:1, 2 ")
+    assert finding.startswith(f"roles.csv:17: with this rule {ANN} as user may order.refund; invariants.csv:1, 2 ")
     assert refused(f"{listed}\nonly, editor, order.refund", *lent) == []
 
 
@@ -157,20 +157,20 @@ def test_a_line_of_a_role_on_a_condition_that_names_a_person_is_judged_for_that_
         if invariant.startswith("atmost"):
             invariant += "\natmost, user, order.view, shared"
         found = refused(invariant, f"{rule}\n{elsewhere}", link, branch)
-        assert found and all(one.startswith("own.csv:1: with this line ") and ANN in one for one in found), found
+        assert found and all(one.startswith("own.csv:1: with this rule ") and ANN in one for one in found), found
 
 
 @pytest.mark.parametrize("elsewhere", ["", f"p, {ANN}, page.view, always, allow"])
 def test_a_line_of_a_role_whose_parameter_names_a_person_is_judged_for_that_person(elsewhere: str) -> None:
     branch, word = "    p.when == 'by:' + r.sub.id || \\\n", f"by:{ANN.removeprefix('user:')}"
     [finding] = refused("never, user, order.export", f"p, user, order.export, {word}, allow\n{elsewhere}", "", branch)
-    assert finding.startswith("own.csv:1: with this line ") and ANN in finding
+    assert finding.startswith("own.csv:1: with this rule ") and ANN in finding
 
 
 def test_what_one_person_may_never_do_holds_with_every_role() -> None:
     [finding] = refused(f"never, {ANN}, audit.view")
     assert finding.startswith(f"invariants.csv:1: {ANN} as admin may audit.view; ")
-    assert f"`p, {ANN}, audit.view, always, deny` would refuse it" in finding
+    assert f"`p, {ANN}, audit.view, always, deny` would deny it" in finding
     assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, always, deny") == []
     assert refused(f"never, {ANN}, audit.view", f"p, {ANN}, audit.view, office_hours, deny")
 
@@ -186,11 +186,11 @@ def test_findings_about_a_person_say_so_that_other_tenants_are_not_told() -> Non
     ("p, guest, article.view, always, deny",
      "every role inherits guest: use the condition `anonymous` for guests only"),
     ("p, support, order.view, always, deny",
-     "a deny is inherited: to take it from support alone, narrow or take out the line that allows it"),
+     "a deny is inherited: to take it from support alone, narrow or take out the rule that allows it"),
 ])
 def test_a_deny_that_administrators_inherit_is_told_with_what_to_write_instead(line: str, advice: str) -> None:
     [finding] = refused("always, admin, *, always", line)
-    assert finding.startswith("own.csv:1: with this line admin may not ")
+    assert finding.startswith("own.csv:1: with this rule admin may not ")
     assert finding.endswith(f"`always, admin, *, always`) promises otherwise; {advice}; in every case")
     [finding] = refused("always, admin, *, always", "p, admin, article.view, always, deny")
     assert finding.endswith("promises otherwise; in every case")
@@ -198,7 +198,7 @@ def test_a_deny_that_administrators_inherit_is_told_with_what_to_write_instead(l
 
 def test_what_no_line_gives_is_told_at_the_line_that_promises_it() -> None:
     [finding] = refused("# first\nalways, support, order.ship, own")
-    assert finding.startswith("invariants.csv:2: support may not order.ship: no line gives it; ")
+    assert finding.startswith("invariants.csv:2: support may not order.ship: no rule gives it; ")
 
 
 @pytest.mark.parametrize(("old", "new", "guilty"), [
@@ -213,7 +213,7 @@ def test_a_matcher_that_asks_more_of_every_line_breaks_what_is_promised(old: str
         from_files({**files("always, admin, *, always"), "model.conf": text.encode()}, VOCABULARY)
     (finding,) = map(str, broken.value.findings)
     assert finding.startswith(f"model.conf:{number}: admin may not ")
-    assert "though admin.csv:12 gives it on `always`: the matcher asks something more; invariants.csv:1 " in finding
+    assert "though admin.csv:12 gives it on `always`: the matcher has a further condition; invariants.csv:1 " in finding
 
 
 def test_a_broad_edit_is_summed_up() -> None:
@@ -224,7 +224,7 @@ def test_a_broad_edit_is_summed_up() -> None:
     many = "\n".join(f"p, guest, {permission}, always, allow" for permission in sorted(VOCABULARY.by_permission))
     found = refused("never, guest, *", many)
     assert len(found) == MOST_FINDINGS + 1
-    assert "more lines than are named" in found[0]
+    assert "more rules than are named" in found[0]
 
 
 def in_turn(causes: dict[Breach, tuple[Rule | RoleLink | None, ...]]) -> list[tuple[object, list[Breach]]]:
@@ -270,7 +270,7 @@ def test_an_invariant_that_cannot_be_proved_counts_as_broken() -> None:
     invariants = lines_of(from_files(files("atmost, user, order.refund, own"), VOCABULARY))
     assert [str(one) for one in broken(policy, invariants, most=0)] == [
         "invariants.csv:1: `atmost, user, order.refund, own` cannot be proved for user and order.refund: simplify the "
-        "conditions of the lines that give it"]
+        "conditions of the rules that give it"]
 
 
 def test_invariants_are_part_of_the_version_and_no_rules() -> None:

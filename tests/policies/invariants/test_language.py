@@ -58,7 +58,7 @@ def test_a_condition_that_gives_more_than_the_invariant_is_refused_with_an_examp
     assert refused(invariant, "", "", MODEL) == []
     assert refused(invariant, f"p, {who}, {act}, {kept}, allow", "", MODEL) == []
     [finding] = refused(invariant, f"p, {who}, {act}, {breaking}, allow", "", MODEL)
-    assert finding == (f"own.csv:1: with this line {who} may {act}; invariants.csv:1 (`{invariant}`) forbids this; "
+    assert finding == (f"own.csv:1: with this rule {who} may {act}; invariants.csv:1 (`{invariant}`) forbids this; "
                        f"for example: {example}")
 
 
@@ -66,7 +66,7 @@ def test_what_is_promised_for_one_parameter_no_other_gives() -> None:
     promise = "always, user, article.export, language:de"
     assert refused(promise, "p, user, article.export, translated, allow", "", MODEL) == []
     assert refused(promise, "p, user, article.export, language:en, allow", "", MODEL) == [
-        "invariants.csv:1: user may not article.export: no line gives it; for example: language is de"]
+        "invariants.csv:1: user may not article.export: no rule gives it; for example: language is de"]
 
 
 @pytest.mark.parametrize(("line", "words"), [
@@ -97,6 +97,6 @@ def test_the_guilty_line_is_found_without_asking_a_plugin() -> None:
     with pytest.raises(Broken) as error:
         from_files(files("never, user, order.export", "p, user, order.export, near, allow", "", model), vocabulary)
     assert [str(finding) for finding in error.value.findings] == [
-        "own.csv:1: with this line user may order.export; invariants.csv:1 (`never, user, order.export`) forbids "
+        "own.csv:1: with this rule user may order.export; invariants.csv:1 (`never, user, order.export`) forbids "
         "this; for example: near(r.sub, r.obj, r.env) holds"]
     assert asked == by_loading * 2

@@ -42,20 +42,20 @@ def test_a_line_that_says_nothing_by_itself_is_told() -> None:
         (["never, guest, order.view, except order.*"], ["2: the exceptions leave nothing of `order.view`"]),
         (["never, guest, order.*, except order.view"], []),
         (["never, guest, order.*, except product.view"], ["2: `order.*` has nothing of `product.view`"]),
-        (["only, guest, audit.*"], ["2: every role inherits guest, so this line keeps nobody out; take it out"]),
+        (["only, guest, audit.*"], ["2: every role inherits guest, so this invariant keeps nobody out; take it out"]),
         (["only, owner, audit.*", "only, guest, audit.view"],
-         ["3: every role inherits guest, so this line keeps nobody out, and undoes invariants.csv:2 "
+         ["3: every role inherits guest, so this invariant keeps nobody out, and undoes invariants.csv:2 "
           "(`only, owner, audit.*`)"]),
         (["only, user, profile.*"], []),
         (["atmost, user, order.update, always"],
-         ["2: `always` always holds for user, so this line forbids nothing"]),
+         ["2: `always` always holds for user, so this invariant forbids nothing"]),
         (["atmost, user, order.update, own", "atmost, user, order.update, shared", "atmost, user, order.*, always"],
-         ["4: `always` always holds for user, so this line forbids nothing, and undoes invariants.csv:2, 3;"]),
+         ["4: `always` always holds for user, so this invariant forbids nothing, and undoes invariants.csv:2, 3;"]),
         (["atmost, user, order.update, own", "atmost, user, order.update, shared",
           "atmost, user, order.update, any_hour"],
-         ["4: `any_hour` always holds for user, so this line forbids nothing, and undoes invariants.csv:2, 3;"]),
+         ["4: `any_hour` always holds for user, so this invariant forbids nothing, and undoes invariants.csv:2, 3;"]),
         (["atmost, user, order.update, own", "atmost, user, order.update, shared"], []),
-        (["always, guest, order.view, own"], ["2: `own` never holds for guest, so this line promises nothing"]),
+        (["always, guest, order.view, own"], ["2: `own` never holds for guest, so this invariant promises nothing"]),
         (["always, guest, contact.create, intranet"], []),
     ]) == {}
 
@@ -111,8 +111,8 @@ def test_what_no_line_promises_administrators_is_told_of_the_file() -> None:
     for before, number in (("# nothing", "105 of 105"), ("always, admin, user.*, always", "93 of 105"),
                            ("always, admin, order.*, anonymous", "105 of 105"),
                            ("always, owner, user.*, always", "105 of 105")):
-        found = [one for one in said(before=before) if "no line promises" in one]
-        assert len(found) == 1 and found[0].startswith(f"0: no line promises administrators {number}"), found
+        found = [one for one in said(before=before) if "no invariant promises" in one]
+        assert len(found) == 1 and found[0].startswith(f"0: no invariant promises administrators {number}"), found
         assert "write `always, admin, *, always`" in found[0]
 
 

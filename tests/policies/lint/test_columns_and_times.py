@@ -92,23 +92,23 @@ def test_a_state_that_is_taken_for_a_group_is_told() -> None:
 
 def test_a_time_that_has_passed_is_told_at_its_condition() -> None:
     assert faults((branch, "order.update", message) for branch, message in (
-        (f"r.env.now < '{NOW}'", f"`mine` is over: `r.env.now < '{NOW}'` never holds again; take it out"),
+        (f"r.env.now < '{NOW}'", f"`mine` has expired: `r.env.now < '{NOW}'` never holds again; take it out"),
         (f"r.env.now <= '{NOW}'", None),
         ("r.env.now < '2026-11-18T10:00:00.000001Z'", None),
-        ("r.env.now == '2026-11-18T09:59:59.999999Z'", "`mine` is over"),
-        ("r.env.date <= '2026-11-16' && r.obj.owner_id == r.sub.id", "`mine` is over: `r.env.date <= '2026-11-16'`"),
+        ("r.env.now == '2026-11-18T09:59:59.999999Z'", "`mine` has expired"),
+        ("r.env.date <= '2026-11-16' && r.obj.owner_id == r.sub.id", "`mine` has expired: `r.env.date <= '2026-"),
         ("r.env.date <= '2026-11-17'", None),  # in the last time zone it is the 17th still
-        ("(r.env.date in['2025-12-24', '2025-12-31'])", "`mine` is over"),
+        ("(r.env.date in['2025-12-24', '2025-12-31'])", "`mine` has expired"),
         ("(r.env.date in['2025-12-24', '2026-12-24'])", None),
         ("r.env.now >= '2026-01-01T00:00:00.000000Z' && r.obj.owner_id == r.sub.id",
-         "`r.env.now >= '2026-01-01T00:00:00.000000Z'` has come to pass and holds from now on; take it out"),
+         "`r.env.now >= '2026-01-01T00:00:00.000000Z'` was reached and always holds from now on; take it out"),
         ("r.env.now >= '2026-01-01T00:00:00.000000Z' && r.env.now < '2027-01-01T00:00:00.000000Z'", None),
-        ("r.env.now >= '2025-01-01T00:00:00.000000Z' && r.env.now < '2026-01-01T00:00:00.000000Z'", "`mine` is over"),
+        ("r.env.now >= '2025-01-01T00:00:00.000000Z' && r.env.now < '2026-01-01T00:00:00.000000Z'", "`mine` has "),
         ("r.env.now >= '2027-01-01T00:00:00.000000Z'", None),
         ("r.env.date != '2026-01-01'", "holds from now on"),
         ("(r.env.date < '2026-01-01' || r.obj.owner_id == r.sub.id)",
-         "`r.env.date < '2026-01-01'` is over and never holds again"),
-        ("!(r.env.date < '2026-01-01')", "`r.env.date < '2026-01-01'` is over and never holds again"),
+         "`r.env.date < '2026-01-01'` has expired and never holds again"),
+        ("!(r.env.date < '2026-01-01')", "`r.env.date < '2026-01-01'` has expired and never holds again"),
         ("r.obj.created_at < '2026-01-01T00:00:00.000000Z'", None),  # there are old rows
         ("(r.env.date < '2026-01-01' || r.env.date >= '2026-01-01')", "`mine` always holds"),
     )) == {}
@@ -117,7 +117,7 @@ def test_a_time_that_has_passed_is_told_at_its_condition() -> None:
 def test_a_time_passes_while_the_policy_stays_the_same() -> None:
     text = model_with(f"'mine' && r.env.now < '{NOW}'")
     policy = assembled([VIEWS, "p, support, order.update, mine, allow"], LINKS, text)
-    spoken = [any("`mine` is over" in one.message for one in warnings(policy, at=TODAY + timedelta(seconds=after)))
+    spoken = [any("`mine` has expired" in one.message for one in warnings(policy, at=TODAY + timedelta(seconds=after)))
               for after in (-1, 0, 1)]
     assert spoken == [False, True, True]
 
@@ -125,4 +125,4 @@ def test_a_time_passes_while_the_policy_stays_the_same() -> None:
 def test_a_day_that_a_line_says_behind_a_word_is_told_at_the_line() -> None:
     rules = [f"p, support, order.update, on:{day}, allow" for day in ("2026-10-03", "2026-12-24")]
     found = said(VIEWS, *rules, text=model_with("'on:' + r.env.date"))
-    assert [one.partition(": `r.env")[0] for one in found] == ["rules.csv:2: warning: `on:2026-10-03` is over"]
+    assert [one.partition(": `r.env")[0] for one in found] == ["rules.csv:2: warning: `on:2026-10-03` has expired"]

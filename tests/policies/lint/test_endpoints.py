@@ -48,7 +48,7 @@ def test_a_denial_by_such_a_method_is_told_as_well() -> None:
     rules = (VIEWS, "p, support, order.ship, always, allow", "p, support, order.ship, by_get, deny")
     assert said(*rules, text=METHODS) == [
         "rules.csv:3: warning: no request for `order.ship` meets `by_get`: its method is POST; correct the condition, "
-        "or take the line out"]
+        "or take the rule out"]
 
 
 def test_of_endpoints_that_are_not_known_nothing_is_told() -> None:
@@ -66,7 +66,7 @@ def test_what_nobody_may_view_who_gains_it_is_told() -> None:
         "support", "moderator", "manager", "developer", "owner")), "g, admin, owner"]
     faults = {}
     for rules, message in (
-        ([DELETES], "rules.csv:1: warning: contact.delete is of no use here: nobody who gains this by the line has "
+        ([DELETES], "rules.csv:1: warning: contact.delete is of no use here: nobody who gets this by the rule has "
                     "contact.view for the same object; give that, too"),
         ([SEES, DELETES], None),
         (["p, guest, contact.view, office_hours, allow", DELETES], None),

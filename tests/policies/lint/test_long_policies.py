@@ -10,8 +10,8 @@ import pytest
 
 from policies import Policy
 from policies.comparison.subjects import Subject
+from policies.lint.matches import ALLOW, DENY, Cell, Matches
 from policies.lint.redundant import redundancy
-from policies.lint.standing import ALLOW, DENY, Cell, Standing
 from policies.lint.warnings import warnings
 from policies.syntax.roles import Roles
 from policies.syntax.vocabulary import Patterns
@@ -63,7 +63,7 @@ def test_links_of_persons_are_looked_at_one_by_one(counted: Callable[[type, str]
                                                  for role in ("support", "editor"))]) for count in (10, 100)]
     few, many = grown(counted(Roles, "__init__"), "__init__", policies)
     assert few == many, "the roles are not put together again for each link"
-    few, many = grown(counted(Standing, "cell"), "cell", [assembled(list(policy.files["rules.csv"].decode().split(
+    few, many = grown(counted(Matches, "cell"), "cell", [assembled(list(policy.files["rules.csv"].decode().split(
         "\n")[:-2]), policy.files["roles.csv"].decode().split("\n")[:-2]) for policy in policies])
     assert few == many, "persons who were lent the same are one question"
 
@@ -81,13 +81,13 @@ def test_a_condition_that_names_roles_makes_no_line_of_a_role_a_question_about_e
 ) -> None:
     own = [f"p, {person}, comment.view, own, allow" for person in people(60)]
     policies = [assembled([*lines, *own], LINKS, BY_ROLE) for lines in (ROLE_LINES[:6], ROLE_LINES)]
-    few, many = grown(counted(Standing, "_made"), "_made", policies)
+    few, many = grown(counted(Matches, "_made"), "_made", policies)
     assert many - few < 60, "the cells of persons are those of their own lines"
 
 
 def test_a_line_that_never_holds_is_compared_with_no_other(counted: Callable[[type, str], Counter[str]]) -> None:
     rules = [f"p, {person}, *, anonymous, allow" for person in people(20)]
-    few, many = grown(counted(Standing, "_made"), "_made",
+    few, many = grown(counted(Matches, "_made"), "_made",
                       [assembled(ROLE_LINES, LINKS), assembled([*ROLE_LINES, *rules], LINKS)])
     assert few == many
 
@@ -98,14 +98,14 @@ def test_a_denial_of_a_person_is_compared_where_a_value_can_be_missing(
     # `published` reads a state, which is never missing: the first permission finds out where it counts.
     rules = [f"p, {person}, page.*, published, deny" for person in people(20)]
     policies = [assembled([*ROLE_LINES, *rules[:count]], LINKS) for count in (0, 20)]
-    none, twenty = grown(counted(Standing, "_made"), "_made", policies)
+    none, twenty = grown(counted(Matches, "_made"), "_made", policies)
     assert twenty - none <= 20 * len(VOCABULARY.resources["page"].permissions)
 
 
 def test_the_cell_of_a_person_holds_the_lines_of_the_person_alone() -> None:
     [person] = people(1)
-    standing = Standing(assembled([*ROLE_LINES, f"p, {person}, article.*, published, deny"], LINKS))
-    cell = standing.cell(Subject("user", person), "article.view")
+    matches = Matches(assembled([*ROLE_LINES, f"p, {person}, article.*, published, deny"], LINKS))
+    cell = matches.cell(Subject("user", person), "article.view")
     assert [rule.sub for rule in cell.own] == [person]
     assert [rule.sub for rule in cell.lines] == ["user", "user", person]
 
@@ -114,28 +114,28 @@ def test_the_cell_of_a_person_holds_the_lines_of_the_person_alone() -> None:
 def test_a_cell_has_the_lines_that_reach_a_caller_and_counts_those_that_are_not_taken_out(name: str) -> None:
     chance = random.Random(name)
     policy = generated.policy(chance, name, 25)
-    standing = Standing(policy)
+    matches = Matches(policy)
     asked = [(subject, permission) for subject in subjects(policy)
              for permission in ("article.view", "order.update", "user.view")]
     for subject, permission in asked[::2]:
-        standing.cell(subject, permission)
+        matches.cell(subject, permission)
     for rule in chance.sample(policy.rules, 8):
-        standing.take_out(rule)
+        matches.take_out(rule)
     for subject, permission in asked:
-        cell = standing.cell(subject, permission)
-        reaching = policy.reaching(subject.role, subject.key, permission)
-        assert list(cell.lines.items()) == [(rule, standing.number(left)) for rule, left in reaching]
+        cell = matches.cell(subject, permission)
+        reaching = policy.matching_rules(subject.role, subject.key, permission)
+        assert list(cell.lines.items()) == [(rule, matches.number(left)) for rule, left in reaching]
         assert all(cell.number(rule) == number for rule, number in cell.lines.items())
         for effect in (ALLOW, DENY):
             counting = Counter(number for rule, number in cell.lines.items()
-                               if rule.eft == effect and rule not in standing.out)
-            assert cell.asked(effect) == counting.keys()
+                               if rule.eft == effect and rule not in matches.out)
+            assert cell.conditions_of(effect) == counting.keys()
             assert all(cell.alike(effect, number) == count for number, count in counting.items())
 
 
 def test_what_is_without_effect_does_not_depend_on_which_cells_there_are() -> None:
     policy = generated.policy(random.Random(7), "the shipped model", 40)
-    fresh, full = Standing(policy), Standing(policy)
+    fresh, full = Matches(policy), Matches(policy)
     for rule in policy.rules:
         assert all(isinstance(cell, Cell) for cell, _ in full.reached(rule))
     one, other = redundancy(fresh), redundancy(full)

@@ -13,8 +13,8 @@ ANN = "user:0199f3a0-0000-7000-8000-000000000001"
 DECLARED = "g, auditor, guest"
 LINE = "p, auditor, audit.view, always, allow"
 USER = "; if auditor is a user, write user:<id> (`gatepost user list` shows the id)"
-IDLE = f"no line names the role auditor, and no role inherits it; take it out, unless users have it{USER}"
-IDLE_INDEED = f"no line names the role auditor, no role inherits it, and nobody has it; take it out{USER}"
+IDLE = f"no rule names the role auditor, and no role inherits it; take it out, unless users have it{USER}"
+IDLE_INDEED = f"no rule names the role auditor, no role inherits it, and nobody has it; take it out{USER}"
 ONLY_ADMIN = ("only admin can give the role auditor, because no other role inherits it; write `g, owner, auditor` if "
               "owners shall, or `g, admin, auditor` if nobody else shall")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from policies.lint.standing import Standing
+from policies.lint.matches import Matches
 from policies.lint.warnings import UNDECIDED, warnings
 from tests.policies.generated import BRANCHES, FILES, MODEL, assembled
 
@@ -32,7 +32,7 @@ def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
     """Returns every warning about these lines."""
     found = [str(finding) for finding in warnings(assembled(list(rules), links, text), at=TODAY)]
     # Roles without a use in these few lines: test_useless_roles.py tests them.
-    return [one for one in found if "no line names the role" not in one and "only admin can give" not in one]
+    return [one for one in found if "no rule names the role" not in one and "only admin can give" not in one]
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
         ([RULE, "p, user, article.view, own_draft, allow"], "rules.csv:2: warning: without effect: rules.csv:1"),
         ([RULE, "p, user, article.view, always, deny"], "rules.csv:1: warning: without effect: rules.csv:2"),
         ([RULE, "p, support, contact.view, always, deny"],
-         "rules.csv:2: warning: without effect: no line allows what this denies"),
-        (["p, user, order.refund, shared, allow"], "rules.csv:1: warning: nobody whom this line reaches can ever meet "
-         "`shared`: no share gives `order.refund`"),
+         "rules.csv:2: warning: without effect: no rule allows what this denies"),
+        (["p, user, order.refund, shared, allow"], "rules.csv:1: warning: nobody to whom this rule applies can ever "
+         "meet `shared`: no share gives `order.refund`"),
         (["p, user, page.view, approved, allow"], "page.status is never approved"),
         (["p, user, article.view, anonymous, allow"], "only callers without credentials are guests"),
         (["p, guest, article.view, anonymous, allow"], None),
@@ -60,17 +60,17 @@ def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
         (["p, user, article.view, always, allow", "p, user, article.view, intranet, deny"], None),
         (["p, user, article.view, always, allow", "p, user, article.view, published, deny"], None),
         (["p, user, article.view, same_department, allow"], "no index of article serves lists by department"),
-        (["p, guest, article.*, always, allow"], "rules.csv:1: warning: this line gives guest 14 of 105 permissions"),
-        (["p, guest, order.update, office_hours, allow"], "rules.csv:1: warning: this line gives guest order.update"),
-        (["p, support, *, always, allow"], "rules.csv:1: warning: this line gives support 105 of 105 permissions"),
-        ([f"p, {ANN}, *, always, allow"], f"rules.csv:1: warning: this line gives {ANN} 105 of 105 permissions"),
+        (["p, guest, article.*, always, allow"], "rules.csv:1: warning: this rule gives guest 14 of 105 permissions"),
+        (["p, guest, order.update, office_hours, allow"], "rules.csv:1: warning: this rule gives guest order.update"),
+        (["p, support, *, always, allow"], "rules.csv:1: warning: this rule gives support 105 of 105 permissions"),
+        ([f"p, {ANN}, *, always, allow"], f"rules.csv:1: warning: this rule gives {ANN} 105 of 105 permissions"),
         (["p, admin, *, always, allow"], None),
         (["p, support, order.*, always, allow"], None),
         (["p, user, order.view, always, allow", "p, support, order.view, own, allow"],
-         "rules.csv:1: warning: this line gives user what rules.csv:2 gives to fewer callers"),
+         "rules.csv:1: warning: this rule gives user what rules.csv:2 gives to fewer callers"),
         ([*(f"p, support, order.{verb}, always, allow" for verb in ("view", "update", "ship")),
           "p, support, order.*, always, allow"],
-         "rules.csv:4: warning: by this line 3 lines are now without effect (rules.csv:1, rules.csv:2 and"),
+         "rules.csv:4: warning: because of this rule, 3 rules are now without effect (rules.csv:1, rules.csv:2 and"),
         ([RULE, "p2, read:rules, article.update"],
          "rules.csv:2: warning: a scope to read gives article.update"),
         ([RULE, "p2, write:rules, article.*", "p2, write:rules, article.view"],
@@ -86,9 +86,9 @@ def said(*rules: str, links: list[str] = LINKS, text: str = MODEL) -> list[str]:
         ([RULE, "p2, read:rules, *.view"], "and what is to come; name the permissions that are meant"),
         ([RULE, "p2, manage:rules, article.*", "p2, manage:rules, order.*"], None),  # a scope of one's own
         (["p, support, *.view_private, always, allow", "p, guest, *.view, office_hours, allow"],
-         "rules.csv:1: warning: this line gives support the guarded fields of 7 collections"),
+         "rules.csv:1: warning: this rule gives support the guarded fields of 7 collections"),
         ([VIEWS, "p, support, *.manage, office_hours, allow"],
-         "rules.csv:2: warning: this line gives support the guarded fields of 7 collections, and of each that comes"),
+         "rules.csv:2: warning: this rule gives support the guarded fields of 7 collections, and of each future one"),
         ([VIEWS, "p, support, *.view_private, own, allow"], None),
         ([VIEWS, "p, support, order.manage, always, allow", "p, support, user.view_private, always, allow"], None),
         ([VIEWS, "p, admin, *.view_private, always, allow"], None),
@@ -127,13 +127,13 @@ def test_a_condition_that_never_holds_or_always_is_told_in_the_model(branch: str
 
 def test_always_that_asks_something_is_told_in_the_model() -> None:
     found = said(RULE, text=MODEL.replace("p.when == 'always'", "p.when == 'always' && r.env.hour > 8"))
-    assert any(one.startswith("model.conf:") and "`always` asks something here" in one for one in found), found
+    assert any(one.startswith("model.conf:") and "`always` has a condition here" in one for one in found), found
 
 
 @pytest.mark.parametrize(
     ("link", "message"),
     [
-        ("g, user, support", "this line gives user order.view; was `g, support, user` meant?"),
+        ("g, user, support", "this rule gives user order.view; was `g, support, user` meant?"),
         ("g, moderator, user", None),
         (f"g, {ANN}, support", None),
         (f"g, {ANN}, user", "without effect: every user is user already"),
@@ -158,7 +158,7 @@ def test_a_condition_that_only_a_higher_role_meets_is_no_warning() -> None:
     text = model_with("'new' && r.sub.role == 'editor'")
     assert said("p, user, article.view, new, allow", text=text) == []
     (warning,) = said("p, editor, article.view, new, allow", "p, support, article.view, new, allow", text=text)
-    assert warning.startswith("rules.csv:2: warning: nobody whom this line reaches can ever meet `new`")
+    assert warning.startswith("rules.csv:2: warning: nobody to whom this rule applies can ever meet `new`")
 
 
 @pytest.mark.parametrize(("asks", "links"), [
@@ -180,26 +180,26 @@ def test_an_exception_for_one_person_has_an_effect_and_one_that_all_have_has_non
 
 def test_a_denial_of_a_role_counts_for_a_person_whom_a_line_allows_it() -> None:
     rules = ["p, user, contact.view, always, deny", f"p, {ANN}, contact.view, office_hours, allow"]
-    assert not any("rules.csv:1" in one and "no line allows" in one for one in said(*rules))
+    assert not any("rules.csv:1" in one and "no rule allows" in one for one in said(*rules))
 
 
 def test_lines_about_persons_are_counted_and_not_named_at_the_line_of_a_role() -> None:
     rules = ["p, user, order.*, always, allow", *(f"p, {ANN[:-1]}{n}, order.view, own, allow" for n in range(3))]
     (found,) = [one for one in said(*rules, links=EVERY_ROLE) if one.startswith("rules.csv:1:")]
-    assert found.endswith("3 lines are now without effect")
+    assert found.endswith("3 rules are now without effect")
 
 
 def test_persons_are_asked_only_for_what_their_lines_bear_on() -> None:
     rules = [f"p, user:0199f3a0-0000-7000-8000-{n:012x}, order.view, office_hours, allow" for n in range(100)]
     links = [line for line in FILES["roles.csv"].decode().splitlines() if line.startswith("g")]
     policy = assembled([*rules, "p, user, order.update, own, allow"], links)
-    standing = Standing(policy)
+    matches = Matches(policy)
     for rule in policy.rules:
-        list(standing.reached(rule))
-    assert len([one for one in standing.cells if one.subject.key]) == len(rules)
+        list(matches.reached(rule))
+    assert len([one for one in matches.cells if one.subject.key]) == len(rules)
 
 
 def test_what_takes_too_long_to_know_is_said_to_be_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policies.lint.standing.MOST_NODES", 0)
+    monkeypatch.setattr("policies.lint.matches.MOST_NODES", 0)
     rules = ["p, user, article.view, own, allow", "p, support, article.view, published, allow"]
     assert {f"rules.csv:{line}: warning: {UNDECIDED}" for line in (1, 2)} <= {*said(*rules)}

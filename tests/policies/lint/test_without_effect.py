@@ -9,8 +9,8 @@ import pytest
 
 from policies import Policy
 from policies.comparison.prover import Comparison
+from policies.lint.matches import Matches
 from policies.lint.redundant import Redundancy, redundancy
-from policies.lint.standing import Standing
 from policies.loading.loader import from_files
 from policies.syntax.rules import Rule
 from tests.policies import generated
@@ -22,7 +22,7 @@ WORLDS, REQUESTS = 12, 100
 
 def found(policy: Policy) -> tuple[Redundancy, set[Rule]]:
     """Returns the redundancy of the policy, and its rules without effect."""
-    known = redundancy(Standing(policy))
+    known = redundancy(Matches(policy))
     return known, {*known.copies, *known.never, *(idle.rule for idle in known.idle)}
 
 

@@ -93,8 +93,8 @@ def test_it_says_what_to_do(directory: Path) -> None:
     watcher = watching(directory)
     (directory / "own.csv").unlink()
     assert settle(watcher) == (
-        "own.csv: the file is gone, and without it not everybody may do what they may now. Bring it back, or put what "
-        "is there in force: gatepost policy accept")
+        "own.csv: the file is gone, and without it, some users would be allowed more or less. Bring it back, or "
+        "accept the files as they are: gatepost policy accept")
 
 
 @pytest.mark.parametrize("lines", [GIVEN_ALREADY, "# end\n"], ids=["lines that give nothing more", "no lines"])

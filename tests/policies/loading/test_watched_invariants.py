@@ -59,7 +59,7 @@ def test_an_edit_that_breaks_an_invariant_keeps_the_last_good_policy_over_a_rest
     watcher = watching(directory)
     before = watcher.current
     add_line(directory / "categories.csv", BREAKING)
-    assert "categories.csv:22: with this line guest may category.update; invariants.csv:14" in settle(watcher)
+    assert "categories.csv:22: with this rule guest may category.update; invariants.csv:14" in settle(watcher)
     assert watcher.current is before
     again = watching(directory)
     assert again.current.version == before.version and "invariants.csv:14" in str(again.status.error)
@@ -103,7 +103,7 @@ def test_a_missing_file_says_what_to_do_and_an_emptied_one_gives_its_lines_up(di
     (directory / "invariants.csv").unlink()
     said = settle(watcher)
     assert said == ("invariants.csv: the file is gone. Bring it back (`gatepost policy adopt invariants` brings the "
-                    "shipped one); or, to give up its lines, write one whose only line is `# end`")
+                    "shipped one); or, to give up its invariants, write one whose only line is `# end`")
     (directory / "invariants.csv").write_text("# end\n")
     add_line(directory / "categories.csv", BREAKING)
     assert settle(watcher) == "" and watching(directory).status.error is None
@@ -124,7 +124,7 @@ def test_a_plugin_whose_rules_break_an_invariant_stops_the_start_and_is_named(di
         watching(directory, notes=plugin)
     first, second = map(str, error.value.findings)
     assert first.startswith(f"notes.csv: these rules come with a plugin ({plugin}). ")
-    assert second.startswith("notes.csv:1: with this line guest may category.update; invariants.csv:14 ")
+    assert second.startswith("notes.csv:1: with this rule guest may category.update; invariants.csv:14 ")
 
 
 def test_a_plugin_that_was_good_is_no_reason_to_stop_when_the_administrator_shuts_a_door(

@@ -34,7 +34,7 @@ def told(policy) -> list[str]:
 @pytest.mark.parametrize("effect", ["allow", "deny"])
 def test_a_line_about_what_was_taken_out_is_a_warning(act, effect):
     policy = from_files(lines(f"p, user, {act}, own, {effect}"), GONE)
-    assert told(policy) == [f"notes.csv:1: warning: `{act}`: {WHY}; this line has no effect"]
+    assert told(policy) == [f"notes.csv:1: warning: `{act}`: {WHY}; this rule has no effect"]
     assert [rule for rule in policy.rules if rule.file == "notes.csv"] == []
     assert set(policy.remarks) <= set(warnings(policy))
 
@@ -42,7 +42,7 @@ def test_a_line_about_what_was_taken_out_is_a_warning(act, effect):
 def test_so_is_one_of_a_scope_and_many_are_told_once():
     policy = from_files(lines("p, user, note.view, own, allow", "p2, read:notes, note.view",
                               "p, user, note.finish, made_up_word, allow"), GONE)
-    assert told(policy) == [f"notes.csv:1: warning: `note.view`: {WHY}; this line has no effect, and neither have 2 "
+    assert told(policy) == [f"notes.csv:1: warning: `note.view`: {WHY}; this rule has no effect, and neither have 2 "
                             "more of this file"]
 
 
@@ -52,7 +52,7 @@ def test_what_never_was_a_permission_stays_an_error(act):
         from_files(lines(f"p, user, {act}, own, allow"), GONE)
 
 
-def test_without_the_ledger_s_word_it_is_an_error_as_before():
+def test_without_the_history_s_word_it_is_an_error_as_before():
     with pytest.raises(PolicyError, match="`note.view` is no permission"):
         from_files(lines("p, user, note.view, own, allow"), VOCABULARY)
 

@@ -20,7 +20,7 @@ from policies.evaluation.compiled import Row
 from policies.evaluation.principal import FixedEnvironment
 from policies.evaluation.rights import RIGHTS, is_read, rights_for
 from policies.loading.oracle import Oracle
-from policies.questions.judged import answer
+from policies.questions.evaluated import answer
 from policies.questions.recorded import ALLOWED, HIDDEN, REFUSED, UNKNOWN, Entry, decisions
 from policies.questions.replay import LET_IN, REFUSED_NOW, replay
 from policies.syntax.attributes import ENVIRONMENT

@@ -11,7 +11,7 @@ import pytest
 
 from policies import Policy, load
 from policies.loading.loader import from_files
-from policies.questions.judged import Answer, answer
+from policies.questions.evaluated import Answer, answer
 from policies.questions.recorded import ALLOWED, HIDDEN, NOTHING, REFUSED, UNKNOWN, Entry, decisions
 from policies.questions.replay import Replay, replay
 from tests.policies.editing import add_line, remove_line, shipped_copy

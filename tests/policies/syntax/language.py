@@ -216,14 +216,14 @@ REFUSED = {
     "r.obj.department == 'C#'": "begin a comment for Casbin, in quotes as well",
     "r.obj.department == 'a;b'": "begin a comment for Casbin, in quotes as well",
     # Letters of other alphabets, and marks that are characters of their own.
-    "r.obj.department == 'Москва'": "cannot stand here",
+    "r.obj.department == 'Москва'": "is not allowed here",
     "r.obj.department == 'Kо\u0308ln'": "type the Latin letter o",
     "r.obj.department == 'Ko\u0308ln'": "type the letter and its mark as one character",
     "r.obj.department == 'K\u200böln'": "take it out",
-    "r.obj.department == '\u212aöln'": "KELVIN SIGN (U+212A) cannot stand here",
+    "r.obj.department == '\u212aöln'": "KELVIN SIGN (U+212A) is not allowed here",
     "r.obj.department == 'Kıel'": "write plain ASCII letters",
     "r.obj.dépôt == 'Köln'": "write plain ASCII letters",
-    "p.when == 'größer' && r.obj.version > 1": "write plain ASCII letters; lines of rules have no others",
+    "p.when == 'größer' && r.obj.version > 1": "write plain ASCII letters; rules have no others",
     "p.when == 'größe:' + r.obj.department": PARAMETER,
     # Numbers.
     "r.obj.version == - 1": "cannot be used",

@@ -63,7 +63,7 @@ def branch(condition: str) -> str:
         ("r.env.hour == 3 &&r.obj.status == 'a'", "put blanks around `&&`"),
         ("(r.env.hour == 3 ||!(r.env.hour == 4))", "put blanks around `||`"),
         ("r.obj.status == 'a' &&", "is not an expression"),
-        ("r.obj.stаtus == 'a'", "cannot stand here; type the Latin letter a"),
+        ("r.obj.stаtus == 'a'", "is not allowed here; type the Latin letter a"),
         ("r.env.hour == 3 || r.obj.status == 'a'", "holds whatever the condition is"),
         ("(" * 300 + "r.env.hour == 3" + ")" * 300, "model.conf"),
     ], 2),

@@ -38,10 +38,10 @@ PERSON = "user:01920000-0000-7000-8000-000000000001"
         ("g, user", "g takes 2 columns"),
         ("g, user, gust", "`gust` is no role"),
         (f"g, user, {PERSON}", "is no role"),
-        ("\ufeffp, user, article.view, own, allow", "ZERO WIDTH NO-BREAK SPACE (U+FEFF) cannot stand here"),
-        ("p, user, article.view,\u00a0own, allow", "NO-BREAK SPACE (U+00A0) cannot stand here; type a plain blank"),
+        ("\ufeffp, user, article.view, own, allow", "ZERO WIDTH NO-BREAK SPACE (U+FEFF) is not allowed here"),
+        ("p, user, article.view,\u00a0own, allow", "NO-BREAK SPACE (U+00A0) is not allowed here; type a plain blank"),
         ("p, user, article.view, own,\x0b allow", "control character"),
-        ("# ending", "`# end` may stand on the last line only"),
+        ("# ending", "`# end` is allowed on the last line only"),
     ],
 )
 def test_a_line_that_is_not_understood_is_an_error_at_its_place(line: str, message: str) -> None:

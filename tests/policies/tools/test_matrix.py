@@ -95,7 +95,7 @@ def test_a_person_with_lines_of_their_own_is_listed_below(directory: Path) -> No
         "comment.create": "denied always",
     }
     lines = as_text(table).splitlines()
-    assert f"{ZOE}, besides what the role gives" in lines
+    assert f"{ZOE}, in addition to the role" in lines
     assert any(line.split() == ["article.publish", "own"] for line in lines)
     assert table.as_json()["persons"] == {ZOE: {"article.publish": "own", "comment.create": "denied always"}}
     page = _Page(as_html(table))

@@ -122,7 +122,7 @@ def test_a_permission_is_used_by_a_decision_or_by_what_was_counted_and_else_name
 def test_for_a_terminal_it_says_each_grade_and_what_was_not_counted() -> None:
     policy = assembled([OWN, DRAFT, SUBMIT])
     lines = list(unused(policy, SINCE, {}, [entry()], ("Nothing was counted.",)).as_lines())
-    assert lines[0].startswith("Of 3 lines 1 have no effect, and 1 others were not seen since 2026-10-24")
+    assert lines[0].startswith("Of 3 rules, 1 have no effect, and 1 others were not used since 2026-10-24")
     assert f"  rules.csv:2  {DRAFT}  (settled by rules.csv:1)" in lines
     assert f"  rules.csv:3  {SUBMIT}" in lines
     assert "  Nothing was counted." in lines

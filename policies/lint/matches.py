@@ -35,8 +35,8 @@ from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
 
 ALLOW, DENY = "allow", "deny"
-MOST_NODES = 3_000  # of the search for one example; beyond it a line is said to be undecided
-MOST_PERSONS = 20  # whose own identity is looked at where a condition names roles or persons
+MOST_NODES = 3_000  # of the search for one example; beyond it a rule is undecided
+MOST_PERSONS = 20  # whose own identity matters if a condition names roles or users
 Numbers = Counter[int]
 
 
@@ -60,12 +60,12 @@ class Cell:
     base  cell of a user's role; the user has its rules and `own` ones
     """
 
-    __slots__ = ("_asked", "_counts", "base", "own", "permission", "subject")
+    __slots__ = ("_conditions", "_counts", "base", "own", "permission", "subject")
 
     def __init__(self, subject: Subject, permission: str, own: Mapping[Rule, int], base: Cell | None = None) -> None:
         self.subject, self.permission, self.own, self.base = subject, permission, own, base
         self._counts: dict[str, Numbers] = {ALLOW: Counter(), DENY: Counter()}
-        self._asked: dict[str, frozenset[int]] = {}
+        self._conditions: dict[str, frozenset[int]] = {}
 
     @property
     def lines(self) -> Mapping[Rule, int]:
@@ -75,75 +75,75 @@ class Cell:
         return dict(sorted((*self.base.own.items(), *self.own.items()), key=place_of))
 
     def number(self, rule: Rule) -> int | None:
-        """The number of what a line asks; None where it does not reach."""
+        """The number of the condition of a rule; None if it cannot match."""
         number = self.own.get(rule)
         return self.base.number(rule) if number is None and self.base is not None else number
 
     @property
     def allows(self) -> frozenset[int]:
         """The conditions of the counted rules that allow."""
-        return self.asked(ALLOW)
+        return self.conditions_of(ALLOW)
 
     @property
     def denies(self) -> frozenset[int]:
         """The conditions of the counted rules that deny."""
-        return self.asked(DENY)
+        return self.conditions_of(DENY)
 
-    def asked(self, effect: str) -> frozenset[int]:
+    def conditions_of(self, effect: str) -> frozenset[int]:
         """The conditions of the counted rules of an effect."""
-        found = self._asked.get(effect)
-        if found is None:
-            found = self._asked[effect] = frozenset(self._counts[effect])
-        return found if self.base is None else found | self.base.asked(effect)
+        numbers = self._conditions.get(effect)
+        if numbers is None:
+            numbers = self._conditions[effect] = frozenset(self._counts[effect])
+        return numbers if self.base is None else numbers | self.base.conditions_of(effect)
 
     def alike(self, effect: str, number: int) -> int:
         """The number of counted rules of an effect with the same condition."""
         return self._counts[effect][number] + (0 if self.base is None else self.base.alike(effect, number))
 
     def count(self, rule: Rule, number: int, by: int = 1) -> None:
-        """Count a line of its own, or count it no more."""
+        """Starts or stops counting a rule of its own."""
         counted = self._counts[rule.eft]
         counted[number] += by
         if not counted[number]:
             del counted[number]
-        self._asked.pop(rule.eft, None)
+        self._conditions.pop(rule.eft, None)
 
 
-class Standing:
-    """The cells of one policy, and what is known of their conditions. Lines may be taken out of the count."""
+class Matches:
+    """The cells of one policy, and known facts about their conditions. Rules can be excluded."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.prover = Prover(policy, most=MOST_NODES)
         self.out: set[Rule] = set()
         self.persons = frozenset(persons(policy))
-        # Roles with few rights first: with them a line of a person is most likely to give something.
+        # Roles with few rights first: with them a rule of a user is most likely to give something.
         self.roles = sorted(policy.roles.names, key=lambda role: (len(policy.roles.closure(role)), role))
         self.expressions: list[Expression] = []
         self._numbers: dict[Expression, int] = {}
-        self._naming: set[int] = set()  # of those that name the caller: it matters to them who a person is
+        self._naming: set[int] = set()  # of those that name the caller: it matters to them who a user is
         self._columns: list[frozenset[str]] = []
         self._rows = {name: resource.columns.keys() for name, resource in policy.vocabulary.by_permission.items()}
         self._cells: dict[tuple[Subject, str], Cell] = {}
-        self._known: dict[tuple[object, ...], Witness | Undecided | None] = {}
+        self._examples: dict[tuple[object, ...], Witness | Undecided | None] = {}
         self._bearing: dict[Rule, list[tuple[Cell, int]]] = {rule: [] for rule in policy.rules}
         # What is alike to conditions in permissions: the columns of the resource, and what shares give.
         self._like = {name: (self.prover.kind(name), bool(rights_for(name.partition(".")[2])))
                       for name in policy.vocabulary.by_permission}
 
     def cell(self, subject: Subject, permission: str) -> Cell:
-        """The lines about a caller and a permission; those that are taken out are not counted."""
-        known = self._cells.get((subject, permission))
-        if known is None:
-            known = self._cells[subject, permission] = self._made(subject, permission)
-        return known
+        """The rules about a caller and a permission; excluded rules are not counted."""
+        cell = self._cells.get((subject, permission))
+        if cell is None:
+            cell = self._cells[subject, permission] = self._made(subject, permission)
+        return cell
 
     def _made(self, subject: Subject, permission: str) -> Cell:
         role, key = subject.role, subject.key
         lines = None if key is None else self.policy.beside(role, key, permission)
         base = None if lines is None else self.cell(Subject(role), permission)
-        numbers = ((rule, self._fitting(left, permission))
-                   for rule, left in (self.policy.reaching(role, key, permission) if lines is None else lines))
+        rules = self.policy.matching_rules(role, key, permission) if lines is None else lines
+        numbers = ((rule, self._fitting(condition, permission)) for rule, condition in rules)
         made = Cell(subject, permission, {rule: number for rule, number in numbers if number is not None}, base)
         for rule, number in made.own.items():
             self._bearing[rule].append((made, number))
@@ -151,10 +151,10 @@ class Standing:
                 made.count(rule, number)
         return made
 
-    def _fitting(self, left: Expression, permission: str) -> int | None:
+    def _fitting(self, condition: Expression, permission: str) -> int | None:
         """The number of a condition; None where it is of columns that the permission's resource has not: a matcher may
-        apply a line to a permission that it does not name."""
-        number = self.number(left)
+        apply a rule to a permission that it does not name."""
+        number = self.number(condition)
         return number if self._columns[number] <= self._rows[permission] else None
 
     @property
@@ -164,18 +164,18 @@ class Standing:
 
     def number(self, expression: Expression) -> int:
         """The number of a condition: equal ones have the same."""
-        found = self._numbers.get(expression)
-        if found is None:
-            found = self._numbers[expression] = len(self.expressions)
+        number = self._numbers.get(expression)
+        if number is None:
+            number = self._numbers[expression] = len(self.expressions)
             self.expressions.append(expression)
             self._columns.append(columns(expression))
             if any(isinstance(atom, Comparison) and atom.left in (ID, KEY) and not isinstance(atom.right, Attribute)
                    for atom in atoms(expression)):
-                self._naming.add(found)
-        return found
+                self._naming.add(number)
+        return number
 
     def reached(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
-        """`alone`, and for a line of a role the persons for whom it can count more than for their role alone."""
+        """`alone`, and for a rule of a role the users for whom it can count more than for their role alone."""
         yield from self.alone(rule)
         if rule.sub in self.persons:
             return
@@ -189,7 +189,7 @@ class Standing:
                     yield from self._in_cells(rule, self._as_person(rule, key), (permission,))
 
     def alone(self, rule: Rule) -> Iterator[tuple[Cell, int]]:
-        """The cells of the person whom a line names, or of all roles that it reaches: that which it names first."""
+        """The cells of the user whom a rule names, or of all roles that it can match, the named one first."""
         return self._in_cells(rule, self._named(rule), self.policy.permissions_of_line(rule))
 
     def places(self, rule: Rule) -> Iterator[tuple[Place, int]]:
@@ -212,19 +212,19 @@ class Standing:
 
     def _places(self, rule: Rule, subjects: Iterable[Subject]) -> Iterator[tuple[Place, int]]:
         for subject, permission in product(subjects, sorted(self.policy.permissions_of_line(rule))):
-            left = self.policy.condition_for(rule, permission, subject.role, subject.key)
-            number = None if left is False else self._fitting(left, permission)
+            condition = self.policy.condition_for(rule, permission, subject.role, subject.key)
+            number = None if condition is False else self._fitting(condition, permission)
             if number is not None:
                 yield Place(subject, permission), number
 
     def _named(self, rule: Rule) -> list[Subject]:
-        """The subjects of whom a line speaks."""
+        """The subjects that a rule can match."""
         if rule.sub in self.persons:
             return self._as_person(rule, rule.sub)
         return [Subject(role) for role in sorted(self.roles, key=lambda role: role != rule.sub)]
 
     def _as_person(self, rule: Rule, key: str) -> list[Subject]:
-        """A person with each role, as long as more rights of a role can make a difference.
+        """A user with each role, as long as more rights of a role can make a difference.
 
         An allow that changes nothing beside few rights changes nothing beside more; a deny is tried on many first.
         """
@@ -234,7 +234,7 @@ class Standing:
 
     @cached_property
     def _of_persons(self) -> list[str]:
-        """The roles that a person can have."""
+        """The roles that a user can have."""
         return [role for role in self.roles if role != GUEST]
 
     @cached_property
@@ -245,7 +245,7 @@ class Standing:
 
     @cached_property
     def _unlike(self) -> list[str]:
-        """The persons whom a line of a role may tell from others of the role; of those alike one."""
+        """The users whom a rule of a role may tell from others of the role; of those alike one."""
         alike: dict[object, str] = {}
         for key in sorted(self.persons):
             alike.setdefault((self.policy.roles.closure(key) - {key}, key if key in self._mentioned else None), key)
@@ -266,11 +266,11 @@ class Standing:
     @cached_property
     def lent(self) -> Mapping[str, list[str]]:
         """Users by role: those to whom the role, or a role that inherits it, is lent."""
-        found: dict[str, list[str]] = {}
+        by_role: dict[str, list[str]] = {}
         for key in sorted(self.persons):
             for name in self.policy.roles.closure(key):
-                found.setdefault(name, []).append(key)
-        return found
+                by_role.setdefault(name, []).append(key)
+        return by_role
 
     @cached_property
     def given(self) -> Mapping[str, list[str]]:
@@ -279,11 +279,11 @@ class Standing:
         for rule in self.policy.rules:
             if rule.eft == ALLOW:
                 acts.setdefault(rule.sub, set()).update(self.policy.permissions_of_line(rule))
-        found: dict[str, list[str]] = {}
+        by_permission: dict[str, list[str]] = {}
         for key in sorted(self.persons):
             for permission in frozenset().union(*(acts.get(name, ()) for name in self.policy.roles.closure(key))):
-                found.setdefault(permission, []).append(key)
-        return found
+                by_permission.setdefault(permission, []).append(key)
+        return by_permission
 
     @cached_property
     def personal(self) -> bool:
@@ -293,7 +293,7 @@ class Standing:
             for atom in atoms(condition.expression))
 
     def callers(self, expression: Expression) -> Iterator[Subject]:
-        """Each role alone; with a condition that names roles or persons also each person whom it can tell from them,
+        """Each role alone; with a condition that names roles or users also each user whom it can tell from them,
         of those alike one."""
         yield from map(Subject, self.roles)
         alike: dict[object, str] = {}
@@ -304,7 +304,7 @@ class Standing:
 
     @property
     def too_many(self) -> bool:
-        """True if it would take too long to ask for each person whether a line of a role counts for them."""
+        """True if it would take too long to ask for each user whether a rule of a role counts for them."""
         return self.personal and len(self.persons) > MOST_PERSONS
 
     def take_out(self, rule: Rule) -> None:
@@ -318,8 +318,8 @@ class Standing:
         allow = rule.eft == ALLOW
         if cell.alike(rule.eft, number) > 1:
             return False
-        rest, others = cell.asked(rule.eft) - {number}, cell.asked(DENY if allow else ALLOW)
-        return self._asked(("counts", allow, number, rest, others), cell, (number, *rest, *others),
+        rest, others = cell.conditions_of(rule.eft) - {number}, cell.conditions_of(DENY if allow else ALLOW)
+        return self._conditions(("counts", allow, number, rest, others), cell, (number, *rest, *others),
                            lambda: self._difference(allow, number, rest, others))
 
     def _difference(self, allow: bool, number: int, rest: Iterable[int], others: Iterable[int]) -> Expression:
@@ -329,7 +329,7 @@ class Standing:
 
     def meets(self, place: Place | Cell, *numbers: int) -> bool:
         """True if all of these conditions can hold at once. Raises Undecided."""
-        return self._asked(("meets", frozenset(numbers)), place, numbers,
+        return self._conditions(("meets", frozenset(numbers)), place, numbers,
                            lambda: conjunction(self.expressions[one] for one in numbers))
 
     def implies(self, place: Place | Cell, narrow: int, wide: Iterable[int]) -> bool:
@@ -337,17 +337,17 @@ class Standing:
         wider = frozenset(wide)
         if narrow in wider:
             return True
-        return not self._asked(("implies", narrow, wider), place, (narrow, *wider),
+        return not self._conditions(("implies", narrow, wider), place, (narrow, *wider),
                                lambda: conjunction((self.expressions[narrow], negation(self.any_of(wider)))))
 
     def holds(self, place: Place | Cell, number: int) -> bool:
         """True if a condition holds on every request about an object, or on every one where there are no objects.
         Raises Undecided."""
-        found = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
-        return found is None or (found.row is None and bool(self._rows[place.permission]))
+        witness = self._example(("holds", number), place, (number,), lambda: negation(self.expressions[number]))
+        return witness is None or (witness.row is None and bool(self._rows[place.permission]))
 
     def open(self, cell: Cell, number: int, reading: Attribute, goal: Expression) -> Witness | None:
-        """A request that the lines of the cell allow, and on which `goal` holds of a condition that reads this
+        """A request that the rules of the cell allow, and on which `goal` holds of a condition that reads this
         attribute. Raises Undecided."""
         allows, denies = cell.allows, cell.denies
         return self._example(
@@ -355,20 +355,20 @@ class Standing:
             lambda: conjunction((self.any_of(allows), negation(self.any_of(denies)), goal)))
 
     def meets_allowed(self, cell: Cell, number: int, without: Iterable[int]) -> bool:
-        """True if a condition, and none of `without`, can hold for an object on which the lines of the cell allow
+        """True if a condition, and none of `without`, can hold for an object on which the rules of the cell allow
         something. Raises Undecided."""
         allows, denies = frozenset(cell.allows), frozenset((*cell.denies, *without))
-        found = self._example(
+        witness = self._example(
             ("meets_allowed", number, allows, denies), cell, (number, *allows, *denies),
             lambda: conjunction((self.expressions[number], self.any_of(allows), negation(self.any_of(denies)))))
         rows = self.policy.vocabulary.by_permission[cell.permission].columns
-        return found is not None and (found.row is not None or not rows)
+        return witness is not None and (witness.row is not None or not rows)
 
     def any_of(self, numbers: Iterable[int]) -> Expression:
         """The disjunction of these conditions."""
         return disjunction(self.expressions[one] for one in sorted(numbers))
 
-    def _asked(
+    def _conditions(
         self, question: tuple[object, ...], place: Place | Cell, numbers: Iterable[int], goal: Callable[[], Expression],
     ) -> bool:
         return self._example(question, place, numbers, goal) is not None
@@ -378,17 +378,17 @@ class Standing:
     ) -> Witness | None:
         """An example of a goal, remembered for all places in which the answer is the same."""
         like = self._like_of(place.subject, place.permission, numbers)
-        known = self._known.get((question, like), _UNKNOWN)
-        if isinstance(known, _Unknown):
+        cached = self._examples.get((question, like), _UNKNOWN)
+        if isinstance(cached, _Unknown):
             subject = place.subject
             if subject.key is not None and like[-1] is None:
                 subject = Subject(subject.role)
-            known = self._known[question, like] = self._found(goal(), subject, place.permission)
-        if isinstance(known, Undecided):
-            raise known
-        return known
+            cached = self._examples[question, like] = self._searched(goal(), subject, place.permission)
+        if isinstance(cached, Undecided):
+            raise cached
+        return cached
 
-    def _found(self, goal: Expression, subject: Subject, permission: str) -> Witness | Undecided | None:
+    def _searched(self, goal: Expression, subject: Subject, permission: str) -> Witness | Undecided | None:
         try:
             return self.prover.example(goal, subject, permission)
         except Undecided as undecided:

@@ -91,9 +91,9 @@ def _not_found(policy: Policy, decision: Recorded) -> str:
 def allowing(policy: Policy, decision: Recorded, step: int) -> str | None:
     """Returns the place of the first rule that allows a step; None if no rule is known to."""
     permission, row = decision.steps[step]
-    for rule, left in policy.reaching(decision.caller.role, decision.caller.key, permission):
-        if rule.eft == "allow" and (_settled(left, decision, permission) is not False if decision.of_any
-                                    else _put(left, decision, permission, row) is True):
+    for rule, condition in policy.matching_rules(decision.caller.role, decision.caller.key, permission):
+        if rule.eft == "allow" and (_settled(condition, decision, permission) is not False if decision.of_any
+                                    else _put(condition, decision, permission, row) is True):
             return rule.place
     return None
 
@@ -107,11 +107,11 @@ def _held(policy: Policy, decision: Recorded, permission: str, row: Row) -> bool
     if scoped is False:
         return False
     lines = _lines(policy, decision, permission)
-    known = _known(lines.inputs, decision, permission, row)
-    left = conjunction((put(lines.allows, known), negation(put(lines.denies, known))))
-    if left is False or left is scoped is True:
-        return left
-    missing = frozenset(name for atom in atoms(left) for name in _unknown(atom, decision, row))
+    values = _values(lines.inputs, decision, permission, row)
+    rest = conjunction((put(lines.allows, values), negation(put(lines.denies, values))))
+    if rest is False or rest is scoped is True:
+        return rest
+    missing = frozenset(name for atom in atoms(rest) for name in _unknown(atom, decision, row))
     return missing if scoped is True else missing | scoped
 
 
@@ -147,7 +147,7 @@ def _lines(policy: Policy, decision: Recorded, permission: str) -> _Lines:
 
 @lru_cache(maxsize=4096)
 def _lines_of(residual: Residual) -> _Lines:
-    allows, denies = (disjunction(left for rule, left in residual.rules if rule.eft == effect)
+    allows, denies = (disjunction(condition for rule, condition in residual.rules if rule.eft == effect)
                       for effect in ("allow", "deny"))
     return _Lines(allows, denies, frozenset((*inputs(allows), *inputs(denies))))
 
@@ -160,26 +160,26 @@ def covered(policy: Policy, decision: Recorded, permission: str) -> bool | froze
         return frozenset((str(error),))
 
 
-def _known(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
+def _values(read: Iterable[Input], decision: Recorded, permission: str, row: Row) -> dict[Input, Value]:
     """The recorded values of these inputs."""
-    known: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
+    values: dict[Input, Value] = {InGroup(name): held for name, held in decision.groups.items()}
     for one in read:
         try:
             if isinstance(one, Attribute):
-                known[one] = value_of(one)(decision.caller, row, decision.environment)
+                values[one] = value_of(one)(decision.caller, row, decision.environment)
             elif not isinstance(one, InGroup):
-                known[one] = compiled(one, permission)(decision.caller, row, decision.environment, decision.shared)
+                values[one] = compiled(one, permission)(decision.caller, row, decision.environment, decision.shared)
         except (Unrecorded, FunctionFailed):
             pass
-    return known
+    return values
 
 
-def _put(left: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
+def _put(condition: Expression, decision: Recorded, permission: str, row: Row) -> Expression:
     """The expression, simplified by what is known."""
-    return put(left, _known(inputs(left), decision, permission, row))
+    return put(condition, _values(inputs(condition), decision, permission, row))
 
 
-def _settled(left: Expression, decision: Recorded, permission: str) -> Expression:
+def _settled(condition: Expression, decision: Recorded, permission: str) -> Expression:
     """The expression with the known answers of the atoms that do not read the object."""
     def leaf(atom: Atom) -> Expression:
         if not reads_object(atom):
@@ -187,7 +187,7 @@ def _settled(left: Expression, decision: Recorded, permission: str) -> Expressio
         missing = isinstance(atom, Comparison) and any(_read(one, decision, None) is None for one in attributes(atom))
         return False if missing else atom
 
-    return rebuild(left, leaf)
+    return rebuild(condition, leaf)
 
 
 def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
@@ -202,8 +202,8 @@ def _read(attribute: Attribute, decision: Recorded, row: Row | None) -> object:
 
 def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
     """Returns the facts that an atom lacks; none about the object if any object will do (`row` is None)."""
-    asked = [one for one in attributes(atom) if one != GROUPS and not (row is None and one.root == "obj")]
-    unread = [str(one) for one in asked if _read(one, decision, row) is _NOT_KNOWN]
+    read = [one for one in attributes(atom) if one != GROUPS and not (row is None and one.root == "obj")]
+    unread = [str(one) for one in read if _read(one, decision, row) is _NOT_KNOWN]
     if unread:
         yield from unread
     elif isinstance(atom, InGroup):
@@ -213,26 +213,26 @@ def _unknown(atom: Atom, decision: Recorded, row: Row | None) -> Iterator[str]:
 
 
 def traced(policy: Policy, decision: Recorded, step: int, called: Called = nameless) -> list[Step]:
-    """Each line about a step of a decision: whether it held, and the facts that it looked at. A line that depends on
-    what was not recorded does not count as one that held; the remark says so."""
+    """Each rule about a step of a decision, with its result and the facts that it read. A rule that depends on
+    unrecorded facts counts as not matching; the remark says so."""
     permission, row = decision.steps[step]
-    lines = policy.reaching(decision.caller.role, decision.caller.key, permission)
+    lines = policy.matching_rules(decision.caller.role, decision.caller.key, permission)
     return [_traced(policy, decision, (permission, row), line, called) for line in lines]
 
 
-def _traced(policy: Policy, decision: Recorded, asked: tuple[str, Row], line: tuple[Rule, Expression],
+def _traced(policy: Policy, decision: Recorded, step: tuple[str, Row], line: tuple[Rule, Expression],
             called: Called) -> Step:
-    (permission, row), (rule, left) = asked, line
-    known = _known(inputs(left), decision, permission, row)
+    (permission, row), (rule, condition) = step, line
+    facts = _values(inputs(condition), decision, permission, row)
     remarks = {}
-    for atom in atoms(left):
-        holds = put(atom, known)
+    for atom in atoms(condition):
+        holds = put(atom, facts)
         if isinstance(holds, bool):
             values = {str(one): _read(one, decision, row) for one in attributes(atom) if one != GROUPS}
             remarks[atom] = Remark(found(Fact(atom, text(atom), values, holds), permission, called), holds)
         else:
             remarks[atom] = Remark(f"not recorded: {', '.join(_unknown(atom, decision, row))}", None)
-    held = put(left, known)
+    held = put(condition, facts)
     wanting = () if held is True else tuple(remark.text for remark in remarks.values() if remark.holds is not True)
     person = called("sub", "key", rule.sub) if rule.sub not in policy.roles else ""
     return Step(rule, via(policy, decision.caller, rule.sub), tuple(remarks.values()), held is True, wanting, person)

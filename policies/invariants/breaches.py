@@ -33,7 +33,7 @@ class Breach:
     witness: Witness | None
 
 
-class Judge:
+class BreachSearch:
     """Asks a policy about every invariant."""
 
     def __init__(self, policy: Policy, invariants: Iterable[Invariant], most: int) -> None:
@@ -60,12 +60,12 @@ class Judge:
 
     def _together(self, kind: str) -> dict[tuple[str, ...], tuple[Invariant, ...]]:
         """The lines that are read together: those of one permission and, for `atmost`, of one role."""
-        found: dict[tuple[str, ...], tuple[Invariant, ...]] = {}
+        groups: dict[tuple[str, ...], tuple[Invariant, ...]] = {}
         for one in self._by_kind.get(kind, ()):
             for permission in self._covered(one):
                 key = (permission,) if kind == ONLY else (one.who, permission)
-                found[key] = (*found.get(key, ()), one)
-        return found
+                groups[key] = (*groups.get(key, ()), one)
+        return groups
 
     def _covered(self, one: Invariant) -> list[str]:
         return sorted(one.covered(self._policy.patterns))
@@ -87,21 +87,21 @@ class Judge:
 
     def _by_role(self, lines: tuple[Invariant, ...], role: str, permission: str, bound: Expression) -> Iterator[Breach]:
         """The breach by a role alone, else by a person whom conditions name."""
-        found = list(self._breach(lines, Subject(role), permission, allowed(self._policy, Subject(role), permission),
+        breaches = list(self._breach(lines, Subject(role), permission, allowed(self._policy, Subject(role), permission),
                                   bound))
-        yield from found or self._by_condition(
+        yield from breaches or self._by_condition(
             lines, role, permission, lambda one: (by_role(self._policy, one, permission)[0], bound))
 
     def _always(self, one: Invariant, permission: str) -> Iterator[Breach]:
         subject, wanted = Subject(one.who), self._promised(one, permission)
-        found = list(self._breach((one,), subject, permission, wanted, allowed(self._policy, subject, permission)))
-        yield from found or self._by_condition(
+        breaches = list(self._breach((one,), subject, permission, wanted, allowed(self._policy, subject, permission)))
+        yield from breaches or self._by_condition(
             (one,), one.who, permission,
             lambda person: (conjunction((wanted, by_role(self._policy, person, permission)[1])), False))
 
     def _by_condition(
         self, lines: tuple[Invariant, ...], role: str, permission: str,
-        asked: Callable[[Subject], tuple[Expression, Expression]],
+        bounds: Callable[[Subject], tuple[Expression, Expression]],
     ) -> Iterator[Breach]:
         """Yields the first breach by the role's rules for a user whom rules and conditions name.
 
@@ -109,8 +109,8 @@ class Judge:
         """
         for person in self._in_conditions if role != GUEST else ():
             subject = Subject(role, person)
-            if found := list(self._breach(lines, subject, permission, *asked(subject))):
-                yield from found
+            if breaches := list(self._breach(lines, subject, permission, *bounds(subject))):
+                yield from breaches
                 return
 
     def _only(self, lines: tuple[Invariant, ...], permission: str) -> Iterator[Breach]:
@@ -118,9 +118,9 @@ class Judge:
         others = [role for role in self._roles if not roles.closure(role) & listed]
         sound = []
         for role in others:
-            found = list(self._given(lines, Subject(role), permission))
-            yield from found
-            if not found:
+            breaches = list(self._given(lines, Subject(role), permission))
+            yield from breaches
+            if not breaches:
                 sound.append(role)
         for person in self._persons.get(permission, ()):
             if not roles.closure(person) & listed:
@@ -131,8 +131,8 @@ class Judge:
     ) -> Iterator[Breach]:
         """Yields the breach by a user with the first of the roles that leads to one."""
         for role in roles:
-            if role != GUEST and (found := list(self._given(lines, Subject(role, person), permission))):
-                yield from found
+            if role != GUEST and (breaches := list(self._given(lines, Subject(role, person), permission))):
+                yield from breaches
                 return
 
     def _given(self, lines: tuple[Invariant, ...], subject: Subject, permission: str) -> Iterator[Breach]:
@@ -142,24 +142,24 @@ class Judge:
         self, lines: tuple[Invariant, ...], subject: Subject, permission: str, narrow: Expression, wide: Expression
     ) -> Iterator[Breach]:
         try:
-            found = self._prover.exception(narrow, wide, subject, permission)
+            witness = self._prover.exception(narrow, wide, subject, permission)
         except Undecided:
             yield Breach(lines, subject, permission, None)
             return
-        if found is not None:
+        if witness is not None:
             # A request that the policy itself does not answer so proves nothing.
-            tried = found.answer(self._policy) is (lines[0].kind != ALWAYS)
-            yield Breach(lines, subject, permission, found if tried else None)
+            holds = witness.answer(self._policy) is (lines[0].kind != ALWAYS)
+            yield Breach(lines, subject, permission, witness if holds else None)
 
     @cached_property
     def _persons(self) -> dict[str, list[str]]:
         """Users by permission: those whom its rules name, and those who are named in a condition."""
-        found: dict[str, list[str]] = {}
+        by_permission: dict[str, list[str]] = {}
         for person in persons(self._policy):
             for permission in (self._policy.vocabulary.by_permission if person in self._in_conditions
                                else self._policy.permissions_of_lines(person)):
-                found.setdefault(permission, []).append(person)
-        return found
+                by_permission.setdefault(permission, []).append(person)
+        return by_permission
 
     @cached_property
     def _in_conditions(self) -> list[str]:
