@@ -104,7 +104,7 @@ def test_what_the_caller_may_not_do_is_refused_for_each_row_and_recorded(app, gi
     assert told[0] == told[1] == told[3]
     assert "Number" not in answer.text
     assert states(given, [mine, theirs, published]) == ["draft", "draft", "published"]
-    app.extensions["gatepost"].trail.flush(early=True)
+    app.extensions["gatepost"].audit_writer.flush(early=True)
     assert {result for _, _, result in recorded(given, [published])} == {"refused"}
 
 
