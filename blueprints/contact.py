@@ -40,6 +40,7 @@ class Contact(Collection):
     model, schema = ContactMessage, ContactSchema
     sort = ("created_at", "updated_at")
     shares = False
+    overview = ("email", "subject", "created_at")
     on_erase = "delete"
     filters = {
         "name": ("contains",),

@@ -43,6 +43,7 @@ class Orders(Collection):
     expand = ("owner", "items.product")
     create_only = ("items",)
     on_erase, anonymised = "anonymise", {"note": None}
+    overview = ("status", "total", "owner_id", "created_at")
     imports = False  # an order takes stock at current prices, so it cannot be imported
 
     def create(self, call: Call, row: Order) -> None:

@@ -41,6 +41,7 @@ class Products(Collection):
     search = ("name", "description")
     expand = ("category", "owner")
     import_keys = ("sku",)
+    overview = ("sku", "price", "stock", "status", "category_id", "updated_at")
 
     publish = transition("publish", "It can be ordered from then on.", {"draft": "active"})
     archive = transition("archive", "It can no longer be ordered, and is kept.", {"active": "archived"})

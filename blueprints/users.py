@@ -48,6 +48,7 @@ class Users(Collection):
     guarded = dict.fromkeys(("tenant_id", "owner_id", "version", "created_at", "updated_at", "email", "department",
                              "groups", "active"), "user.view_private")
     managed, create_only = ("role", "department", "groups"), ("password",)
+    overview = ("email", "role", "department", "groups", "active")
 
     def stamp(self, call: Call, row: User) -> None:
         step_up.refuse_elsewhere(call.body)

@@ -42,6 +42,7 @@ BETWEEN: Mapping[tuple[str, str], str] = {
     ("audit", "console"): "its pages",
     ("authzen", "access_review"): "a search for subjects is a search for holders",
     ("authzen", "policy"): "circumstances and new rows of a question",
+    ("backups", "console"): "its button on a page",
     ("console", "sessions"): "its login is a login of the API",
     ("password_links", "console"): "its pages",
     ("policy", "console"): "its pages",

@@ -59,6 +59,7 @@ class Audits(Collection):
     default_sort = "-time"
     born = "time"
     guarded = {"facts": "audit.view_facts"}
+    overview = ("time", "action", "resource", "resource_id", "result")
     shares = False
     filters = {
         "principal": ("eq",),

@@ -16,7 +16,7 @@ from blueprints.backups.encryption import CannotEncrypt
 from blueprints.backups.only_keys import restore_keys
 from blueprints.backups.proof import prove
 from blueprints.backups.restoring import CannotRestore, Choices, Restored, holds_instance, restore
-from blueprints.backups.schedule import make_scheduled
+from blueprints.backups.schedule import make_begun, make_scheduled
 from blueprints.backups.staging import Staged
 from blueprints.backups.taking import CannotBackUp, Taken, free_place, note, take
 from gatepost.collections.repeating import BadList, read
@@ -49,8 +49,9 @@ _FAULTS = (BadArchive, BadList, CannotBackUp, CannotEncrypt, CannotRestore, KeyF
 @click.command("backup")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--scheduled", is_flag=True, hidden=True, help="Make the scheduled backup, if one is due.")
+@click.option("--requested", metavar="ID", hidden=True, help="Make the backup that a request has begun.")
 @click.pass_obj
-def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
+def backup(create_app: AppFactory, file: Path | None, scheduled: bool, requested: str | None) -> None:
     """Write the instance to one file while the service runs.
 
     The file has the database, the keys, the policies and the settings. Without FILE it is written to the folder of
@@ -62,6 +63,9 @@ def backup(create_app: AppFactory, file: Path | None, scheduled: bool) -> None:
     with open_instance() as instance, _sentences():
         if scheduled:
             make_scheduled(create_app, instance.settings, instance.database, migrations())
+            return
+        if requested is not None:
+            make_begun(create_app, instance.settings, instance.database, migrations(), requested)
             return
         place = file or free_place(instance.settings.backups, retention.SCHEDULED)
         result = take(instance.settings, instance.database, place.absolute())

@@ -1,7 +1,7 @@
-"""Scheduled backups: a background task starts a process for each backup that is due.
+"""Backups that the service makes: a background task starts a process for each one that is due or requested.
 
-The process is `gatepost backup --scheduled`. It makes the backup, proves it, passes it to the operator's command and
-removes old backups. It stores errors for health and for the operator.
+The process is `gatepost backup --scheduled` or `--requested ID`. It makes the backup, proves it, passes it to the
+operator's command and removes old backups. It stores errors for health and for the operator.
 """
 
 from __future__ import annotations
@@ -38,9 +38,22 @@ _FAULTS = (BadArchive, CannotBackUp, CannotEncrypt, RowError, OSError)
 _log = logging.getLogger("gatepost.backup")
 
 
+def make(services: Services) -> Requested:
+    """Returns the object that starts requested backups."""
+    return Requested(services.live, services.database)
+
+
 def tasks(services: Services) -> Iterator[BackgroundTask]:
-    """Yields the background task that starts backups."""
+    """Yields the background tasks that start backups, and that look after the requested one."""
     yield BackgroundTask("making backups", 5, Schedule(services.live, services.database).look)
+    yield BackgroundTask("ending requested backups", 5, requested(services).look)
+
+
+def requested(services: Services) -> Requested:
+    """Returns what `make` has made for this app."""
+    found = services.feature("backups")
+    assert isinstance(found, Requested)
+    return found
 
 
 class Schedule:
@@ -60,12 +73,7 @@ class Schedule:
             if not backups.is_due(settings.backup_hours):
                 return
         self._start = monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "gatepost", "backup", "--scheduled"], env=settings.environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with suppress(OSError):  # a sandbox may refuse it
-            # Lower priority than requests.
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, 10)
+        self._process = _process(settings, "--scheduled")
 
     def _runs(self) -> bool:
         if self._process is None:
@@ -82,6 +90,50 @@ class Schedule:
         return False
 
 
+class Requested:
+    """Starts a process for each requested backup, at most one at a time."""
+
+    def __init__(self, live: LiveSettings, database: Database) -> None:
+        self._live, self._database = live, database
+        self._running: tuple[str, subprocess.Popen[bytes], float] | None = None
+
+    def start(self, id: str) -> None:
+        """Starts the backup with this row, after its transaction. A failure becomes the error of the row."""
+        self.look()
+        try:
+            self._running = id, _process(self._live.current, "--requested", id), monotonic()
+        except OSError as error:
+            _log.error("no process for a requested backup: %s", error)
+            self._lose(id, f"no backup was made: {error}")
+
+    def look(self) -> None:
+        """Stores the error of a process that has ended without a backup. Raises `RowError`."""
+        if self._running is None:
+            return
+        id, process, began = self._running
+        if process.poll() is None:
+            if monotonic() - began > backups.LONGEST:
+                process.kill()
+            return
+        self._running = None
+        if process.returncode:
+            _log.error("a requested backup went wrong: its process ended with %d", process.returncode)
+            self._lose(id, "no backup was made: its process was ended")
+
+    def _lose(self, id: str, error: str) -> None:
+        self._database.transact(lambda: backups.lose(id, error))
+
+
+def _process(settings: Settings, *options: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gatepost", "backup", *options], env=settings.environment,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with suppress(OSError):  # a sandbox may refuse it
+        # Lower priority than requests.
+        os.setpriority(os.PRIO_PROCESS, process.pid, 10)
+    return process
+
+
 def make_scheduled(create_app: AppFactory, settings: Settings, database: Database,
                    migrations: Mapping[str, Path]) -> None:
     """Makes the scheduled backup, unless none is due or another process makes it.
@@ -89,8 +141,13 @@ def make_scheduled(create_app: AppFactory, settings: Settings, database: Databas
     Raises the errors of `take`, `RowError`.
     """
     id = database.transact(lambda: backups.begin(settings.backup_hours))
-    if id is None:
-        return
+    if id is not None:
+        make_begun(create_app, settings, database, migrations, id)
+
+
+def make_begun(create_app: AppFactory, settings: Settings, database: Database, migrations: Mapping[str, Path],
+               id: str) -> None:
+    """Makes the backup whose row `begin` has stored. Raises the errors of `take`, `RowError`."""
     faults: list[str] = []
 
     def inspect(archive: Path) -> None:

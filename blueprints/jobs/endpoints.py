@@ -48,6 +48,7 @@ class Jobs(Collection):
     on_erase = "delete"
     filters = {"state": ("eq",), "kind": ("eq",), "owner_id": ("eq",)}
     computed = ()
+    overview = ("kind", "state", "progress", "created_at", "done_at")
 
     def values_of(self, name: str) -> tuple[str, ...]:
         # Most states are reached without an action.

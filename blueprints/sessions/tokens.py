@@ -56,6 +56,7 @@ class Tokens(Collection):
     on_erase = "delete"
     shares = False
     filters = {"owner_id": ("eq",)}
+    overview = ("scopes", "expires_at", "last_used_at")
 
     def endpoints(self) -> Iterator[Endpoint]:
         for endpoint in super().endpoints():

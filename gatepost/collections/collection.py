@@ -59,9 +59,11 @@ class Collection(Writable):
     anonymised    column → its value in an anonymised row
     imports       True if rows can be imported
     shares        True if rows can be shared
+    overview      fields that a list of the console shows beside the title; empty: a few, chosen by their kinds
     """
 
     imports: ClassVar[bool] = True
+    overview: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..http.pipeline import stages
+from ..http.protocol.problems import Fault, Problem
 from ..http.request.call import Call, Write
 from ..http.request.endpoint import Endpoint
 from ..http.writing import importing
@@ -26,6 +27,9 @@ def endpoint(collection: Writable) -> Endpoint:
 
 
 def _receive(call: Call) -> None:
+    if importing.is_dry(call):
+        fault = Fault("invalid_parameter", "A dry run is not a job. Leave out Prefer.", parameter="dry_run")
+        raise Problem.of([fault], "invalid_parameter")
     with importing.received(call) as body:
         files.received(body, call.prepared)
 

@@ -83,9 +83,7 @@ def begin(hours: int | None = None) -> str | None:
     """Records that a backup begins, and returns its id. Needs a transaction. `hours`: it is a scheduled one; then
     returns None if none is due."""
     if hours is not None:
-        # If two processes check at once, the second sees the row of the first.
-        if current.dialect == "postgres":
-            current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
+        _lock()
         if not is_due(hours):
             return None
     row = Backup(id=new_id(), made_at=now(), scheduled=hours is not None)
@@ -157,6 +155,36 @@ def ages() -> BackupAges:
     if newest is not None and not newest.is_whole:
         error = newest.error or "it was broken off"
     return BackupAges(made_at, proved_at, error, successful.scalar(), under_way)
+
+
+def begin_requested() -> Backup | None:
+    """Records that a requested backup begins, and returns its row; None while any backup is under way. Needs a
+    transaction."""
+    _lock()
+    # Across tenants, as above.
+    rows = Backup.select().where(Backup.digest.is_null(), Backup.error.is_null())
+    if any(row.is_under_way for row in rows):
+        return None
+    return Backup.get_by_id(begin())
+
+
+def _lock() -> None:
+    """Lets the second of two processes that check at once see the row of the first."""
+    if current.dialect == "postgres":
+        current.execute_sql("LOCK TABLE backups IN EXCLUSIVE MODE")
+
+
+def newest(most: int) -> list[Backup]:
+    """Returns the newest backups that were begun, the newest first."""
+    # Across tenants, as above.
+    return list(Backup.select().order_by(Backup.made_at.desc(), Backup.id.desc()).limit(most))
+
+
+def lose(id: str, error: str) -> None:
+    """Records why a backup was never made, unless it was, or has an error already. Needs a transaction."""
+    # Across tenants, as above.
+    Backup.update({Backup.error: error}).where(
+        Backup.id == id, Backup.digest.is_null(), Backup.error.is_null()).execute()
 
 
 def purge(before: str, most: int) -> int:

@@ -52,6 +52,9 @@ def test_a_rule_is_edited_wrongly_mended_applied_seen_and_undone(script, watched
     page.wait_for_selector(".verdict.yes")
     row = page.locator("#found .turns tbody tr")
     assert all(part in row.inner_text() for part in ("more access", "support", "order.approve", "never → always"))
+    assert page.locator("#steps [aria-current]").inner_text() == "3. Apply"
+    apply = page.get_by_role("button", name="Apply").bounding_box()
+    assert apply["y"] >= 0 and apply["y"] + apply["height"] <= 900
     page.get_by_label("Note for the policy history").fill("while Ann is away")
     press(page, "Apply")
     page.wait_for_url("**/console/history/*")
@@ -149,3 +152,13 @@ def test_what_is_told_of_a_change_has_no_barriers_and_fits_each_window(scheme, w
         assert overflow(page) <= 0, path
     page.get_by_role("link", name="View diff").first.click()
     assert barriers(page) == [] and overflow(page) <= 0
+
+
+def test_a_try_shows_its_progress(watched, state):
+    page = watched.page(storage_state=state)
+    editor(page, watched.url, "file=orders.csv&add=" + APPROVING.replace(" ", "+"))
+    assert not page.get_by_role("progressbar").is_visible()
+    press(page, "Try")
+    page.get_by_role("progressbar").wait_for()
+    page.wait_for_selector(".verdict")
+    page.get_by_role("progressbar").wait_for(state="hidden")

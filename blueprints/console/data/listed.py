@@ -17,6 +17,7 @@ from gatepost import Call, Collection, Endpoint, Fault, Message, Problem
 from gatepost.collections.asking import ask
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.openapi.operations import operation_id
+from gatepost.http.pipeline.conditional import version_for
 from gatepost.http.reading.filters import parameter
 
 from ..frame import page, routes, show, texts
@@ -27,7 +28,9 @@ from .words import collection_called, field_called
 
 ROOT = "/console/data"
 _UNCOUNTED = ("audit",)  # to count its rows would be a look at them
-_OWN_PARAMETERS = ("q", "sort", "cursor", "before", "owner", "as", "count")
+_OWN_PARAMETERS = ("q", "sort", "cursor", "before", "owner", "as", "count", "select")
+_OF_THE_PAGE = ("owner", "as", "count", "select")  # parameters that the API's list does not have
+DELETE = "delete"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,20 +100,26 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
         return
 
     def handler(call: Call) -> Response:
-        return _rows(call, kind)
+        return rows_page(call, kind)
 
-    named = {*_OWN_PARAMETERS, *(name for name, operators in collection.filters.items() if "eq" in operators)}
     yield Endpoint(name=f"data_{collection.name}", method="GET", path=kind.path, handler=handler,
                    summary=f"Show {collection.name}.",
-                   **page(collection.view, narrows=True, identify=member, query=texts(*sorted(named))))
+                   **page(collection.view, narrows=True, identify=member, query=texts(*parameters(collection))))
 
 
-def _rows(call: Call, kind: Kind) -> Response:
+def parameters(collection: Collection) -> list[str]:
+    """Returns the names of the query parameters of a list."""
+    return sorted({*_OWN_PARAMETERS, *(name for name, operators in collection.filters.items() if "eq" in operators)})
+
+
+def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Response:
+    """Returns the page of a list, with the `refusal` of what was tried on its rows."""
     collection, asked = kind.collection, {name: text for name, text in call.query.items() if text}
     asked.pop("lang", None)
     names = [name for name in collection.representation.names if name not in OWN]
-    head, columns = summary(collection, names)
-    problem, page_of, whose = "", dict[str, Any](items=[], next_cursor=None, prev_cursor=None), None
+    head, columns = columns_of(collection, names)
+    problem, whose = "" if refusal is None else sentence(call, refusal), None
+    page_of = dict[str, Any](items=[], next_cursor=None, prev_cursor=None)
     say = call.services.translations.wanted(call.request).say
     try:
         query = _query(call, kind, asked)
@@ -118,10 +127,11 @@ def _rows(call: Call, kind: Kind) -> Response:
         page_of = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields)})
         if asked.get("as"):
             whose = seen(call, kind.name, asked["as"], [row["id"] for row in page_of["items"]])
-    except Problem as refusal:
-        if refusal.status not in (400, 403, 404):
+    except Problem as wrong:
+        if wrong.status not in (400, 403, 404):
             raise
-        problem = sentence(call, refusal)
+        problem = sentence(call, wrong)
+    verbs = [] if asked.get("as") else offered(call, kind)
     return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
                 head=field_called(head) if head else Message("ID"),
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
@@ -133,7 +143,53 @@ def _rows(call: Call, kind: Kind) -> Response:
                 owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
                 later=_link(asked, "cursor", page_of["next_cursor"]),
                 earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
-                create="create" in kind.served and call.access.may_ever(collection.permission("create")))
+                verbs=verbs, boxes=_boxes(call, kind, page_of["items"]) if verbs else {},
+                whole=asked.get("select") == "all", everything=_link(asked, "select", "all", kept=("cursor", "before")),
+                filtered=urlencode({name: text for name, text in asked.items() if name != "select"}),
+                exported=_exported(call, kind, asked), create=_may(call, kind, "create"),
+                imports=_may(call, kind, "import"))
+
+
+def _may(call: Call, kind: Kind, name: str) -> bool:
+    return name in kind.served and call.access.may_ever(kind.collection.permission(name))
+
+
+def columns_of(collection: Collection, names: Sequence[str]) -> tuple[str, list[str]]:
+    """Returns the field that names a row, and the columns beside it: as declared, or else a few by their kinds."""
+    head, columns = summary(collection, names)
+    declared = [name for name in collection.overview if name in names and name != head]
+    return head, declared or columns
+
+
+def verbs_of(kind: Kind) -> list[str]:
+    """Returns what can be done to several rows: the actions that need no further input, and the deletion."""
+    plain = [action.name for action in kind.collection.actions
+             if action.name in kind.served and not action.body.load_fields]
+    return [*plain, *([DELETE] if DELETE in kind.served else [])]
+
+
+def offered(call: Call, kind: Kind) -> list[str]:
+    """Returns those of `verbs_of` that the caller may do to some row."""
+    return [verb for verb in verbs_of(kind) if call.access.may_ever(kind.collection.permission(verb))]
+
+
+def _boxes(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Returns id → the value of the row's check box: its id and its version, as this caller would send it."""
+    guard = kind.collection.guards.get("version")
+    return {row.id: f"{row.id} {version_for(call, row.__data__, guard)}"
+            for row in kind.collection.rows(call).find_all([item["id"] for item in items])}
+
+
+def _exported(call: Call, kind: Kind, asked: Mapping[str, str]) -> str:
+    """Returns the query of an export of all rows of this list; "" if there is no export."""
+    if not _may(call, kind, "export"):
+        return ""
+    try:
+        query = _query(call, kind, asked)
+    except Problem:
+        return ""
+    kept = {name: text for name, text in query.items() if name not in ("cursor", "before")}
+    return f"?{urlencode(kept)}" if kept else "?"
 
 
 def _drawn(call: Call, kind: Kind, items: Sequence[Mapping[str, Any]], head: str, columns: Sequence[str],
@@ -173,7 +229,7 @@ def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> 
 
 def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
     """Returns the query of the API's list for that of the page. Raises `Problem` for an unknown owner."""
-    query = {name: text for name, text in asked.items() if name not in ("owner", "as", "count")}
+    query = {name: text for name, text in asked.items() if name not in _OF_THE_PAGE}
     if "q" in query and not kind.collection.search:
         query[title_parameter(kind.collection) or "q"] = query.pop("q")
     owner = _owner_parameter(kind.collection)
@@ -209,10 +265,10 @@ def _count(call: Call, kind: Kind, query: Mapping[str, str] | None = None) -> st
     return str(answer["total"]) if answer.get("total") is not None else f"> {answer.get('total_estimate', 0)}"
 
 
-def _link(asked: Mapping[str, str], name: str, value: str | None) -> str:
-    """The query of the page with another parameter; "" for none."""
-    kept = {one: text for one, text in asked.items() if one not in ("cursor", "before", name)}
-    return f"?{urlencode({**kept, name: value})}" if value else ""
+def _link(asked: Mapping[str, str], name: str, value: str | None, kept: Sequence[str] = ()) -> str:
+    """Returns the query of the page with another parameter; "" without a value. `kept` stay, though of one page."""
+    query = {one: text for one, text in asked.items() if one not in ("cursor", "before", "select") or one in kept}
+    return f"?{urlencode({**query, name: value})}" if value else ""
 
 
 def _order_called(order: str, say: Any) -> str:

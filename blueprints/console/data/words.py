@@ -58,6 +58,7 @@ FIELDS: Mapping[str, Message] = {
     "quantity": Message("Quantity"),
     "reason": Message("Reason"),
     "resource": Message("Resource"),
+    "resource_id": Message("Object"),
     "result": Message("Result"),
     "right": Message("Access"),
     "role": Message("Role"),

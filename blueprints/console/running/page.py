@@ -115,7 +115,7 @@ class Asked:
 @routes.get(RUNNING, **page(SEEN_WITH, query=texts("minutes", "follow"), cost=_COST))
 def running(call: Call) -> Response:
     """Show whether the service is well, how busy it is, and how large it has become."""
-    return _drawn(call)
+    return drawn(call)
 
 
 def _health(call: Call) -> dict[str, Any] | None:
@@ -142,10 +142,11 @@ def forms(collection: Collection) -> Iterator[Endpoint]:
     if collection.name == "jobs":
         retry = Kind.of(collection).served[_RETRY]
         yield form(retry, f"{RUNNING}/jobs/<id>/{_RETRY}", lambda call, _: see_other(call, RUNNING),
-                   drawn_again(_drawn), identify=member, cost=_COST)
+                   drawn_again(drawn), identify=member, cost=_COST)
 
 
-def _drawn(call: Call, problem: Problem | None = None) -> Response:
+def drawn(call: Call, problem: Problem | None = None) -> Response:
+    """Returns the page, with the problem of what was tried on it."""
     may, wanted = call.access.may_ever, call.query.get("minutes", "").strip() or SPANS[0]
     if problem is not None and (problem.status == 429 or not may(SEEN_WITH)):
         raise problem
@@ -162,6 +163,7 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
         plots_of=columns_of(amounts, spans, single=single, zone=call.services.settings.zone),
         sizes=_asked(call, "admin_sizes"), largest=_LARGEST, stats=stats,
         days=days_of(amounts, None if stats is None else stats.answer),
+        backups=_asked(call, "admin_backups"), may_back_up=may("backup.create"),
         failed=_failed(call) if may("job.view") else None, problem="" if problem is None else sentence(call, problem))
 
 

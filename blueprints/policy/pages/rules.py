@@ -18,7 +18,7 @@ from policies.tools.matrix import table_of
 
 from ...console.pages import Page, enter, page, sentence, served, showing, texts
 
-MOST_PILLS = 12  # columns that a phone selects with pills; the style sheet has a rule for each
+MOST_PILLS = 24  # columns that a phone selects with pills; the style sheet has a rule for each
 PERSONS = 25  # users on a page
 MOST_REMARKS = 100  # shown remarks of one kind
 _FILTERS = ("resource", "role", "person")
@@ -100,7 +100,8 @@ def rules(call: Call) -> Response:
         address=f"?{urlencode({**kept, 'cell': ''})}", filtered=urlencode(kept), chosen=chosen, before=before,
         pill=_pill(columns, chosen.key or before.key), pills=len(columns) <= MOST_PILLS, page_size=PERSONS,
         panel=_panel(columns, table, effective, chosen) if table and chosen.permission else None,
-        own=_own(table, effective), roles=full.columns, resources=[section.resource for section in full.sections],
+        own=_own(table, effective), permissions=sorted(call.services.registry.by_permission),
+        roles=full.columns, resources=[section.resource for section in full.sections],
         troubles=[Remark.of(line) for line in (effective["error"] or "").splitlines() if line],
         warnings=[Remark.of(line) for line in effective["warnings"]], most=MOST_REMARKS,
         now=datetime.now(call.services.settings.zone))

@@ -288,6 +288,8 @@ class Imported(TypedDict):
     updated: int
     failed: int
     errors: list[LineFault]
+    unchanged: NotRequired[int]
+    lines: NotRequired[list[PlannedLine]]
 
 
 class Job(TypedDict):
@@ -510,6 +512,19 @@ class PasswordLink(TypedDict):
     expires_at: str
 
 
+class PlannedField(TypedDict):
+    field: str
+    before: Any
+    after: Any
+
+
+class PlannedLine(TypedDict):
+    line: int
+    outcome: Literal["created", "changed", "unchanged"]
+    id: str | None
+    changes: list[PlannedField]
+
+
 class Product(TypedDict):
     id: str
     tenant_id: str
@@ -729,6 +744,7 @@ class ArticleView(TypedDict):
 
 class ArticleImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["slug"]]
 
 
@@ -795,6 +811,7 @@ class CategoryView(TypedDict):
 
 class CategoryImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["slug"]]
 
 
@@ -835,6 +852,7 @@ class CommentView(TypedDict):
 
 class CommentImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
 
 
 class ContactFilters(TypedDict):
@@ -959,6 +977,7 @@ class PageView(TypedDict):
 
 class PageImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
 
 
 class ProductFilters(TypedDict):
@@ -1013,6 +1032,7 @@ class ProductView(TypedDict):
 
 class ProductImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]
     key: NotRequired[Literal["sku"]]
 
 
@@ -1089,3 +1109,4 @@ class UserView(TypedDict):
 
 class UserImportQuery(TypedDict):
     on_error: NotRequired[Literal["skip"]]
+    dry_run: NotRequired[bool]

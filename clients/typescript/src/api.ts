@@ -624,6 +624,30 @@ export interface components {
             search_resource_endpoint: string;
             search_action_endpoint: string;
         };
+        Backup: {
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was begun.
+             */
+            made_at: string;
+            /** @enum {string} */
+            state: "made" | "running" | "failed";
+            /** @description 0 until it is made. */
+            bytes: number;
+            /** @description How long it took. */
+            seconds: number;
+            /**
+             * Format: date-time
+             * @description When it was restored in a scratch place, as a proof.
+             */
+            proved_at: string | null;
+            /** @description Whether it is one of the schedule. */
+            scheduled: boolean;
+        };
+        BackupList: {
+            items: components["schemas"]["Backup"][];
+        };
         FindingOfHealth: {
             check: string;
             /** @enum {string} */
@@ -1318,6 +1342,20 @@ export interface components {
             detail: string;
             pointer: string | null;
         };
+        PlannedField: {
+            field: string;
+            /** @description null for a new row. */
+            before: unknown;
+            after: unknown;
+        };
+        PlannedLine: {
+            line: number;
+            /** @enum {string} */
+            outcome: "created" | "changed" | "unchanged";
+            /** @description The row; null for a new one. */
+            id: string | null;
+            changes: components["schemas"]["PlannedField"][];
+        };
         Imported: {
             /** @description New rows. */
             imported: number;
@@ -1326,6 +1364,10 @@ export interface components {
             /** @description Lines that were left out. */
             failed: number;
             errors: components["schemas"]["LineFault"][];
+            /** @description Of `updated`, lines that change nothing: only of a dry run. */
+            unchanged?: number;
+            /** @description The first 1000 lines that can be imported: only of a dry run. */
+            lines?: components["schemas"]["PlannedLine"][];
         };
         /** @enum {string} */
         ShareField: "grantee" | "right" | "granted_by" | "created_at";
@@ -1888,6 +1930,8 @@ export interface components {
         "articles.id": string;
         /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
         on_error: "skip";
+        /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+        dry_run: boolean;
         /** @description A line updates the row that has this value, if there is one. */
         key: "slug";
         /** @description Fields to answer, separated by commas, and no others; without it, all of them. */
@@ -2131,6 +2175,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stats"];
+                };
+            };
+        };
+    };
+    admin_backups: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupList"];
+                };
+            };
+        };
+    };
+    admin_backup: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The language of error details and of pages (RFC 5646); before `Accept-Language`.
+                 * @example de
+                 */
+                lang?: components["parameters"]["lang"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
                 };
             };
         };
@@ -3484,6 +3578,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: components["parameters"]["key"];
             };
@@ -4040,6 +4136,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: components["parameters"]["key"];
             };
@@ -4549,6 +4647,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;
@@ -5971,6 +6071,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;
@@ -6538,6 +6640,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
                 /** @description A line updates the row that has this value, if there is one. */
                 key?: "sku";
             };
@@ -7234,6 +7338,8 @@ export interface operations {
                 lang?: components["parameters"]["lang"];
                 /** @description skip: leave out the lines that fail, as long as fewer than a thousand faults are found. Without it, one failing line undoes all. */
                 on_error?: components["parameters"]["on_error"];
+                /** @description true: report what the import would do, and store nothing. Faulty lines are listed, and do not refuse the file. */
+                dry_run?: components["parameters"]["dry_run"];
             };
             header?: never;
             path?: never;

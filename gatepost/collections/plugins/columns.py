@@ -14,7 +14,8 @@ from ...http.reading.expansion import expansions
 from ...http.schemas.fields import StrictSchema
 from ..collection import Collection
 
-_SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "null_at_create", "import_keys")
+_SEVERAL = ("sort", "search", "judged", "computed", "managed", "create_only", "null_at_create", "import_keys",
+            "overview")
 _ONE = ("default_sort", "born", "until", "gone")
 # A collection overrides these methods to store values of a body, or to answer values, that have no column.
 _TAKING = ("create", "draft", "stamp", "derive", "update", "prepare", "endpoints")
@@ -49,6 +50,9 @@ def bad_names(declared: type[Collection]) -> str | None:
         for name in {*getattr(declared, attribute)} - {"owner_id"}:
             if name not in schema.fields:
                 return f"{attribute} names {name!r}, which is no field of {_called(schema)}{hint(name, schema.fields)}"
+    for name in declared.overview:
+        if name not in schema.dump_fields:
+            return f"overview names {name!r}, which no answer has{hint(name, schema.dump_fields)}"
     for name in declared.null_at_create:
         if name in Owned._meta.fields or name in schema.load_fields:
             return f"null_at_create names {name!r}, which a new row has: the service or the body gives it"

@@ -7,7 +7,8 @@ caller who may not see the version, tags have a keyed hash in its place.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from gatepost.http.protocol.entity_tags import TAG, TAGS, VERSION, entity_tag, names_version, version_of
 from gatepost.http.protocol.messages import Message
@@ -72,10 +73,15 @@ def is_known(call: Call, tag: str) -> bool:
 
 def written_version(call: Call, permission: str | None) -> str:
     """Returns the version of the call's row for a tag: hashed if the caller lacks `permission`, which shows it."""
-    version = version_of(call.services.epoch.value, call.facts["version"])
-    if _is_shown(call, permission):
+    return version_for(call, call.facts, permission)
+
+
+def version_for(call: Call, row: Mapping[str, Any], permission: str | None) -> str:
+    """Returns the same for any row, given as its columns."""
+    version = version_of(call.services.epoch.value, row["version"])
+    if permission is None or call.access.allows(permission, row):
         return version
-    return hidden_version(call.services.keys, call.facts["id"], version)
+    return hidden_version(call.services.keys, row["id"], version)
 
 
 def _versions(call: Call) -> Collection[str]:

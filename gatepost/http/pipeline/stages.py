@@ -213,6 +213,7 @@ def resume(call: Call) -> None:
 
 
 ARRIVAL: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, retire)
+_WITHIN: tuple[Stage, ...] = (limit_by_address, limit_by_principal, admit, retire)
 HEAD_ONLY: tuple[Stage, ...] = (limit_by_address, identify, choose_version, limit_by_principal, admit, go_on)
 AFTER_HEAD: tuple[Stage, ...] = (resume, identify, choose_version, admit, retire)
 VALIDATION: tuple[Stage, ...] = (validate, prepare, replay, fetch)
@@ -226,8 +227,37 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
     g._get_current_object().call = call
     if services.settings.server_timing or (services.metrics is not None and services.metrics.samples()):
         call.timings = {}
+    _recording_refusals(call, lambda: _run(call))
+    return responses.as_preferred(call)
+
+
+def run_within(outer: Call, endpoint: Endpoint, sent: Request, path: dict[str, str]) -> Call:
+    """Runs a write of another endpoint for the caller of `outer`, as if its request came now.
+
+    It takes units, has a transaction and an audit event of its own, and the rights that the caller has by now. `outer`
+    must be in no transaction. Raises what `run` raises.
+    """
+    call = Call(outer.services, endpoint, sent, path)
+    database = call.services.database
+
+    def effect() -> None:
+        with database.connected():
+            call.principal = identity.as_of_now(call.services, outer.principal, outer.credential_id)
+            call.credential_id = outer.credential_id
+            call.access = Access(call.services.policy.current, call.principal, outer.access.environment)
+            _run_stages(_WITHIN, call)
+        _run_stages(VALIDATION, call)
+        if call.write.response is None:
+            _write(call)
+
+    _recording_refusals(call, effect)
+    return call
+
+
+def _recording_refusals(call: Call, effect: Callable[[], None]) -> None:
+    """Runs `effect`. Records a refusal, and gives back the units of a call that did nothing because of load."""
     try:
-        _run(call)
+        effect()
     except Overloaded:
         limiting.give_back(call)
         raise
@@ -237,7 +267,6 @@ def run(services: Services, endpoint: Endpoint, path: dict[str, str]) -> Respons
         audit.note_refusal(call, problem)
         reasons.add(call, problem)
         raise
-    return responses.as_preferred(call)
 
 
 def _run(call: Call) -> None:

@@ -11,6 +11,7 @@ import io
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -115,7 +116,8 @@ def _read_csv(stream: BinaryIO, schema: Schema) -> Iterator[NumberedRow]:
     except UnicodeDecodeError:
         raise _unreadable(Message("The file is not UTF-8."), number) from None
     finally:
-        text.detach()
+        with suppress(ValueError):  # the file may be closed before its reader
+            text.detach()
 
 
 def _check_header(header: list[str], schema: Schema) -> None:

@@ -13,15 +13,17 @@ from marshmallow import fields
 
 from ..operations import limits
 from ..operations.concurrency import RETRY_AFTER
-from ..pipeline import idempotency
+from ..pipeline import idempotency, responses
 from ..protocol import expectation
 from ..protocol.json_body import refuse_coded
 from ..protocol.problems import CUT_UNSEEN, Fault, Problem, unsupported_media_type
-from ..request.call import Call
+from ..request.call import Call, Write
 from ..request.endpoint import Endpoint
 from ..schemas import file_formats
 from ..schemas.fields import StrictSchema, one_of
+from ..schemas.parameters import Switch
 from .intake import Import
+from .planned import MOST_LISTED, OUTCOMES, Plan
 from .writable import Writable
 
 
@@ -34,6 +36,23 @@ class LineFaultSchema(StrictSchema):
     pointer = fields.String(required=True, allow_none=True)
 
 
+class PlannedFieldSchema(StrictSchema):
+    """A field that a line would set. A text of more than 200 characters is cut."""
+
+    field = fields.String(required=True)
+    before = fields.Raw(required=True, allow_none=True, metadata={"description": "null for a new row."})
+    after = fields.Raw(required=True, allow_none=True)
+
+
+class PlannedLineSchema(StrictSchema):
+    """Effect that a line would have."""
+
+    line = fields.Integer(required=True)
+    outcome = fields.String(required=True, validate=one_of(OUTCOMES))
+    id = fields.String(required=True, allow_none=True, metadata={"description": "The row; null for a new one."})
+    changes = fields.List(fields.Nested(PlannedFieldSchema), required=True)
+
+
 class ImportedSchema(StrictSchema):
     """Result of an import."""
 
@@ -41,12 +60,18 @@ class ImportedSchema(StrictSchema):
     updated = fields.Integer(required=True, metadata={"description": "Lines whose row was there already."})
     failed = fields.Integer(required=True, metadata={"description": "Lines that were left out."})
     errors = fields.List(fields.Nested(LineFaultSchema), required=True)
+    unchanged = fields.Integer(metadata={"description": "Of `updated`, lines that change nothing: only of a dry run."})
+    lines = fields.List(fields.Nested(PlannedLineSchema), metadata={
+        "description": f"The first {MOST_LISTED} lines that can be imported: only of a dry run."})
 
 
 class _Options(StrictSchema):
     on_error = fields.String(validate=one_of(["skip"]), metadata={
         "description": "skip: leave out the lines that fail, as long as fewer than a thousand faults are found. "
                        "Without it, one failing line undoes all."})
+    dry_run = Switch(metadata={
+        "description": "true: report what the import would do, and store nothing. Faulty lines are listed, and do not "
+                       "refuse the file."})
 
 
 def endpoint(collection: Writable) -> Endpoint:
@@ -66,7 +91,13 @@ def endpoint(collection: Writable) -> Endpoint:
 
 def intake(collection: Writable, call: Call) -> Import:
     """Returns the import for the query of `call`."""
-    return Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query)
+    plan = Plan(collection, call) if is_dry(call) else None
+    return Import(collection, call, key=call.query.get("key"), skip="on_error" in call.query, plan=plan)
+
+
+def is_dry(call: Call) -> bool:
+    """True if the import must store nothing."""
+    return bool(call.query.get("dry_run"))
 
 
 def _check(collection: Writable, call: Call) -> None:
@@ -127,11 +158,25 @@ def _loading(call: Call) -> Iterator[None]:
             idempotency.replay(call)
             if call.write.response is None:
                 _finish(call.prepared.store_new())
-        yield
+        try:
+            yield
+        except _Rehearsed as rehearsed:
+            call.write = Write(result=rehearsed.outcome)
+            call.write.response = responses.respond(call)
+
+
+class _Rehearsed(Exception):
+    """Signal that a dry run is complete. It undoes the transaction."""
+
+    def __init__(self, outcome: dict[str, Any]) -> None:
+        super().__init__()
+        self.outcome = outcome
 
 
 def _store(call: Call) -> dict[str, Any]:
     _finish(call.prepared.store())
+    if is_dry(call):
+        raise _Rehearsed(outcome(call))
     return outcome(call)
 
 

@@ -32,6 +32,7 @@ from ..request.call import Call
 from ..request.decision import Grouped
 from ..schemas import file_formats
 from .lines import LineWriter, TargetRows
+from .planned import Plan
 from .writable import Writable
 
 _AT_ONCE = 500  # lines looked up and stored together
@@ -47,12 +48,14 @@ class Import:
     key        unique field by which a line may name its row
     skip       skips lines that fail; otherwise one failing line undoes all. A thousand errors always undo all
     keeps_ids  an `id` without a row becomes the id of the new row, for an operator; otherwise it is refused
+    plan       of a dry run: collects what each line would do. The caller must undo the transaction of `store`
     full       owners whose row quota is full
     """
 
     def __init__(self, collection: Writable, call: Call, *, key: str | None = None, skip: bool = False,
-                 keeps_ids: bool = False) -> None:
-        self._collection, self._call, self._skip = collection, call, skip
+                 keeps_ids: bool = False, plan: Plan | None = None) -> None:
+        self._collection, self._call, self._skip = collection, call, skip or plan is not None
+        self._plan = plan
         self._targets = TargetRows(collection, call, key, keeps_ids)
         self._database = call.services.database
         self._lines = LineWriter(collection, call)
@@ -73,6 +76,8 @@ class Import:
         self._waiting: list[tuple[Entry, Any]] = []
         self._own_ids: set[str] = set()
         self._targets.by_address = {}
+        if self._plan is not None:
+            self._plan.begin()
         self._touched: set[tuple[str, Any]] = set()
         self.full: set[str] = set()
 
@@ -80,7 +85,7 @@ class Import:
     def outcome(self) -> dict[str, Any]:
         """Result of the import."""
         return {"imported": self._imported, "updated": self._updated, "failed": self._faults.lines,
-                "errors": self._faults.answer()}
+                "errors": self._faults.answer(), **({} if self._plan is None else self._plan.answer())}
 
     def check(self, media_type: str, stream: BinaryIO) -> Iterator[int]:
         """Reads and checks every line, outside any transaction. Yields the number of lines of each step.
@@ -107,7 +112,12 @@ class Import:
         Yields True if it has opened a load; then the caller runs `store_new` first. Raises `Busy` while the table has
         another load, and `Problem` if there are too many lines and the table allows no load.
         """
-        if self._database.dialect != "sqlite" or self._new <= FEW:
+        if self._plan is not None:
+            # A load would commit its rows. So all lines are in one transaction, and there must not be too many.
+            if self._new > self._most_changes:
+                raise too_many_lines(self._most_changes)
+            yield False
+        elif self._database.dialect != "sqlite" or self._new <= FEW:
             yield False
         elif not self._collection.stores_plainly or not load.can_load(self._database, self._collection.model):
             if self._new > self._most_changes:
@@ -261,18 +271,24 @@ class Import:
             self._waiting.append((entry, row))
         else:
             self._database.attempt(lambda: self._lines.store(row))
-            self._count_created(row)
+            self._count_created((entry, row))
 
-    def _count_created(self, *rows: Any) -> None:
-        self._imported += len(rows)
+    def _count_created(self, *stored: tuple[Entry, Any]) -> None:
+        self._imported += len(stored)
         if self._has_subscribers:
-            self._changes += [(events.CREATED, row.id) for row in rows]
+            self._changes += [(events.CREATED, row.id) for _, row in stored]
+        if self._plan is not None:
+            for entry, row in stored:
+                self._plan.create(entry.number, row.__data__, {**entry.body, **entry.read_only})
 
     def _change(self, entry: Entry, row: Any, body: Mapping[str, Any], read_only: Mapping[str, Any]) -> None:
-        old = self._targets.addresses(row.__data__)
+        old, values = self._targets.addresses(row.__data__), dict(row.__data__)
         try:
-            if self._lines.change(row, body, read_only, entry.prepared) and self._has_subscribers:
+            changed = self._lines.change(row, body, read_only, entry.prepared)
+            if changed and self._has_subscribers:
                 self._changes.append((events.UPDATED, row.id))
+            if self._plan is not None:
+                self._plan.change(entry.number, values, row.__data__, changed=changed)
         finally:
             # After a refusal, the row in memory differs from the stored one.
             self._touched.update(old, self._targets.addresses(row.__data__))
@@ -286,7 +302,7 @@ class Import:
         rows = [row for _, row in waiting]
         try:
             self._database.attempt(lambda: bulk.insert(self._database, self._call.tenant_id, rows))
-            self._count_created(*rows)
+            self._count_created(*waiting)
             return
         except _REFUSED:
             pass
@@ -294,6 +310,6 @@ class Import:
         for entry, row in waiting:
             try:
                 self._database.attempt(partial(store, row))
-                self._count_created(row)
+                self._count_created((entry, row))
             except _REFUSED as error:
                 self._refuse(entry, error)

@@ -101,7 +101,14 @@ def test_what_there_is_not_is_said_in_words(query, words, admin):
 
 def test_nothing_is_changed_by_any_form_of_it(admin):
     assert {(form.action, form.method) for form in seen(admin, cell="user article.update").forms} == {
-        ("/console/logout", "post"), (RULES, "get")}
+        ("/console/logout", "post"), (RULES, "get"), ("/console/why", "get")}
+
+
+def test_the_question_comes_first_and_is_filled_in_from_a_chosen_cell(admin):
+    assert [form.action for form in seen(admin).forms][1] == "/console/why"
+    form = seen(admin, cell="user article.update").form("/console/why")
+    assert (form.fields["as"], form.fields["permission"]) == ("user", "article.update")
+    assert admin.page("/console/why?as=user&permission=article.update&id=").text.count("user may") >= 1
 
 
 # The lines behind a mark

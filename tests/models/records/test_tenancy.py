@@ -36,6 +36,7 @@ CROSSING = {
     "instance.the_instance", "instance.note_fingerprint", "instance.beat", "instance.policy_is_in_database",
     "instance.note_policy_in_database", "instance.rule_set", "instance.note_rule_set",
     "backup.note_made", "backup.note_error", "backup.note_proof", "backup.ages", "backup._newest_scheduled",
+    "backup.begin_requested", "backup.newest", "backup.lose",
     "backup.known", "backup.remember", "backup.remember_file", "seals.has_seal_of",
     "restored.end_what_was_under_way", "restored._end_sessions", "restored._fail_jobs",
     "restored.release_tokens",  # one instance has all tenants
