@@ -738,7 +738,7 @@ def test_adopt_new_adds_nothing_to_files_that_cannot_be_used(run: Run, behind: P
 @pytest.mark.parametrize("arguments", [[], ["orders", "--new"], ["orders", "--yes"], ["--yes"]], ids=" ".join)
 def test_adopt_takes_one_file_or_what_is_new(run: Run, arguments: list[str]) -> None:
     result = run("adopt", *arguments)
-    assert result.exit_code == 2 and "Name one file, or say --new" in result.stderr
+    assert result.exit_code == 2 and "Name one file, or use --new" in result.stderr
 
 
 def test_a_file_that_came_after_0_1_need_not_be_there(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:

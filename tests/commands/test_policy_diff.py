@@ -49,7 +49,7 @@ def test_it_tells_what_a_folder_would_change_here_and_leaves_with_1(instance: In
     assert change == "+ comment.update: own_pending → own_pending, own"
     assert details[0] == f"    for    {UPDATERS}"
     assert details[1].startswith("    gains  for example: ") and "owner_id is the caller's id" in details[1]
-    assert details[2].startswith("    line   comments.csv:")
+    assert details[2].startswith("    rule   comments.csv:")
 
 
 def test_somebody_at_a_terminal_sees_how_far_it_has_come_and_a_pipe_gets_nothing_of_it(

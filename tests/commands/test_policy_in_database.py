@@ -84,7 +84,7 @@ class TestANodeWhoseSettingWasForgotten:
         edit(second)
         done = in_files(second).run("policy", "accept", "--yes")
         assert done.returncode == 0, done.stderr
-        assert "those of each node are its files" in done.stdout
+        assert "each node uses its own files" in done.stdout
         assert len(versions(first)) == len(before) + 1
         done = in_files(second).run("doctor")
         assert done.returncode == 0, done.stdout

@@ -91,7 +91,7 @@ def test_the_cases_can_be_adopted_then_and_changed_until_they_say_what_is_meant(
 
 
 @pytest.mark.parametrize(("edit", "said"), [
-    (lambda folder: None, "before it takes over changed rules.\n"),
+    (lambda folder: None, "before it uses changed rules.\n"),
     (lambda folder: (folder / "roles.csv").unlink(), "They cannot be run now. See: gatepost policy check\n"),
 ], ids=["fine", "broken"])
 def test_adopting_the_cases_says_whether_the_rules_pass_them(

@@ -192,7 +192,7 @@ ERRORS: dict[str, Edit] = {
     "the last line must be the comment": _change("contact.csv", "\n# end", ""),
     "takes 4 columns": _append("contact.csv", "p, user, contact.view, allow"),
     "object and action are one column": _append("contact.csv", "p, user, contact, read, allow"),
-    "an expression stands in model.conf": _append("contact.csv", "p, user, contact.view, r.env.hour > 8, allow"),
+    "an expression belongs in model.conf": _append("contact.csv", "p, user, contact.view, r.env.hour > 8, allow"),
     "the columns are who, permission, when, effect": _append("contact.csv", "p, user, contact.view, allow, always"),
     "this is the mark of an unfinished merge": _append("contact.csv", "<<<<<<< HEAD"),
     "is not allowed here": _append("contact.csv", "p, user,\u00a0contact.view, always, allow"),

@@ -97,7 +97,7 @@ def test_a_missing_role_that_many_lines_name_is_told_at_the_first_of_them() -> N
     kept = FILES["roles.csv"].decode().replace("g, user,      guest\n", "")
     found = findings(**{"roles.csv": kept.encode()})
     assert sum("`user` is neither" in one for one in found) == 4
-    assert any(one.startswith("roles.csv: `user` is neither") and "more lines" in one for one in found)
+    assert any(one.startswith("roles.csv: `user` is neither") and "more rules" in one for one in found)
 
 
 def test_what_a_line_says_is_never_taken_for_what_a_finding_says() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mistake import Mistake, add, both, change, error, new_file, warning
 
 F, R, INVARIANTS = "orders.csv", "roles.csv", "invariants.csv"
-APART, EXPRESSION, PATH = "write order.update, always, allow", "an expression stands in model.conf", "a path is none"
+APART, EXPRESSION, PATH = "write order.update, always, allow", "an expression belongs in model.conf", "a path is none"
 _LINES = {
     "object and action": {
         "with an effect": ("p, support, order, update, allow", APART),

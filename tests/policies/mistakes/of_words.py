@@ -57,7 +57,7 @@ _LINES = {
         "capitals": ("p, user, order.view, OWN, allow", "did you mean own?"),
         "an empty column": ("p, user, order.view, , allow", "write always if there is none"),
         "a star": ("p, user, order.view, *, allow", "write always if there is none"),
-        "an expression": ("p, user, order.view, r.obj.total < 5, allow", "an expression stands in model.conf"),
+        "an expression": ("p, user, order.view, r.obj.total < 5, allow", "an expression belongs in model.conf"),
         "a word that no branch has": ("p, user, order.view, weekend, allow", "is no condition; known are active"),
     },
     "effect": {

@@ -87,7 +87,7 @@ def test_a_change_is_told_with_an_example_and_the_lines_on_either_side(shipped: 
         "    for    guest",
         "    gains  for example: status is approved",
         "    loses  for example: status is published",
-        f"    line   {line}",
+        f"    rule   {line}",
         f"    was    {gone}",
     ]
 
