@@ -238,7 +238,7 @@ def test_a_word_whose_branch_is_missing_is_answered_with_the_branch(instance):
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    (0, "|| \\\n"), (1, "|| \\ (1 more line)\n"), (3, "|| \\ (3 more lines)\n")])
+    (0, "|| \\\n"), (1, "|| \\ (1 more rule)\n"), (3, "|| \\ (3 more rules)\n")])
 def test_a_word_whose_branch_is_missing_is_told_once(instance, more, said):
     shutil.copyfile(SAMPLE / "notes.csv", instance.folder / "policies" / "notes.csv")
     for permission in ("view", "update", "delete", "finish")[:more + 1]:

@@ -101,8 +101,13 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
 
 @pytest.fixture(autouse=True)
 def no_backup(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starts an idle process where the service would start a backup."""
-    monkeypatch.setattr(schedule, "_process", lambda *_: subprocess.Popen([sys.executable, "-c", ""]))
+    """Starts and awaits an idle process where the service would start a backup."""
+    def start(*_: object) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen([sys.executable, "-c", ""])
+        process.wait()
+        return process
+
+    monkeypatch.setattr(schedule, "_process", start)
 
 
 @pytest.fixture(scope="module")
