@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -25,6 +26,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
+from blueprints.backups import schedule
 from gatepost.collections.plugins import discovery
 from gatepost.http.operations import deprecation
 from gatepost.http.request.call import Services
@@ -210,6 +212,12 @@ def short_second_opinion() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(oracle, "sampled", lambda policy, seconds: sampled(policy, most=1))
         yield
+
+
+@pytest.fixture
+def no_backup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts nothing where the service would start the process of a backup; it takes the process for ended."""
+    monkeypatch.setattr(schedule, "_process", lambda *_: SimpleNamespace(poll=lambda: 0, returncode=0))
 
 
 @pytest.fixture(autouse=True, scope="session")

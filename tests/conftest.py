@@ -20,6 +20,7 @@ from tests.apps import (  # noqa: F401 - pytest finds fixtures by name
     elsewhere,
     given,
     instance_folder,
+    no_backup,
     real_passwords,
     short_second_opinion,
 )

@@ -31,7 +31,7 @@ _WHY = {removing.EDITED: "edited", removing.NEEDED: "other rows refer to it"}
 @click.option("--remove", is_flag=True, help="Delete the demo rows instead.")
 @click.option("--yes", is_flag=True, help="Do not ask before deleting; for --remove.")
 def demo(articles: int | None, remove: bool, yes: bool) -> None:
-    """Let the demo users log in for a day, or add and remove demo rows.
+    """Let the demo users log in, or add and remove demo rows.
 
     Sets one password for all demo users below owner, and shows it once. It ends after 24 hours. It is refused for an
     instance that others can reach: with the setting public_url or trusted_proxies.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +15,6 @@ from werkzeug.exceptions import NotFound
 from werkzeug.routing import RequestRedirect
 from werkzeug.test import TestResponse
 
-from blueprints.backups import schedule
 from blueprints.console.naming import MOST_FOUND
 from gatepost.http.request.endpoint import Endpoint
 from models.tables.audit import Audit
@@ -25,6 +22,7 @@ from tests.apps import NO_ROW, Given
 from tests.databases import undone
 from tests.http.console.pages import COOKIE, Form, Seen, Visitor, visit
 
+pytestmark = pytest.mark.usefixtures("no_backup")
 ROLES = ("user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 EVERYBODY = ("guest", *ROLES)
 FIRST = "/console"
@@ -97,17 +95,6 @@ def world(app: Flask, given: Given, elsewhere: Given) -> None:
     # Writes that a thread would make a second after the start.
     chores = {chore.name: chore for chore in app.extensions["gatepost"].background._tasks}
     chores["writing the policy history"].attempt()
-
-
-@pytest.fixture(autouse=True)
-def no_backup(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starts and awaits an idle process where the service would start a backup."""
-    def start(*_: object) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, "-c", ""])
-        process.wait()
-        return process
-
-    monkeypatch.setattr(schedule, "_process", start)
 
 
 @pytest.fixture(scope="module")
