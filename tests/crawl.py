@@ -217,6 +217,7 @@ def crawled(send: Send, base: str, password: str, *, rules: bool = True) -> Craw
     new = {"name": "Noor Visser", "email": "noor@example.org", "password": password}
     assert crawl.ask_json("POST", "api/register", new).status == 201
     crawl.log_in(password)
+    _use_a_password_link(crawl, password)
 
     create = crawl.page("console/data/articles/create").form(f"{urlsplit(base).path}/console/data/articles/create")
     made = crawl.send_form(create, "console/data/articles/create", title="A kettle", slug="a-kettle", body="Tea.")
@@ -241,6 +242,17 @@ def crawled(send: Send, base: str, password: str, *, rules: bool = True) -> Craw
     crawl.follow_all()
     crawl.send_all()
     return crawl
+
+
+def _use_a_password_link(crawl: Crawl, password: str) -> None:
+    """Creates a link for the registered user, opens it, and chooses a password with it."""
+    [user] = crawl.ask("GET", "api/users?email=noor@example.org").json["items"]
+    link = crawl.ask_json("POST", f"api/users/{user['id']}/password-link", {}).json["link"]
+    assert link.startswith(f"{crawl.base}/console/password/"), link
+    [form] = crawl.page(link).forms
+    crawl.sent.add(urlsplit(link).path)  # it is valid once
+    chosen = crawl.send_form(form, link, new_password=password, repeated=password)
+    assert chosen.status == 303, chosen.page.text
 
 
 def _change_a_rule(crawl: Crawl) -> None:

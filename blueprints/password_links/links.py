@@ -13,6 +13,7 @@ from flask import Request
 
 from gatepost import Call, Fault, Message, Problem, Rows, later
 from gatepost.http.request.identity import hashed, principal_of
+from gatepost.http.request.urls import url_of
 from gatepost.http.security import passwords
 from gatepost.http.writing.rules_in_code import LOGIN, NOT_OWN, STATE, RuleInCode, rank
 from models.tables.password_link import PasswordLink, replace_link
@@ -32,10 +33,7 @@ def make(settings: Settings, user: User) -> tuple[str, str]:
 
 def url(settings: Settings, token: str, request: Request | None = None) -> str:
     """Returns the link: below `public_url`, else the path alone, because `Host` may be forged."""
-    path = PAGE.replace("<token>", token)
-    if settings.public_url:
-        return settings.url + path
-    return path if request is None else request.root_path + path
+    return url_of(settings, request, PAGE.replace("<token>", token), by_proxy=False)
 
 
 def rules(call: Call, user: User | None) -> Iterator[RuleInCode]:

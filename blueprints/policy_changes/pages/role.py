@@ -17,11 +17,11 @@ _PATH = "/console/rules/role"
 
 @routes.get(_PATH, **page("policy.view", query=texts("name", "inherits")))
 def role(call: Call) -> Response:
-    """Ask for the name of a role and what it inherits, then go to the trial of its line."""
+    """Ask for the name of a role and what it inherits, then go to the trial of its line. Without a name, ask again."""
     names = call.access.policy.roles.names
     name, inherits = (call.query.get(one, "").strip() for one in ("name", "inherits"))
-    problem = _fault(name, inherits, names) if "name" in call.query else None
-    if "name" in call.query and problem is None:
+    problem = _fault(name, inherits, names) if name else None
+    if name and problem is None:
         asked = {"file": ROLES_FILE, "add": f"g, {name}, {inherits}"}
         return see_other(call, f"/console/try?{urlencode(asked)}")
     said = call.services.translations.wanted(call.request).say

@@ -21,15 +21,18 @@ def path_of(request: Request, path: str = "") -> str:
     return request.root_path + path
 
 
-def url_of(settings: Settings, request: Request, path: str = "", *, by_proxy: bool = True) -> str:
+def url_of(settings: Settings, request: Request | None, path: str = "", *, by_proxy: bool = True) -> str:
     """Returns the URL of a path of the service: below the setting `public_url`, or below the scheme and host that a
     trusted proxy sends.
 
     Without both, returns `path_of`: the `Host` of a direct client proves nothing. `by_proxy` is False for an
-    identifier, which must not depend on the proxy.
+    identifier or a secret link, which must not depend on the proxy. Without a request, in a command, only `public_url`
+    counts.
     """
     if settings.public_url:
         return settings.url + path
+    if request is None:
+        return path
     if by_proxy and settings.trusted_proxies and _is_forwarded(settings.trusted_proxies, request.environ):
         return f"{request.scheme}://{request.environ['HTTP_HOST']}{path_of(request, path)}"
     return path_of(request, path)

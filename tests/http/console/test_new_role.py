@@ -26,7 +26,7 @@ def test_the_rules_lead_to_it_and_it_leads_to_the_trial_of_its_line(app):
 
 
 @pytest.mark.parametrize("name", [
-    "", "Staff", "staff member", "1st", "ä", "x" * 33, "g,admin", "staff\np, guest, *, always, allow", "a\u202eb",
+    "Staff", "staff member", "1st", "ä", "x" * 33, "g,admin", "staff\np, guest, *, always, allow", "a\u202eb",
     '"><script>alert(1)</script>', "user:0199f3a0-0000-7000-8000-000000000001"])
 def test_a_name_that_no_role_can_have_is_refused_and_kept(name, app):
     answer = visit(app, "admin").get(PATH, query_string={"name": name, "inherits": "user"})
@@ -43,6 +43,13 @@ def test_a_role_that_exists_or_inherits_from_none_is_refused(name, inherits, sai
     answer = visit(app, "admin").get(PATH, query_string={"name": name, "inherits": inherits})
     assert answer.status_code == 400
     assert said in answer.text
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_without_a_name_the_form_is_drawn_again_with_the_choice(name, app):
+    answer = visit(app, "admin").get(PATH, query_string={"name": name, "inherits": "support"})
+    assert answer.status_code == 200
+    assert '<option value="support" selected>' in answer.text
 
 
 def test_too_much_text_is_refused_without_an_error_of_the_server(app):
