@@ -216,8 +216,12 @@ def short_second_opinion() -> Iterator[None]:
 
 @pytest.fixture
 def no_backup(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_no_backup(monkeypatch)
+
+
+def start_no_backup(patch: pytest.MonkeyPatch) -> None:
     """Starts nothing where the service would start the process of a backup; it takes the process for ended."""
-    monkeypatch.setattr(schedule, "_process", lambda *_: SimpleNamespace(poll=lambda: 0, returncode=0))
+    patch.setattr(schedule, "_process", lambda *_: SimpleNamespace(poll=lambda: 0, returncode=0))
 
 
 @pytest.fixture(autouse=True, scope="session")
