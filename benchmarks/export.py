@@ -135,9 +135,9 @@ def served(instance: Path) -> Iterator[Server]:
     process = subprocess.Popen(gatepost("serve", "--port", "0"), env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        found = re.search(r":(\d+) ", process.stdout.readline() + process.stdout.readline())
-        assert found is not None
-        server = Server(process, int(found[1]))
+        port = re.search(r":(\d+) ", process.stdout.readline() + process.stdout.readline())
+        assert port is not None
+        server = Server(process, int(port[1]))
         login = json.dumps({"email": "admin@example.org", "password": PASSWORD}).encode()
         server.token = server.post("/api/login", login, "application/json")["access_token"]
         yield server

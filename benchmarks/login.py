@@ -75,10 +75,10 @@ def serving(workers: int, **settings: str) -> Iterator[tuple[int, int]]:
                            stdout=subprocess.DEVNULL)
         server = subprocess.Popen(serve(workers=workers), env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            found = re.search(r":(\d+) ", server.stdout.readline() + server.stdout.readline())
-            if found is None:
+            port = re.search(r":(\d+) ", server.stdout.readline() + server.stdout.readline())
+            if port is None:
                 sys.exit("the server did not start")
-            yield int(found.group(1)), server.pid
+            yield int(port.group(1)), server.pid
         finally:
             server.terminate()
             server.wait(timeout=60)

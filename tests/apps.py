@@ -214,14 +214,12 @@ def short_second_opinion() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def no_backup(monkeypatch: pytest.MonkeyPatch) -> None:
-    start_no_backup(monkeypatch)
-
-
-def start_no_backup(patch: pytest.MonkeyPatch) -> None:
-    """Starts nothing where the service would start the process of a backup; it takes the process for ended."""
-    patch.setattr(schedule, "_process", lambda *_: SimpleNamespace(poll=lambda: 0, returncode=0))
+@pytest.fixture(autouse=True, scope="session")
+def no_backup() -> Iterator[None]:
+    """Starts nothing where an app in this process would start the process of a backup; it takes it for ended."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedule, "_process", lambda *_: SimpleNamespace(poll=lambda: 0, returncode=0))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

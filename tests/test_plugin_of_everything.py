@@ -138,7 +138,7 @@ def test_each_part_works_and_the_instance_goes_on_without_it(target, tmp_path, r
     # A remaining rule gets a warning, also if its condition was removed with the branch.
     checked = without.run("policy", "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert ("heavy.csv:2: warning: `parcel.view`: the plugin that had it, sample_parcels, is not installed; this line "
+    assert ("heavy.csv:2: warning: `parcel.view`: the plugin that had it, sample_parcels, is not installed; this rule "
             "has no effect") in checked.stdout
     with without.instance.served(*SERVERS[server]) as service:
         moderator = service.log_in("moderator@example.org")

@@ -71,10 +71,10 @@ def without_use(call: Call) -> dict[str, Any]:
     counts = {key: used.times for key, used in used_since(since[:10]).items()}
     spans = [Span(*counted) for counted in counted_since(since)]
     result = unused(policy, since, counts, (), gaps(since, now(), spans))
-    told = visible_persons(call, {rule.sub for rule in policy.rules})
+    visible = visible_persons(call, {rule.sub for rule in policy.rules})
 
     def known(rule: Rule) -> bool:
-        return single_person(rule.sub) in told
+        return single_person(rule.sub) in visible
 
     return withheld(call, {
         "since": since, "lines": sum(map(known, policy.rules)),

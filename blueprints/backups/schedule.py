@@ -51,9 +51,9 @@ def tasks(services: Services) -> Iterator[BackgroundTask]:
 
 def requested(services: Services) -> Requested:
     """Returns what `make` has made for this app."""
-    found = services.feature("backups")
-    assert isinstance(found, Requested)
-    return found
+    starter = services.feature("backups")
+    assert isinstance(starter, Requested)
+    return starter
 
 
 class Schedule:

@@ -92,11 +92,11 @@ def _kept(call: Call, part: Part) -> Mapping[str, Any] | None:
 
 def next_steps(call: Call) -> list[tuple[Step, bool]]:
     """Returns (step, whether it is done); [] if all are done. A step whose state is unknown is left out."""
-    found = list[tuple[Step, bool]]()
+    steps = list[tuple[Step, bool]]()
     for step in sorted(_steps.values(), key=lambda one: one.place):
         if _offered(call, step.path, step.permission):
             try:
-                found.append((step, step.is_done(call)))
+                steps.append((step, step.is_done(call)))
             except (Problem, Unavailable, TimedOut):
                 continue
-    return [] if all(done for _, done in found) else found
+    return [] if all(done for _, done in steps) else steps

@@ -78,11 +78,11 @@ class Names:
     """The names that a form of a schema may send."""
 
     def __init__(self, schema: Schema | None, own: Iterable[str]) -> None:
-        known = {} if schema is None else named(schema)
-        rows = {name: inner for name, field in known.items() if (inner := row_schema(field)) is not None}
+        by_name = {} if schema is None else named(schema)
+        rows = {name: inner for name, field in by_name.items() if (inner := row_schema(field)) is not None}
         self._own = {*own, ROWS, ADD, REMOVE, FIND, *(f"{CURRENCY}{name}" for name in currencies_of(schema))}
         self._rows = {name: set(named(inner)) for name, inner in rows.items()}
-        self._fields = known.keys() - rows.keys()
+        self._fields = by_name.keys() - rows.keys()
 
     def __contains__(self, name: object) -> bool:
         text = str(name)
@@ -94,8 +94,8 @@ class Names:
 
 def currencies_of(schema: Schema | None) -> set[str]:
     """Returns the names of the fields that are the currency of a number of the schema or its rows."""
-    known = {} if schema is None else named(schema)
-    numbers = [*known.values(), *(field for one in known.values() if (inner := row_schema(one)) is not None
+    by_name = {} if schema is None else named(schema)
+    numbers = [*by_name.values(), *(field for one in by_name.values() if (inner := row_schema(one)) is not None
                                   for field in named(inner).values())]
     return {of for field in numbers if (of := field.metadata.get(MINOR_UNITS_OF)) and not is_currency(of)}
 
@@ -159,22 +159,22 @@ class _Reader:
         self.faults: list[Fault] = []
 
     def object(self, schema: Schema, prefix: str, pointer: str, *, partial: bool) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, field in named(schema).items():
             key, place = f"{prefix}{name}", below(pointer, name)
             if not prefix and (inner := row_schema(field)) is not None:
                 rows = [self.object(inner, f"{key}.{number}.", f"{place}/{number}", partial=False)
                         for number in range(count(self._sent, name))]
                 if rows or (key in self._shown and (partial or field.required)):
-                    found[name] = rows
+                    values[name] = rows
             elif key in self._sent:
                 texts = [text.replace("\r\n", "\n") for text in self._sent.getlist(key)]
                 try:
                     for value in self._values(field, key, prefix, texts, partial=partial):
-                        found[name] = value
+                        values[name] = value
                 except Misread as misread:
                     self.faults.append(Fault("invalid_field", misread.detail, pointer=place))
-        return found
+        return values
 
     def _values(self, field: fields.Field[Any], key: str, prefix: str, texts: list[str], *, partial: bool
                 ) -> Iterator[Any]:

@@ -84,7 +84,7 @@ def _remove(database: Database, tenant_id: str, models: list[type[Record]], outc
 
 def _delete(database: Database, rows: Rows[Any], free: list[Any]) -> set[str]:
     """Deletes rows of one table, except those that other rows refer to. Returns the ids of the deleted ones."""
-    deleted, left = set[str](), {row.id: row for row in free}
+    deleted, remaining = set[str](), {row.id: row for row in free}
     column = rows.model.id
 
     def all_of(ids: list[str]) -> bool:
@@ -94,26 +94,27 @@ def _delete(database: Database, rows: Rows[Any], free: list[Any]) -> set[str]:
             return False
         return True
 
-    if left and all_of([*left]):
-        return {*left}
+    if remaining and all_of([*remaining]):
+        return {*remaining}
     while True:  # again, because rows of one table may refer to each other
-        now = [id for id in left if all_of([id])]
+        now = [id for id in remaining if all_of([id])]
         if not now:
             return deleted
         deleted.update(now)
         for id in now:
-            del left[id]
+            del remaining[id]
 
 
 def _besides(tenant_id: str, ids: list[str]) -> set[str]:
     """Returns those of these rows with shares, service tokens or jobs, which would be deleted with them."""
-    found = {one.object_id for one in Rows(Share, tenant_id).select(Share.object_id).where(Share.object_id.in_(ids))}
+    ids_in_use = {share.object_id for share in Rows(Share, tenant_id).select(Share.object_id).where(
+        Share.object_id.in_(ids))}
     shared = [f"user:{id}" for id in ids]
-    found |= {one.grantee.removeprefix("user:")
+    ids_in_use |= {one.grantee.removeprefix("user:")
               for one in Rows(Share, tenant_id).select(Share.grantee).where(Share.grantee.in_(shared))}
-    found |= {one.owner_id for one in Rows(ServiceToken, tenant_id).select(ServiceToken.owner_id).where(
+    ids_in_use |= {one.owner_id for one in Rows(ServiceToken, tenant_id).select(ServiceToken.owner_id).where(
         ServiceToken.owner_id.in_(ids))}
-    return found | {one.owner_id for one in Rows(Job, tenant_id).select(Job.owner_id).where(Job.owner_id.in_(ids))}
+    return ids_in_use | {one.owner_id for one in Rows(Job, tenant_id).select(Job.owner_id).where(Job.owner_id.in_(ids))}
 
 
 def _name_of(row: Any) -> str:
@@ -128,8 +129,8 @@ def recognized(tenant_id: str, model: type[Record]) -> Iterator[str]:
     elif model is User:
         yield from _users(tenant_id)
     else:
-        known = _texts(model._meta.table_name)
-        yield from (row.id for row in Rows(model, tenant_id).select() if _is_shipped(row, known))
+        shipped = _texts(model._meta.table_name)
+        yield from (row.id for row in Rows(model, tenant_id).select() if _is_shipped(row, shipped))
 
 
 def _is_shipped(row: Any, known: tuple[tuple[str, ...], set[tuple[Any, ...]]]) -> bool:

@@ -30,8 +30,8 @@ def link(email: str) -> None:
             raise click.ClickException("The page of the link is not served: see the settings console and without.")
 
         def work() -> tuple[str, str]:
-            found = instance.user(email)
-            user = Rows(User, found.tenant_id).find(found.id, lock=True)
+            account = instance.user(email)
+            user = Rows(User, account.tenant_id).find(account.id, lock=True)
             if user is None or not user.active:
                 raise click.ClickException(f"{email} is disabled. Enable it first: gatepost user enable {email}")
             record(user.tenant_id, "user", "create_password_link", user.id)

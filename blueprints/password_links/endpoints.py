@@ -35,8 +35,8 @@ class PasswordChoiceSchema(StrictSchema):
 
 
 def _account(call: Call) -> User | None:
-    found: User | None = call.services.collections["users"].load_record(call)  # type: ignore[attr-defined]
-    return found
+    user: User | None = call.services.collections["users"].load_record(call)  # type: ignore[attr-defined]
+    return user
 
 
 @routes.post("/api/users/<id>/password-link", permission="user.create_password_link", answer=PasswordLinkSchema(),

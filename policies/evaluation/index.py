@@ -57,7 +57,7 @@ class Index:
         return self._of(names, permission)
 
     def naming(self, who: str, permission: str) -> list[Rule]:
-        """Those of them that name `who`, a role or a user's key, or a role that it inherits."""
+        """Returns those of them that name `who` (a role or the key of a user) or a role that it inherits."""
         return self._of(self._roles.closure(who), permission)
 
     def sets_apart(self, key: str, permission: str) -> bool:

@@ -28,8 +28,8 @@ def shared(folder: Path) -> dict[str, Path]:
 def files_of(rule_set: str) -> dict[str, Path]:
     """Returns the policy files of a rule set and its cases, by name."""
     folder = FOLDERS[rule_set]
-    found = {path.name: path for path in (*folder.glob("*.csv"), *folder.glob("*.conf"), folder / CASES_FILE)}
-    return dict(sorted({**shared(folder), **found}.items()))
+    paths = {path.name: path for path in (*folder.glob("*.csv"), *folder.glob("*.conf"), folder / CASES_FILE)}
+    return dict(sorted({**shared(folder), **paths}.items()))
 
 
 def load_set(rule_set: str, vocabulary: Vocabulary) -> Policy:

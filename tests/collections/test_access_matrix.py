@@ -21,7 +21,6 @@ from models.tables.audit import Audit, append
 from tests.apps import NO_ROW, PASSWORD, Caller, Given
 from tests.databases import undone
 
-pytestmark = pytest.mark.usefixtures("no_backup")
 COLLECTIONS = ("articles", "products", "orders", "comments", "categories", "pages", "users")
 RESOURCES = {"articles": "article", "products": "product", "orders": "order", "comments": "comment",
              "categories": "category", "pages": "page", "users": "user"}

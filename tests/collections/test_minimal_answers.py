@@ -11,7 +11,6 @@ from gatepost.http.request.endpoint import Endpoint
 from tests.collections.test_access_matrix import TABLE, World, undone
 from tests.collections.test_repeated_requests import REVIEWED
 
-pytestmark = pytest.mark.usefixtures("no_backup")
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 # The requests of the table for these never succeed, and they answer no object.
 BARE = ("/access/v1/", "/api/admin/policy/", "/api/password-links")

@@ -13,7 +13,6 @@ from gatepost.http.request.identity import service_token
 from tests.apps import Caller
 from tests.collections.test_access_matrix import COLLECTIONS, TABLE, Row, World, undone
 
-pytestmark = pytest.mark.usefixtures("no_backup")
 ROUTES = sorted({(row.method, row.path) for row in TABLE if row.method in ("POST", "PATCH")})
 # The table has no article in review.
 REVIEWED = [Row("POST", f"/api/articles/<id>/{name}", "another's in_review", {}) for name in ("approve", "reject")]

@@ -12,7 +12,6 @@ from tests.apps import new_instance
 from tests.collections.test_access_matrix import TABLE as FULL_TABLE
 from tests.collections.test_access_matrix import World, read, unlike
 
-pytestmark = pytest.mark.usefixtures("no_backup")
 ROLES = ("member", "user", "staff", "owner", "admin")
 TABLE = read("small_access_matrix.txt")
 

@@ -69,8 +69,8 @@ def trail(call: Call) -> Response:
 
 
 def _refusals(call: Call) -> dict[str, Any]:
-    found = ask(call, "audit_list", {"result": "refused", "limit": _RECENT})
-    return {"rows": _rows(call, found["items"])}
+    answer = ask(call, "audit_list", {"result": "refused", "limit": _RECENT})
+    return {"rows": _rows(call, answer["items"])}
 
 
 show_part(Part(TRAIL, "audit.view", f"{__package__}:overview_refusals.html", _refusals, place=20))

@@ -110,8 +110,8 @@ def outside(schema: Schema, names: Sequence[str], collection: Collection, answer
     """
     columns = collection.model._meta.fields
     default = {of: columns[of].default for of in currencies_of(schema) if of in columns}
-    found = {of: answer.get(of, default.get(of)) for of in currencies_of(schema) if of not in names}
-    return {of: value if isinstance(value, str) else "" for of, value in found.items()}
+    currencies = {of: answer.get(of, default.get(of)) for of in currencies_of(schema) if of not in names}
+    return {of: value if isinstance(value, str) else "" for of, value in currencies.items()}
 
 
 class Entries:
@@ -142,11 +142,11 @@ class Entries:
         key = f"{prefix}{name}"
         if not prefix and (inner := row_schema(field)) is not None:
             return self._list(field, inner, name)
-        known = declared(self._call, field) if prefix else choices(self._call, self._collection, schema, name)
-        kind = self._kind(schema, field, known)
+        names = declared(self._call, field) if prefix else choices(self._call, self._collection, schema, name)
+        kind = self._kind(schema, field, names)
         sent = self._given.getlist(key)
         value = next((text for text in reversed(sent) if text), "")
-        lookup = self._lookups.get(key, Lookup(tuple((one, str(self._say(one))) for one in known), searched=False))
+        lookup = self._lookups.get(key, Lookup(tuple((one, str(self._say(one))) for one in names), searched=False))
         other = lookup.other or field.metadata.get(NAMES_OF) == "groups"
         offset, offsets = self._offsets(key, value) if kind == TIME else ("", ())
         return Entry(
@@ -226,9 +226,9 @@ class Entries:
 
 def _texts(sent: Sent, name: str) -> list[tuple[str, list[str]]]:
     """Returns what is typed in the fields of a name, without empty ones."""
-    found = [(key, [text.replace("\r\n", "\n") for text in texts if text]) for key, texts in sent.lists()
+    texts_by_field = [(key, [text.replace("\r\n", "\n") for text in texts if text]) for key, texts in sent.lists()
              if key == name or key.startswith(f"{name}.")]
-    return sorted((key, texts) for key, texts in found if texts)
+    return sorted((key, texts) for key, texts in texts_by_field if texts)
 
 
 def _place(fault: Fault) -> tuple[str, ...]:

@@ -64,10 +64,10 @@ class Upload:
     @property
     def body(self) -> bytes:
         """The file as the API reads it."""
-        return self.content if self.media_type == file_formats.NDJSON else with_commas(self.content)
+        return self.content if self.media_type == file_formats.NDJSON else comma_separated(self.content)
 
 
-def with_commas(content: bytes) -> bytes:
+def comma_separated(content: bytes) -> bytes:
     """Returns CSV with commas for CSV with semicolons or tabs, as spreadsheets write it in some languages."""
     head = content.partition(b"\n")[0]
     separator = next((one for one in (";", "\t") if one.encode() in head and b"," not in head), "")
@@ -160,8 +160,8 @@ def _wrong(text: Message) -> Problem:
 
 
 def _upload(call: Call) -> Upload:
-    found: Upload = call.request.environ.get(_UPLOAD, Upload())
-    return found
+    upload: Upload = call.request.environ.get(_UPLOAD, Upload())
+    return upload
 
 
 # The preview and the import
@@ -170,15 +170,15 @@ def _import(kind: Kind, call: Call) -> Response:
     upload = _upload(call)
     query = {"key": upload.key} if kind.collection.import_keys else {}
     if not upload.sure:
-        found = _run(call, kind, upload, {**query, "dry_run": "true"})
+        result = _run(call, kind, upload, {**query, "dry_run": "true"})
         with call.services.database.connected():
-            return _preview(call, kind, upload, found)
+            return _preview(call, kind, upload, result)
     # What the preview has marked as faulty is left out.
-    found = _run(call, kind, upload, {**query, "on_error": "skip"},
+    result = _run(call, kind, upload, {**query, "on_error": "skip"},
                  {"HTTP_IDEMPOTENCY_KEY": upload.again} if upload.again else {})
     with call.services.database.connected():
-        return show(call, "data_imported.html", kind=kind, title=collection_called(kind.name), found=found,
-                    faults=_faults(found["errors"]) if found else [])
+        return show(call, "data_imported.html", kind=kind, title=collection_called(kind.name), result=result,
+                    faults=_faults(result["errors"]) if result else [])
 
 
 def _run(call: Call, kind: Kind, upload: Upload, query: Mapping[str, str],
@@ -188,12 +188,12 @@ def _run(call: Call, kind: Kind, upload: Upload, query: Mapping[str, str],
                             **(headers or {})})
 
 
-def _preview(call: Call, kind: Kind, upload: Upload, found: Mapping[str, Any]) -> Response:
-    changed = found["updated"] - found["unchanged"]
-    return show(call, "data_preview.html", kind=kind, title=collection_called(kind.name), upload=upload, found=found,
-                changed=changed, effective=found["imported"] + changed, faults=_faults(found["errors"]),
-                lines=_lines(call, kind, found["lines"]), listed=len(found["lines"]),
-                all=found["imported"] + found["updated"])
+def _preview(call: Call, kind: Kind, upload: Upload, result: Mapping[str, Any]) -> Response:
+    changed = result["updated"] - result["unchanged"]
+    return show(call, "data_preview.html", kind=kind, title=collection_called(kind.name), upload=upload, result=result,
+                changed=changed, effective=result["imported"] + changed, faults=_faults(result["errors"]),
+                lines=_lines(call, kind, result["lines"]), listed=len(result["lines"]),
+                all=result["imported"] + result["updated"])
 
 
 def _lines(call: Call, kind: Kind, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -201,7 +201,7 @@ def _lines(call: Call, kind: Kind, lines: Sequence[Mapping[str, Any]]) -> list[d
     collection = kind.collection
     names = [name for name in collection.representation.names if name != "id"]
     head = columns_of(collection, names)[0]
-    known = names_of(call, ((kind.name, line["id"]) for line in lines if line["id"]))
+    titles = names_of(call, ((kind.name, line["id"]) for line in lines if line["id"]))
     stored = collection.visible_many(call, {line["id"] for line in lines if line["id"]})
     money = currencies(collection, names)
     fallback = {name: collection.model._meta.fields[name].default for name in money
@@ -216,7 +216,7 @@ def _lines(call: Call, kind: Kind, lines: Sequence[Mapping[str, Any]]) -> list[d
     for index, line in enumerate(lines):
         before, after = ({one.name: one for one in fields} for fields in values[2 * index:2 * index + 2])
         sent = {one["field"]: one["after"] for one in line["changes"]}
-        title = known.get((kind.name, line["id"] or ""), "") or str(sent.get(head) or "")
+        title = titles.get((kind.name, line["id"] or ""), "") or str(sent.get(head) or "")
         made.append({**line, "title": title, "changes": [
             _change(one["field"], before, after) for one in line["changes"]]})
     return made

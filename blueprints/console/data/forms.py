@@ -136,9 +136,9 @@ def _about(kind: Kind, name: str) -> str:
 
 def _left(call: Call, problem: Problem, names: Sequence[str]) -> str:
     """Returns the faults that do not stand beside one of these fields, as a sentence."""
-    left = [fault for fault in problem.faults
+    others = [fault for fault in problem.faults
             if (fault.pointer or "/").split("/")[1] not in names and fault.parameter not in names]
-    return sentence(call, problem, left) if left or not problem.faults else ""
+    return sentence(call, problem, others) if others or not problem.faults else ""
 
 
 # What follows

@@ -87,10 +87,10 @@ def _several(kind: Kind, call: Call) -> Response:
         outcomes = list(_outcomes(call, kind, verb, chosen, names, sent.get("_key", "")))
         template = "data_several.html"
     with call.services.database.connected():
-        asked = {name: text for name, text in call.query.items() if text}
+        query = {name: text for name, text in call.query.items() if text}
         return show(
             call, template, kind=kind, title=collection_called(kind.name), verb=verb, outcomes=outcomes,
-            chosen=[f"{id} {version}" for id, version in chosen.items()], query=urlencode(asked),
+            chosen=[f"{id} {version}" for id, version in chosen.items()], query=urlencode(query),
             done=sum(not one.problem for one in outcomes), linked="get" in kind.served and verb != DELETE)
 
 
@@ -109,13 +109,13 @@ def _chosen(sent: list[str]) -> dict[str, str]:
         raise _wrong(Message("Select at least one row."))
     if len(sent) > MOST:
         raise _wrong(Message("Select at most {most} rows.", most=MOST))
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for value in sent:
         id, _, version = value.partition(" ")
         if not is_id(id):
             raise _wrong(Message("This is not a row of the list."))
-        found.setdefault(id, version)
-    return found
+        versions.setdefault(id, version)
+    return versions
 
 
 def _wrong(text: Message) -> Problem:

@@ -45,7 +45,7 @@ def account(call: Call) -> Response:
 
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     say, id = call.services.translations.wanted(call.request).say, call.principal.id or ""
-    found, headers = asked(call, "profile_get")
+    profile, headers = asked(call, "profile_get")
     faults: dict[str, str] = {}
     for fault in problem.faults if problem is not None else ():
         name = (fault.pointer or "/").split("/")[1]
@@ -53,7 +53,8 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     form = call.request.path.rpartition("/")[2] if problem is not None else ""
     beside = {"change": ("name", "email", "current_password"),
               "password": ("current_password", "new_password", "repeated")}.get(form, ())
-    return show(call, "account.html", found=found, tag=headers.get("ETag", "").strip('"'), form=form, sent=typed(call),
+    return show(call, "account.html", profile=profile, tag=headers.get("ETag", "").strip('"'), form=form,
+                sent=typed(call),
                 faults={name: text for name, text in faults.items() if name in beside},
                 problem="" if problem is None or any(name in beside for name in faults) else sentence(call, problem),
                 saved=problem is None and bool(call.query.get("saved")),
@@ -84,9 +85,9 @@ def _check_password(call: Call) -> None:
 def _choose_language(call: Call) -> Response:
     """Choose the language of the pages in this browser."""
     tag, settings = typed(call).get("language", ""), call.services.settings
-    known = tag in call.services.translations.tags
-    call.headers["Set-Cookie"] = cookies.cookie(settings, call.request, language.COOKIE, tag if known else "",
-                                                path_of(call.request, HOME), _YEAR if known else 0)
+    is_served = tag in call.services.translations.tags
+    call.headers["Set-Cookie"] = cookies.cookie(settings, call.request, language.COOKIE, tag if is_served else "",
+                                                path_of(call.request, HOME), _YEAR if is_served else 0)
     return see_other(call, ACCOUNT)
 
 

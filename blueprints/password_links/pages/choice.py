@@ -58,9 +58,9 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     user = links.holder(call, call.path["token"])
     say = call.services.translations.wanted(call.request).say
     faults = {(fault.pointer or "/")[1:]: say(fault.detail) for fault in problem.faults} if problem else {}
-    known = {name: faults.get(name, "") for name in RepeatedSchema().fields}
-    return _without_referrer(show(call, "password_choose.html", framed=False, email=user.email, faults=known,
-                                  problem=sentence(call, problem) if problem and not any(known.values()) else ""))
+    by_field = {name: faults.get(name, "") for name in RepeatedSchema().fields}
+    return _without_referrer(show(call, "password_choose.html", framed=False, email=user.email, faults=by_field,
+                                  problem=sentence(call, problem) if problem and not any(by_field.values()) else ""))
 
 
 @routes.get(DONE, **page(public="it says what to do after a link was used", identify=_visitor))

@@ -63,9 +63,9 @@ class Trial:
     @property
     def figure(self) -> str:
         """The coverage as text: "12 of 184 rules reached (6 %, and 80 % are required)"."""
-        asked = f", and {self.floor} % are required" if self.below else ""
+        floor = f", and {self.floor} % are required" if self.below else ""
         coverage = self.coverage
-        return f"{coverage.reached} of {counted(coverage.lines, 'rule')} reached ({coverage.percent} %{asked})"
+        return f"{coverage.reached} of {counted(coverage.lines, 'rule')} reached ({coverage.percent} %{floor})"
 
     @property
     def missed(self) -> list[Finding]:

@@ -72,11 +72,11 @@ def known_changes(call: Call, old: str, new: str) -> Changes | None:
     """Returns the changes between two versions from the policy history, if one directly followed the other."""
     called, rows = called_for(call), newest_versions(call, "changes")
     for later, earlier in pairwise(rows):
-        found = of_history(later["changes"], called)
-        if found is not None and (earlier["version"], later["version"]) == (old, new):
-            return found
-        if found is not None and (earlier["version"], later["version"]) == (new, old):
-            return found.reversed
+        changes = of_history(later["changes"], called)
+        if changes is not None and (earlier["version"], later["version"]) == (old, new):
+            return changes
+        if changes is not None and (earlier["version"], later["version"]) == (new, old):
+            return changes.reversed
     return None
 
 

@@ -22,12 +22,12 @@ def role(call: Call) -> Response:
     name, inherits = (call.query.get(one, "").strip() for one in ("name", "inherits"))
     problem = _fault(name, inherits, names) if name else None
     if name and problem is None:
-        asked = {"file": ROLES_FILE, "add": f"g, {name}, {inherits}"}
-        return see_other(call, f"/console/try?{urlencode(asked)}")
-    said = call.services.translations.wanted(call.request).say
+        addition = {"file": ROLES_FILE, "add": f"g, {name}, {inherits}"}
+        return see_other(call, f"/console/try?{urlencode(addition)}")
+    say = call.services.translations.wanted(call.request).say
     return show(call, "role.html", 200 if problem is None else 400, name=name, roles=names, longest=LONGEST_ROLE,
                 inherits=inherits if inherits in names else USER if USER in names else GUEST,
-                problem="" if problem is None else said(problem))
+                problem="" if problem is None else say(problem))
 
 
 def _fault(name: str, inherits: str, names: tuple[str, ...]) -> Message | None:

@@ -110,8 +110,8 @@ def verify(password: str, stored: str | None) -> bool:
     """
     is_usable = stored is not None and stored != UNUSABLE
     try:
-        known = stored.partition(_UNTIL)[0] if stored is not None and is_usable else _DUMMY
-        matches = _in_turn(lambda: _hasher.verify(known, _normalised(password)))
+        hashed = stored.partition(_UNTIL)[0] if stored is not None and is_usable else _DUMMY
+        matches = _in_turn(lambda: _hasher.verify(hashed, _normalised(password)))
     except (VerificationError, InvalidHashError):  # another password, or a damaged hash
         return False
     return matches and is_usable

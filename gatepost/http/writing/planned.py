@@ -50,9 +50,9 @@ class Plan:
         if len(self._lines) >= MOST_LISTED:
             return
         old, new = self._shown(before), self._shown(after)
-        found = [{"field": name, "before": _cut(old[name]), "after": _cut(new[name])}
+        changes = [{"field": name, "before": _cut(old[name]), "after": _cut(new[name])}
                  for name in new if name in old and old[name] != new[name]]
-        self._add(line, CHANGED if changed else UNCHANGED, before["id"], found)
+        self._add(line, CHANGED if changed else UNCHANGED, before["id"], changes)
 
     def answer(self) -> dict[str, Any]:
         """Returns the fields that a dry run adds to the result of an import."""

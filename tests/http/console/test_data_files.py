@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from blueprints.console.data.files import LARGEST, with_commas
+from blueprints.console.data.files import LARGEST, comma_separated
 from models.base import Rows
 from models.tables.product import Product
 from tests.http.console.pages import Seen, visit
@@ -104,10 +104,10 @@ def test_line_breaks_and_letters_of_a_file_arrive_as_they_were(admin, given):
 
 
 def test_semicolons_and_tabs_are_read_as_spreadsheets_write_them(admin, given):
-    assert with_commas(b"a;b\n1;\"x;y\"\n") == b"a,b\n1,x;y\n"
-    assert with_commas("\ufeffa\tb\n1\t2,5\n".encode()) == b'a,b\n1,"2,5"\n'
+    assert comma_separated(b"a;b\n1;\"x;y\"\n") == b"a,b\n1,x;y\n"
+    assert comma_separated("\ufeffa\tb\n1\t2,5\n".encode()) == b'a,b\n1,"2,5"\n'
     for content in (b"a,b\n1;2,3\n", b"a\n", b"", b"a;b\n\xff;1\n", b'a;b\n"open;1\n'):
-        assert with_commas(content) == content
+        assert comma_separated(content) == content
     answer = preview(admin, "sku;name;price;currency\nsemi-1;Lamp;100;EUR\nsemi-2;;1;EUR\n")
     assert "new: 1" in Seen.of(answer).text and "faulty: 1" in Seen.of(answer).text
 

@@ -22,7 +22,6 @@ from tests.apps import NO_ROW, Given
 from tests.databases import undone
 from tests.http.console.pages import COOKIE, Form, Seen, Visitor, visit
 
-pytestmark = pytest.mark.usefixtures("no_backup")
 ROLES = ("user", "support", "editor", "moderator", "manager", "developer", "owner", "admin")
 EVERYBODY = ("guest", *ROLES)
 FIRST = "/console"

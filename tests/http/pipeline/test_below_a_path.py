@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import Client
 
-from tests.apps import PASSWORD, Given, close, make_app, new_instance, start_no_backup
+from tests.apps import PASSWORD, Given, close, make_app, new_instance
 from tests.crawl import ADMIN, Crawl, Send, crawled
 from tests.databases import new_database
 from tests.running import ROOT, SERVICE
@@ -63,9 +63,7 @@ def through_a_proxy(app: Flask) -> Send:
 
 @pytest.fixture(scope="module")
 def crawl(app: Flask) -> Crawl:
-    with pytest.MonkeyPatch.context() as patch:
-        start_no_backup(patch)
-        return crawled(through_a_proxy(app), BASE, PASSWORD, rules=False)
+    return crawled(through_a_proxy(app), BASE, PASSWORD, rules=False)
 
 
 def test_everything_that_is_handed_out_is_below_it_and_answers(crawl):
