@@ -207,7 +207,7 @@ def refused(problem: Problem) -> Response:
     values: dict[str, Any] = {
         "title": say(CATALOGUE[problem.code][1]), "detail": say(problem.detail), "code": problem.code,
         "faults": [say(fault.detail) for fault in problem.faults],
-        "reason": say(problem.reason) if problem.reason else ""}
+        "reason": say(problem.reason) if problem.reason else "", "by_policy": bool(problem.permission)}
     try:
         with call.services.database.connected():
             response = show(call, "refused.html", problem.status, **values)
