@@ -9,7 +9,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from gatepost import Call, Collection, Fault, Message, Problem
+from gatepost import Call, Collection, Currency, Fault, Message, Problem
 
 from .. import times
 from ..money import Misread, Money, is_currency
@@ -188,6 +188,8 @@ class Entries:
             return str(self._say(Message("In the smallest unit of the currency, such as cents.")))
         if kind == GRANTEE:
             return ""  # it describes the texts of the API
+        if isinstance(field, Currency):
+            return str(self._say(Message("Three letters, such as EUR.")))
         return str(self._say(field.metadata.get("description", "")))
 
     def _money(self, field: fields.Field[Any], prefix: str) -> Money:
