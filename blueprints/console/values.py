@@ -203,7 +203,7 @@ class _Reader:
                 return text == "true"
             case fields.Integer() if len(text) <= 20 and text.removeprefix("-").isdecimal() and text.isascii():
                 return int(text)
-            case fields.Integer() if MINOR_UNITS_OF in field.metadata:
+            case fields.Integer():
                 raise Misread(Message("Write a whole number."))
             case fields.List() | fields.Nested() | fields.Dict():
                 with suppress(ValueError, RecursionError):

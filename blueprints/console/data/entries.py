@@ -167,7 +167,14 @@ class Entries:
                 for row in range(count(self._given, name))]
         return Entry(name, field_called(name), ROWS, field.required and not field.allow_none, rows=tuple(rows),
                      hint=self._hint(field, ROWS, ""), now=self._current(name), focused=name == self._focus,
-                     faults=tuple(str(self._say(fault.detail)) for at, fault in self._faults if at == (name,)))
+                     faults=tuple(self._number(fault) for at, fault in self._faults if at == (name,)))
+
+    def _number(self, fault: Fault) -> str:
+        """Returns the text of a fault of a list; bounds of its length as numbers of rows."""
+        text = fault.detail
+        if isinstance(text, Message) and {"min", "max"} <= text.values.keys():
+            text = Message("Enter {min} to {max} rows.", **{name: text.values[name] for name in ("min", "max")})
+        return str(self._say(text))
 
     def _added(self, name: str) -> str:
         """Returns the first field of the row that was added to a list."""

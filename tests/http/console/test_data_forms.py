@@ -277,6 +277,9 @@ def test_faults_of_an_order_stand_beside_its_rows(admin, given):
     assert "not enough in stock" in short.text[short.text.index('name="items.1.quantity"'):]
     empty = admin.post(path, {**admin.page(path).form(path).fields, "_key": "empty"})
     assert empty.status_code == 400 and 'id="e-items-1"' in empty.text
+    assert "Enter 1 to 100 rows." in empty.text
+    words = admin.post(path, {**form, "items.0.quantity": "two", "_key": "words"})
+    assert "Write a whole number." in words.text
     assert "items.0.quantity" in Seen.of(empty).form(path).fields
 
 
