@@ -24,7 +24,7 @@ from policies.evaluation.principal import Environment, FixedEnvironment
 from policies.evaluation.rights import RIGHTS, rights_for
 from policies.evaluation.sql import Where, no_row, where
 from policies.syntax.attributes import ENVIRONMENT, REQUESTS
-from policies.syntax.expression import Attribute, GroupOfCaller
+from policies.syntax.expression import Parameter
 from policies.syntax.roles import ADMIN, GUEST
 
 from ..protocol.messages import Message
@@ -237,7 +237,7 @@ def _where(plan: Plan, model: type[Record], resource: str, verb: str, grantees: 
     """Returns the SQL of a plan, and functions that read the values of its Binds from a caller and an environment."""
     parameters: dict[str, _Reader] = {}
 
-    def parameter(operand: Attribute | GroupOfCaller) -> pw.Node:
+    def parameter(operand: Parameter) -> pw.Node:
         parameters[f"{prefix}{operand}"] = value_of(operand)
         return Bind(f"{prefix}{operand}")
 
