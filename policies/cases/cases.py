@@ -14,9 +14,9 @@ from typing import Any
 from ..evaluation.compiled import SharedWith
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
-from ..evaluation.rights import RIGHTS
+from ..evaluation.rights import rights_to
 from ..evaluation.rule_trace import RuleTrace
-from ..syntax.roles import GUEST, RoleLink, Roles
+from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Resource, Vocabulary
 from ..wording.finding import Finding
@@ -36,17 +36,17 @@ class Thing:
     columns: Mapping[str, Any] | None
     shares: Mapping[str, str]
 
-    def shared_under(self, roles: Roles) -> SharedWith:
+    def shared_under(self, policy: Policy) -> SharedWith:
         """Returns a function that is true if a share of this object gives a permission, as the service decides it.
 
         A share with a role also reaches principals who inherit the role or were lent it. No share reaches a guest.
         """
         def shared(principal: Principal, _obj: Any, permission: str) -> bool:
-            verb = permission.partition(".")[2]
+            rights, roles = rights_to(permission, policy.vocabulary.fallbacks), policy.roles
             named = (principal.key, *(f"role:{name}" for name in roles.shared_as(principal.role, principal.key)),
                      *(f"group:{name}" for name in principal.groups))
             return principal.kind != GUEST and any(
-                verb in RIGHTS[self.shares[name]] for name in named if name in self.shares)
+                self.shares[name] in rights for name in named if name in self.shares)
 
         return shared
 
@@ -103,14 +103,14 @@ class Question:
         """Returns the policy's answer."""
         return policy.decide(
             self.principal, self.permission, self.thing.columns, self.case.environment,
-            self.thing.shared_under(policy.roles),
+            self.thing.shared_under(policy),
         )
 
     def traces(self, policy: Policy) -> list[RuleTrace]:
         """Returns every rule about this principal and permission, with the facts that match and those that fail."""
         return policy.rule_traces(
             self.principal, self.permission, self.thing.columns, self.case.environment,
-            self.thing.shared_under(policy.roles),
+            self.thing.shared_under(policy),
         )
 
 

@@ -45,7 +45,7 @@ def stock(found: Export, question: Question | None = None, policy: Policy | None
     enforcer.build_role_links()
     if question is not None:
         assert policy is not None
-        answer = question.thing.shared_under(policy.roles)(question.principal, {}, question.permission)
+        answer = question.thing.shared_under(policy)(question.principal, {}, question.permission)
         enforcer.add_function("shared", lambda *_: answer)
     return enforcer
 
