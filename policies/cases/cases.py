@@ -7,7 +7,7 @@ case could be lost without a failing case: `Coverage` names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -75,14 +75,20 @@ class Suite:
     cases: tuple[Case, ...]
     warnings: tuple[Finding, ...] = ()
 
-    def questions(self, vocabulary: Vocabulary) -> Iterator[Question]:
-        """Yields every question of the suite, in the order of the file."""
+    def questions(self, vocabulary: Vocabulary, followers: Container[str] = ()) -> Iterator[Question]:
+        """Yields every question of the suite, in the order of the file.
+
+        A list that has the fallback of a permission has the permission, too, if it is one of the `followers`
+        (`Policy.followers`): cases that are older than the permission stay right.
+        """
         for case in self.cases:
             for who, principal in case.principals:
                 for thing in case.things:
                     resource = vocabulary.resources[thing.resource]
                     for permission in sorted(resource.permissions):
-                        expected = permission in case.may[who, thing.name]
+                        may = case.may[who, thing.name]
+                        expected = permission in may or (
+                            permission in followers and resource.fallbacks.get(permission) in may)
                         new = permission == f"{resource.name}.create" and thing.columns is not None
                         yield Question(case, who, principal, thing.as_new(resource, case) if new else thing,
                                        permission, expected)
@@ -231,7 +237,7 @@ class Coverage:
 def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Report:
     """Asks the policy every question; `coverage`, if given, records the lines that were reached."""
     report = Report(suite)
-    for question in suite.questions(policy.vocabulary):
+    for question in suite.questions(policy.vocabulary, policy.followers):
         report.questions += 1
         allowed = question.asked_of(policy)
         if allowed != question.expected:

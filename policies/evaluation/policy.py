@@ -20,6 +20,7 @@ from ..syntax.expression import (
     PluginCall,
     asks_shares,
     attributes,
+    columns,
     conjunction,
     disjunction,
     negation,
@@ -31,7 +32,7 @@ from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding
-from .compiled import NO_OBJECT, Row, SharedWith, no_shares
+from .compiled import NO_OBJECT, Row, SharedWith, compiled, no_shares
 from .index import Index
 from .partial import PartialEvaluator
 from .plan import NEVER, Plan
@@ -154,6 +155,20 @@ class Policy:
         """True if `decide` says yes whatever the columns `unknown` of `obj` hold."""
         certain = self._rules_for(principal, permission).without(frozenset(unknown))
         return certain.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+
+    def denies_by_name(
+        self, principal: Principal, permission: str, obj: Row | None, unknown: Set[str], env: Environment,
+        shared: SharedWith = no_shares,
+    ) -> bool:
+        """True if a rule denies this by the name of the permission, and not only by that of its fallback.
+
+        A rule that reads one of the columns `unknown` counts as one that denies.
+        """
+        row = NO_OBJECT if obj is None else obj
+        return any(rule.eft == "deny" and permission in self.patterns.matching(rule.act) and (
+                       not unknown.isdisjoint(columns(condition))
+                       or compiled(condition, permission)(principal, row, env, shared))
+                   for rule, condition in self.matching_rules(principal.role, principal.key, permission))
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:
