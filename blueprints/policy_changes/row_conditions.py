@@ -19,7 +19,7 @@ from policies.comparison.subjects import Subject, condition_of
 from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
 from policies.evaluation.plan import branches, contradicts
 from policies.evaluation.principal import Environment
-from policies.evaluation.rights import rights_for
+from policies.evaluation.rights import rights_to
 from policies.syntax.expression import (
     GROUPS,
     Ago,
@@ -96,7 +96,7 @@ class Callers:
 
         Raises FunctionFailed, and NoSql.
         """
-        needs, rights = needs_of(policy, self.subject, permission), rights_for(permission.partition(".")[2])
+        needs, rights = needs_of(policy, self.subject, permission), rights_to(permission, policy.vocabulary.fallbacks)
         shareable = rights and not self.subject.is_guest
         shared: Expression = SharedAs(rights, tuple(sorted(needs.roles))) if shareable else False
         return self._partial(needs.condition, permission, shared)

@@ -19,7 +19,7 @@ from itertools import islice
 
 from ..evaluation.policy import Policy
 from ..evaluation.principal import OPERATOR
-from ..evaluation.rights import rights_for
+from ..evaluation.rights import rights_to
 from ..syntax.addresses import MAPPED, Network, network, normalized, within
 from ..syntax.attributes import ENVIRONMENT, REQUESTS, SUBJECT
 from ..syntax.durations import later
@@ -105,7 +105,7 @@ class Ground:
     @property
     def shareable(self) -> bool:
         """True if a share can give the subject this permission: not to a guest, and certain verbs only."""
-        return not self.subject.is_guest and bool(rights_for(self.permission.partition(".")[2]))
+        return not self.subject.is_guest and bool(rights_to(self.permission, self.resource.fallbacks))
 
     @cached_property
     def unset(self) -> frozenset[str]:

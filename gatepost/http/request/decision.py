@@ -34,7 +34,8 @@ Row = Mapping[str, Any]
 def needed_permissions(call: Call) -> tuple[str, ...]:
     """Returns the permissions that a call needs, in this order: the view of an object in the path comes first."""
     endpoint = call.endpoint
-    return _needed(endpoint.permission, "id" in call.path and endpoint.load is not None)
+    needed = _needed(endpoint.permission, "id" in call.path and endpoint.load is not None)
+    return (*needed, *call.write.setting.recorded(call.access.policy)) if call.write.setting.fields else needed
 
 
 @cache

@@ -117,7 +117,7 @@ class Asked:
         policy = app.extensions["gatepost"].policy.current
         self.caller, self.path, self.rows = caller, LISTS[resource][0], rows[resource]
         who = guest(given.tenant_id) if caller.user is None else principal_of(caller.user)
-        access, oracle = Access(policy, who, NOW), Oracle(policy.files)
+        access, oracle = Access(policy, who, NOW), Oracle.of(policy)
 
         def allowed(verb, row):
             return oracle.decide(who, f"{resource}.{verb}", row, NOW, access.shared)
