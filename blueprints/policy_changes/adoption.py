@@ -18,7 +18,7 @@ from policies import Policy, PolicyError
 from policies.cases.cases import run
 from policies.invariants.lines import INVARIANTS_FILE
 from policies.loading.files import Unreadable, read_bytes
-from policies.loading.loader import CASES_FILE, from_files
+from policies.loading.loader import CASES_FILE, from_files, packaged
 from policies.questions.additions import NotAddable, additions, extended, narrowed
 from policies.questions.changes import NOTHING
 from policies.wording.suggestions import did_you_mean
@@ -55,14 +55,20 @@ def adopt(name: str | None, new: bool, yes: bool, as_json: bool) -> None:
 
 def news(_: Installation) -> Iterator[str]:
     """Yields the news of `gatepost migrate` about the policy: new permissions, and shipped rules that give less now."""
+    folder = policy_files.folder()
     try:
-        mine, shipped = policy_files.policy_in(policy_files.folder()), policy_files.shipped_policy()
+        mine, shipped = policy_files.policy_in(folder), policy_files.shipped_policy()
     except click.ClickException:
         yield "The policy files cannot be used. See: gatepost policy check"
         return
-    if permissions := additions(mine, shipped).permissions:
+    added = additions(mine, shipped, packaged(folder, policy_files.plugins(folder)))
+    if permissions := [one for one in added.permissions if one not in added.fallbacks]:
         yield f"New permissions that your policy files do not mention: {', '.join(permissions)}"
         yield f"See the shipped rules about them, and add them: {ADOPT_NEW}"
+    if added.fallbacks:
+        decided = ", ".join(f"{one} (by {fallback})" for one, fallback in added.fallbacks.items())
+        yield f"New permissions that another one decides until a rule names them: {decided}"
+        yield f"Name them in your rules, which changes nothing: {ADOPT_NEW}"
     yield from narrowed(mine, shipped)
     if INVARIANTS_FILE not in mine.files:
         yield f"Your policy has no {INVARIANTS_FILE}, which lists what may never happen. Add it: {ADOPT_DOORS}"
@@ -134,7 +140,7 @@ def _adopt_new(folder: Path, *, ask: bool, as_json: bool) -> None:
     sentences = list(narrowed(mine, shipped))
     for sentence in sentences if not as_json else ():
         echo(sentence)
-    added = additions(mine, shipped)
+    added = additions(mine, shipped, packaged(folder, policy_files.plugins(folder)))
     files: Mapping[str, bytes] = {}
     after = mine
     if added.permissions:

@@ -19,7 +19,7 @@ from policies.comparison.subjects import Subject, condition_of
 from policies.evaluation.compiled import NO_OBJECT, compiled, no_shares, value_of
 from policies.evaluation.plan import branches, contradicts
 from policies.evaluation.principal import Environment
-from policies.evaluation.rights import rights_for
+from policies.evaluation.rights import rights_to
 from policies.syntax.expression import (
     GROUPS,
     Ago,
@@ -30,6 +30,7 @@ from policies.syntax.expression import (
     InGroup,
     Parameter,
     PluginCall,
+    Prefixed,
     Shared,
     asks_shares,
     attributes,
@@ -95,7 +96,7 @@ class Callers:
 
         Raises FunctionFailed, and NoSql.
         """
-        needs, rights = needs_of(policy, self.subject, permission), rights_for(permission.partition(".")[2])
+        needs, rights = needs_of(policy, self.subject, permission), rights_to(permission, policy.vocabulary.fallbacks)
         shareable = rights and not self.subject.is_guest
         shared: Expression = SharedAs(rights, tuple(sorted(needs.roles))) if shareable else False
         return self._partial(needs.condition, permission, shared)
@@ -171,8 +172,8 @@ class Conditions(OnUsers):
             match part:  # few rows are shared, or name a group: the database searches these first
                 case Shared():
                     of_row.append(self._audience.shared_at_all(self._resource))
-                case InGroup(Attribute("obj") as name):
-                    of_row.append(self._audience.names_a_group(self.operand(name)))
+                case InGroup(Attribute("obj") | Prefixed(_, Attribute("obj")) as name):
+                    of_row.append(self._audience.names_a_group(self.group_name(name)))
                     of_user.append(self._users.in_a_group())
             place = of_row if not self._reads_user(part) else of_both if reads_object(part) else of_user
             place.append(self.expression(part))

@@ -21,7 +21,7 @@ from ..http.protocol.problems import Fault, Problem, not_found, read_only
 from ..http.reading.listing import Listing
 from ..http.reading.query import ItemQuery
 from ..http.reading.readable import Values
-from ..http.request import events
+from ..http.request import events, setting
 from ..http.request.call import Call
 from ..http.request.endpoint import Endpoint
 from ..http.request.urls import path_of
@@ -50,7 +50,8 @@ class Collection(Writable):
     guarded       field → permission needed to see it; `department` of an `Owned` row is guarded without an entry here
     judged        columns that rules may read although no answer shows them
     computed      fields outside of the schema, answered only if the query parameter `fields` asks for them
-    managed       fields that only callers with `<resource>.manage` may set
+    managed       fields that only callers with `<resource>.manage` may set; a rule can name a permission for each
+    set_guarded   field → permission needed to set it; `create` and `update` decide until a rule names the permission
     create_only   fields that are set at creation and never change
     null_at_create  columns filled after `<resource>.create` is evaluated; rules about `create` cannot read them
     import_keys   unique fields by which an import finds an existing row
@@ -197,14 +198,18 @@ class Collection(Writable):
         references = references_of(action.body)
 
         def perform(call: Call) -> dict[str, Any]:
-            row = call.row
+            row, before = call.row, dict(call.row.__data__)
             if faults := [*map(read_only, call.read_only), *self.lost(call, references, call.body)]:
                 raise Problem.of(faults, "invalid_body")
             if not action.starts_from(row.__data__):
                 hidden = bool(self.hidden(call, call.facts, (action.state,)))
                 raise action.conflict(getattr(row, action.state), hidden=hidden)
+            if guarded := {name: value for name, value in call.body.items() if name in self.set_guards}:
+                self.require_settable(call, guarded, before, self.hidden(call, before, guarded))
             version = row.version
             action.perform(self, call, row)
+            if guarded:
+                setting.require(call, row.__data__)
             self.rows(call).save(row)
             if row.version != version:
                 events.note(call, self.name, events.UPDATED, row.id)

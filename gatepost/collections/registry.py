@@ -172,7 +172,8 @@ class Registry:
             if not collection.body_schema.load_fields.keys().isdisjoint(collection.managed):
                 permissions[collection.resource] |= {
                     collection.permission(verb) for verb in VERBS if verb != "share" or collection.shares}
-            permissions.setdefault(collection.resource, set()).update(collection.guarding)
+            permissions.setdefault(collection.resource, set()).update(
+                collection.guarding, collection.managing.values(), collection.set_guards.values())
         resources = {name: _resource(name, verbs, tables.get(name), self.migrations, methods, names, about_rows)
                      for name, verbs in permissions.items()}
         left_out = {absent.resource: resources.pop(absent.resource) for absent in self.left_out.values()}
@@ -229,13 +230,25 @@ def _resource(name: str, permissions: set[str], collection: Collection | None, m
                if column.name in readable and not isinstance(column, ListField | JsonField)}
     defaults = {column.name: column.default for column in collection.columns if isinstance(column.default, str | int)}
     defaults["version"] = 1
+    fallbacks = _fallbacks(collection)
+    on_viewed = viewed | about_rows | _on_viewed(collection)
+    on_viewed |= {permission for permission, fallback in fallbacks.items() if fallback in on_viewed}
     if collection.imports:  # an import makes and changes rows with one request
         needed |= {permission: needed[permission] | {"POST"}
                    for permission in map(collection.permission, ("create", "update")) if permission in needed}
+    making, changing = (needed.get(collection.permission(verb), frozenset()) for verb in ("create", "update"))
+    if making and changing:
+        needed |= dict.fromkeys(collection.set_guards.values(), making | changing)
     return Resource(name, frozenset(permissions), columns,
                     lambda: indexes.made_by(migrations).get(collection.model._meta.table_name, ()),
                     {column.name: column for column in collection.columns}, collection.name, needed,
-                    frozenset(viewed | about_rows | _on_viewed(collection)) & permissions, defaults)
+                    frozenset(on_viewed) & permissions, defaults, fallbacks)
+
+
+def _fallbacks(collection: Collection) -> dict[str, str]:
+    """Returns the permissions of fields that another permission decides until a rule names them."""
+    return {**dict.fromkeys(collection.managing.values(), collection.manage),
+            **dict.fromkeys(collection.set_guards.values(), collection.permission("update"))}
 
 
 def _on_viewed(collection: Collection) -> set[str]:

@@ -52,6 +52,8 @@ def migrate(check: bool, leave_unproved: bool) -> None:
                 lines += [*policy_files.outdated(installation), *features.outdated(installation)]
                 lines += [] if waiting else filter(None, [lacking(database)])
                 echo_lines("\n".join(lines) or "Nothing to do.")
+                for sentence in features.news(installation):
+                    echo(sentence)
                 sys.exit(bool(lines))
             keys = Keys.load(settings.secret_file)
             with progress("Indexing words") as report:

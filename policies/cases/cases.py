@@ -7,16 +7,16 @@ case could be lost without a failing case: `Coverage` names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..evaluation.compiled import SharedWith
 from ..evaluation.policy import Policy
 from ..evaluation.principal import FixedEnvironment, Principal
-from ..evaluation.rights import RIGHTS
+from ..evaluation.rights import rights_to
 from ..evaluation.rule_trace import RuleTrace
-from ..syntax.roles import GUEST, RoleLink, Roles
+from ..syntax.roles import GUEST, RoleLink
 from ..syntax.rules import Rule, ScopeRule
 from ..syntax.vocabulary import Resource, Vocabulary
 from ..wording.finding import Finding
@@ -36,17 +36,17 @@ class Thing:
     columns: Mapping[str, Any] | None
     shares: Mapping[str, str]
 
-    def shared_under(self, roles: Roles) -> SharedWith:
+    def shared_under(self, policy: Policy) -> SharedWith:
         """Returns a function that is true if a share of this object gives a permission, as the service decides it.
 
         A share with a role also reaches principals who inherit the role or were lent it. No share reaches a guest.
         """
         def shared(principal: Principal, _obj: Any, permission: str) -> bool:
-            verb = permission.partition(".")[2]
+            rights, roles = rights_to(permission, policy.vocabulary.fallbacks), policy.roles
             named = (principal.key, *(f"role:{name}" for name in roles.shared_as(principal.role, principal.key)),
                      *(f"group:{name}" for name in principal.groups))
             return principal.kind != GUEST and any(
-                verb in RIGHTS[self.shares[name]] for name in named if name in self.shares)
+                self.shares[name] in rights for name in named if name in self.shares)
 
         return shared
 
@@ -75,14 +75,20 @@ class Suite:
     cases: tuple[Case, ...]
     warnings: tuple[Finding, ...] = ()
 
-    def questions(self, vocabulary: Vocabulary) -> Iterator[Question]:
-        """Yields every question of the suite, in the order of the file."""
+    def questions(self, vocabulary: Vocabulary, followers: Container[str] = ()) -> Iterator[Question]:
+        """Yields every question of the suite, in the order of the file.
+
+        A list that has the fallback of a permission has the permission, too, if it is one of the `followers`
+        (`Policy.followers`): cases that are older than the permission stay right.
+        """
         for case in self.cases:
             for who, principal in case.principals:
                 for thing in case.things:
                     resource = vocabulary.resources[thing.resource]
                     for permission in sorted(resource.permissions):
-                        expected = permission in case.may[who, thing.name]
+                        may = case.may[who, thing.name]
+                        expected = permission in may or (
+                            permission in followers and resource.fallbacks.get(permission) in may)
                         new = permission == f"{resource.name}.create" and thing.columns is not None
                         yield Question(case, who, principal, thing.as_new(resource, case) if new else thing,
                                        permission, expected)
@@ -103,14 +109,14 @@ class Question:
         """Returns the policy's answer."""
         return policy.decide(
             self.principal, self.permission, self.thing.columns, self.case.environment,
-            self.thing.shared_under(policy.roles),
+            self.thing.shared_under(policy),
         )
 
     def traces(self, policy: Policy) -> list[RuleTrace]:
         """Returns every rule about this principal and permission, with the facts that match and those that fail."""
         return policy.rule_traces(
             self.principal, self.permission, self.thing.columns, self.case.environment,
-            self.thing.shared_under(policy.roles),
+            self.thing.shared_under(policy),
         )
 
 
@@ -231,7 +237,7 @@ class Coverage:
 def run(policy: Policy, suite: Suite, coverage: Coverage | None = None) -> Report:
     """Asks the policy every question; `coverage`, if given, records the lines that were reached."""
     report = Report(suite)
-    for question in suite.questions(policy.vocabulary):
+    for question in suite.questions(policy.vocabulary, policy.followers):
         report.questions += 1
         allowed = question.asked_of(policy)
         if allowed != question.expected:

@@ -48,6 +48,11 @@ class Index:
         )
         self._names_by_caller: dict[tuple[str, str | None], frozenset[str]] = {}
 
+    @property
+    def quotes_permissions(self) -> bool:
+        """True if the matcher compares the permission with a text."""
+        return bool(self._quoted)
+
     def bearing(self, role: str, key: str | None, permission: str) -> list[Rule]:
         """The rules that can matter to a permission for a role, or for the user `key` with that role, in the order of
         the files."""
@@ -111,7 +116,8 @@ class Index:
         by_column = {}
         for act in self._lines:
             named = {*self._patterns.covered(act), *self._quoted, act}
-            bears = {permission for permission in named if self._bears(act, permission)}
+            bears = {permission for permission in named
+                     if self._bears(self._patterns.standing_for(act, permission), permission)}
             others = self._all - named if act in self._everywhere else frozenset()
             by_column[act] = self._all & bears | others
         return by_column

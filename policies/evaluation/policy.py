@@ -20,6 +20,7 @@ from ..syntax.expression import (
     PluginCall,
     asks_shares,
     attributes,
+    columns,
     conjunction,
     disjunction,
     negation,
@@ -31,7 +32,7 @@ from ..syntax.roles import GUEST, Roles
 from ..syntax.rules import Lines, Rule, ScopeRule
 from ..syntax.vocabulary import Patterns, Vocabulary
 from ..wording.finding import Finding
-from .compiled import NO_OBJECT, Row, SharedWith, no_shares
+from .compiled import NO_OBJECT, Row, SharedWith, compiled, no_shares
 from .index import Index
 from .partial import PartialEvaluator
 from .plan import NEVER, Plan
@@ -67,7 +68,10 @@ class Policy:
         self.left_out: tuple[Rule | ScopeRule, ...] = tuple(lines.left_out)
         self.roles = Roles(lines.links)
         self.conditions: Mapping[str, Branch] = model.conditions
-        self.patterns = Patterns(vocabulary)
+        named = {rule.act for rule in lines.rules if rule.eft == "allow"}
+        self.fallbacks: Mapping[str, str] = {
+            permission: fallback for permission, fallback in vocabulary.fallbacks.items() if permission not in named}
+        self.patterns = Patterns(vocabulary, self.fallbacks)
         self._evaluator = PartialEvaluator(_cautious(model.matcher), self.roles, self.patterns)
         self._scope_evaluator = PartialEvaluator(model.scope_matcher, self.roles, self.patterns)
         self._covered: dict[tuple[str, str], bool] = {}
@@ -88,10 +92,37 @@ class Policy:
         self._of_persons: deque[tuple[str, str, str]] = deque()
         self._looks: dict[tuple[str, ...], Reads] = {}
 
+    def ends_fallback(self, rule: Rule) -> bool:
+        """True if a rule allows by its own name what another permission would decide otherwise."""
+        return rule.eft == "allow" and rule.act in self.vocabulary.fallbacks
+
+    @cached_property
+    def followers(self) -> frozenset[str]:
+        """The permissions that are decided exactly as their fallback, for every caller and object."""
+        if self._index.quotes_permissions:
+            return frozenset()
+        acts = {rule.act for rule in self.rules}
+        return frozenset(one for one, fallback in self.fallbacks.items() if all(
+            fallback in covered or one not in covered for covered in map(self.patterns.covered, acts)))
+
+    def fallback_lines(self) -> Iterator[Rule | ScopeRule]:
+        """Yields the lines that say in plain Casbin what the fallbacks in force mean, in the order of the files.
+
+        Each is a line about the fallback of a permission, with this permission instead.
+        """
+        lines: tuple[Rule | ScopeRule, ...] = (*self.rules, *self.scopes)
+        for line in lines:
+            for permission in sorted(self.patterns.covered(line.act) - self.patterns.matching(line.act)):
+                yield replace(line, act=permission)
+
     def only(self, rules: Iterable[Rule]) -> Policy:
-        """Returns a copy of this policy with only these rules, in the order of the files. It shares the other parts."""
+        """Returns a copy of this policy with only these rules, in the order of the files. It shares the other parts.
+
+        The fallbacks in force stay the same.
+        """
         part = copy(self)
-        part.__dict__.pop("persons", None)
+        for cached in ("persons", "followers"):
+            part.__dict__.pop(cached, None)
         part._take(tuple(rules))
         return part
 
@@ -124,6 +155,20 @@ class Policy:
         """True if `decide` says yes whatever the columns `unknown` of `obj` hold."""
         certain = self._rules_for(principal, permission).without(frozenset(unknown))
         return certain.decide(principal, NO_OBJECT if obj is None else obj, env, shared)
+
+    def denies_by_name(
+        self, principal: Principal, permission: str, obj: Row | None, unknown: Set[str], env: Environment,
+        shared: SharedWith = no_shares,
+    ) -> bool:
+        """True if a rule denies this by the name of the permission, and not only by that of its fallback.
+
+        A rule that reads one of the columns `unknown` counts as one that denies.
+        """
+        row = NO_OBJECT if obj is None else obj
+        return any(rule.eft == "deny" and permission in self.patterns.matching(rule.act) and (
+                       not unknown.isdisjoint(columns(condition))
+                       or compiled(condition, permission)(principal, row, env, shared))
+                   for rule, condition in self.matching_rules(principal.role, principal.key, permission))
 
     def glance(self, principal: Principal, permission: str, rows: Sequence[Mapping[str, Any]], env: Environment
                ) -> None:
@@ -295,7 +340,7 @@ class Policy:
 
     def condition_for(self, rule: Rule, permission: str, role: str, key: str | None = None) -> Expression:
         """The rest of the matcher for one rule, one permission and one role or user."""
-        condition = self._evaluator.evaluate(_constants(rule, act=permission, role=role, key=key or ""))
+        condition = self._evaluator.evaluate(self._constants(rule, permission, role=role, key=key or ""))
         if self.closed and rule in self.closed:
             return rule.eft == "deny" and condition is not False
         return condition
@@ -352,7 +397,12 @@ class Policy:
     def meant(self, condition: Branch, rule: Rule, permission: str) -> Expression:
         """The same for a condition alone, without what the matcher requires of every rule."""
         return PartialEvaluator(_cautious(condition.expression), self.roles, self.patterns).evaluate(
-            _constants(rule, act=permission, role=rule.sub))
+            self._constants(rule, permission, role=rule.sub))
+
+    def _constants(self, rule: Rule, permission: str, **others: str) -> dict[str, str]:
+        act = self.patterns.standing_for(rule.act, permission)
+        return {"rule.sub": rule.sub, "rule.act": act, "rule.when": rule.when, "rule.eft": rule.eft,
+                "act": permission, **others}
 
     def meaning(self, when: str) -> str:
         """The meaning of a word of the condition column, as model.conf would write it, with its parameter.
@@ -369,7 +419,8 @@ class Policy:
         if covered is None:
             covered = any(
                 self._scope_evaluator.evaluate(
-                    {"rule.scope": rule.scope, "rule.act": rule.act, "scope": scope, "act": permission}
+                    {"rule.scope": rule.scope, "rule.act": self.patterns.standing_for(rule.act, permission),
+                     "scope": scope, "act": permission}
                 ) is True
                 for rule in self._lines_of_scope(scope)
             )
@@ -404,10 +455,6 @@ def _without_address(closing: str, atom: Atom) -> Expression:
         return atom
     closed = conjunction((Comparison("==", EFFECT, closing), negation(READABLE)))
     return disjunction((conjunction((READABLE, atom)) if isinstance(atom, PluginCall) else atom, closed))
-
-
-def _constants(rule: Rule, **others: str) -> dict[str, str]:
-    return {"rule.sub": rule.sub, "rule.act": rule.act, "rule.when": rule.when, "rule.eft": rule.eft, **others}
 
 
 def place_of(line: tuple[Rule, object]) -> tuple[str, int]:

@@ -89,6 +89,7 @@ def explain(
         sql=_sql(plan, principal, env),
         policy_version=policy.version,
         lost=policy.is_lost(principal),
+        fallback=policy.fallbacks.get(permission),
     )
 
 

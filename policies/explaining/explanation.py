@@ -40,8 +40,7 @@ class Step:
 
     @property
     def line(self) -> str:
-        rule = self.rule
-        return f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}"
+        return str(self.rule)
 
     @property
     def reason(self) -> str:
@@ -68,6 +67,7 @@ class Explanation:
     misses      rules that lack a fact to allow this, the nearest first
     would       condition → roles that have the permission under it
     lost        true if no user can have the caller's role under this policy
+    fallback    the permission that decides this one, as no rule allows it by its own name; None: it decides itself
     sql         filter for a list of these objects; None: the list is empty
     """
 
@@ -85,16 +85,18 @@ class Explanation:
     sql: str | None
     policy_version: str
     lost: bool = False
+    fallback: str | None = None
 
     @property
     def summary(self) -> str:
         """One sentence."""
         on = f" on {self.object}" if self.object else ""
         start = self.who if self.who == self.principal.role else f"{self.who} ({self.principal.role})"
+        decider = f". No rule names {self.permission}; {self.fallback} decides." if self.fallback else ""
         if self.verdict == DEPENDS:
-            return f"{start} may {self.permission}, depending on the object"
+            return f"{start} may {self.permission}, depending on the object{decider}"
         verdict = "may" if self.verdict == ALLOWED else "may not"
-        return f"{start} {verdict} {self.permission}{on}: {self._because}"
+        return f"{start} {verdict} {self.permission}{on}: {self._because}{decider}"
 
     @property
     def _because(self) -> str:

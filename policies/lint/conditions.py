@@ -11,7 +11,7 @@ from ..comparison.candidates import DATE, WEST
 from ..comparison.prover import Undecided
 from ..evaluation.grants import ALWAYS_WORD
 from ..evaluation.policy import Policy
-from ..evaluation.rights import RIGHTS, rights_for
+from ..evaluation.rights import RIGHTS, rights_to
 from ..syntax.addresses import network
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.conditions import Branch
@@ -179,7 +179,7 @@ class Conditions:
         for name, resource in self._policy.vocabulary.by_permission.items():
             if not named <= resource.columns.keys():
                 continue
-            like = (bool(resource.columns), bool(rights_for(name.partition(".")[2])),
+            like = (bool(resource.columns), bool(rights_to(name, self._policy.vocabulary.fallbacks)),
                     *(resource.columns[column] for column in sorted(named)))
             for one in self._matches.callers(condition.expression) if like not in alike else ():
                 for effect in (ALLOW, DENY):
@@ -193,7 +193,7 @@ class Conditions:
         condition = self._policy.conditions.get(rule.when)
         leaves = [] if condition is None else list(dict.fromkeys(
             atom for name in sorted(covered) for atom in atoms(self._policy.meant(condition, rule, name))))
-        if Shared() in leaves and not any(rights_for(name.partition(".")[2]) for name in covered):
+        if Shared() in leaves and not any(rights_to(name, self._policy.vocabulary.fallbacks) for name in covered):
             verbs = sorted({verb for given in RIGHTS.values() for verb in given})
             return f"no share gives `{rule.act}`, only {', '.join(verbs)}"
         resources = {self._policy.vocabulary.by_permission[name].name: self._policy.vocabulary.by_permission[name]

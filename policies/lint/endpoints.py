@@ -8,7 +8,7 @@ from ..comparison.candidates import METHOD, REQUEST
 from ..comparison.subjects import Subject
 from ..comparison.substitution import put
 from ..evaluation.policy import Policy
-from ..evaluation.rights import rights_for
+from ..evaluation.rights import rights_to
 from ..syntax.expression import Comparison, Shared, attributes, disjunction
 from ..syntax.roles import GUEST
 from ..syntax.rules import Rule
@@ -97,7 +97,8 @@ class Endpoints:
     def _viewed(self, cell: Cell, number: int, view: str) -> bool:
         """True if a condition can hold for a row that the same caller may view."""
         matches, denies = self._matches, list(cell.denies)
-        if not rights_for(cell.permission.partition(".")[2]):  # no share gives it: one that gives `view` is another
+        if not rights_to(cell.permission, self._policy.vocabulary.fallbacks):
+            # No share gives it: one that gives `view` is another.
             number, *denies = (matches.number(put(matches.expressions[one], {Shared(): False}))
                                for one in (number, *denies))
         # Most users have only the rules of their role.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..comparison.prover import Prover, Undecided, Witness
 from ..comparison.subjects import Subject, named_in, persons, told_apart
 from ..evaluation.policy import Policy, place_of
-from ..evaluation.rights import rights_for
+from ..evaluation.rights import rights_to
 from ..syntax.expression import (
     ID,
     KEY,
@@ -128,7 +128,7 @@ class Matches:
         self._examples: dict[tuple[object, ...], Witness | Undecided | None] = {}
         self._bearing: dict[Rule, list[tuple[Cell, int]]] = {rule: [] for rule in policy.rules}
         # What is alike to conditions in permissions: the columns of the resource, and what shares give.
-        self._like = {name: (self.prover.kind(name), bool(rights_for(name.partition(".")[2])))
+        self._like = {name: (self.prover.kind(name), bool(rights_to(name, policy.vocabulary.fallbacks)))
                       for name in policy.vocabulary.by_permission}
 
     def cell(self, subject: Subject, permission: str) -> Cell:

@@ -62,9 +62,11 @@ def redundancy(matches: Matches) -> Redundancy:
     never: list[Rule] = []
     idle: list[Rule] = []
     undecided: list[Rule] = []
-    # A rule that also covers a removed collection has an effect again when that returns.
+    # A rule that also covers a removed collection has an effect again when that returns. Without a rule that names a
+    # permission with a fallback, the fallback may decide.
     candidates = [
-        rule for rule in reversed(rules) if rule not in copies and not matches.policy.patterns.awaits(rule.act)]
+        rule for rule in reversed(rules) if rule not in copies and not matches.policy.patterns.awaits(rule.act)
+        and not matches.policy.ends_fallback(rule)]
     for rule in sorted(candidates, key=lambda one: one.eft == ALLOW):
         try:
             if not _can_hold(matches, rule):

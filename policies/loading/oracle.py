@@ -69,29 +69,37 @@ class _Facts:
 
 
 class _Lines(casbin.persist.adapter.Adapter):
-    """Hands the lines of every CSV file with rules to Casbin's own loader."""
+    """Hands the lines of every CSV file with rules to Casbin's own loader, and then further lines."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files
+    def __init__(self, files: Mapping[str, bytes], further: Iterable[str]) -> None:
+        self._files, self._further = files, tuple(further)
 
     def load_policy(self, model: Any) -> None:
         for name, content in sorted(self._files.items()):
             if name not in (MODEL_FILE, INVARIANTS_FILE):
                 for line in content.decode().splitlines():
                     load_policy_line(line.strip(), model)
+        for line in self._further:
+            load_policy_line(line, model)
 
 
 class Oracle:
     """`casbin.Enforcer` over the files of a policy."""
 
-    def __init__(self, files: Mapping[str, bytes], functions: Iterable[Function] = ()) -> None:
-        """`functions` are those of plugins, which the matcher may call."""
+    @classmethod
+    def of(cls, policy: Policy) -> Oracle:
+        """Returns the oracle of a policy, with the lines that its fallbacks mean."""
+        return cls(policy.files, policy.vocabulary.functions.values(), map(str, policy.fallback_lines()))
+
+    def __init__(self, files: Mapping[str, bytes], functions: Iterable[Function] = (), further: Iterable[str] = ()
+                 ) -> None:
+        """`functions` are those of plugins, which the matcher may call; `further` are lines beside the files'."""
         logging.getLogger("casbin").setLevel(logging.ERROR)
         model = Enforcer.new_model(text=files[MODEL_FILE].decode())
         self._shared: SharedWith = no_shares
         self._request: tuple[Principal, Row | None] | None = None
         self._now: str | None = None  # stock Casbin hands a function its arguments alone
-        self._enforcer = Enforcer(model, _Lines(files))
+        self._enforcer = Enforcer(model, _Lines(files, further))
         self._enforcer.add_function("shared", self._is_shared)
         self._enforcer.add_function("ipMatch", _ip_match)
         self._enforcer.add_function("inGroup", _in_group)
@@ -143,8 +151,8 @@ class Oracle:
         return called
 
 
-def _in_group(sub: Any, name: Any) -> bool:
-    return not isinstance(name, _Missing) and name in sub.groups
+def _in_group(sub: Any, *name: Any) -> bool:
+    return not any(isinstance(part, _Missing) for part in name) and "".join(name) in sub.groups
 
 
 def _ip_match(address: Any, network: str) -> bool:
@@ -163,7 +171,7 @@ def sampled(policy: Policy, *, most: int = 200, seconds: float = math.inf, seed:
     """
     left_out = {permission for rule in policy.closed for permission in policy.permissions_of_line(rule)}
     until = time.monotonic() + seconds
-    oracle = Oracle(policy.files, policy.vocabulary.functions.values())
+    oracle = Oracle.of(policy)
     findings = []
     for rule, question in itertools.islice(sample_questions(policy, random.Random(seed)), most):
         if question[1] in left_out:

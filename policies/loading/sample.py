@@ -21,6 +21,7 @@ from ..syntax.expression import (
     Ago,
     Attribute,
     Comparison,
+    InGroup,
     PluginCall,
     Prefixed,
     atoms,
@@ -38,6 +39,7 @@ PEOPLE = ("01920000-0000-7000-8000-000000000001", "01920000-0000-7000-8000-00000
 DEPARTMENTS = ("press", "sales")
 TIMES = ("2026-01-01T00:00:00.000000Z", "2026-11-21T10:00:00.000000Z", "2026-11-21T10:00:00.000001Z")
 _FORMS = {"uuid": PEOPLE, "date-time": TIMES, "date": ("2026-11-18", "2027-01-01"), "role": (GUEST, "user", "admin")}
+_NO_NAMES = ("undefined", "null", "None")  # what languages put behind a text in the place of a missing value
 _MOST_ASKED = 60  # combinations of values, of each call of a function
 
 Arguments = tuple[Principal, str, Row | None, Any, SharedWith]  # of `Policy.decide`
@@ -111,7 +113,12 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
 
 def _groups(policy: Policy) -> list[str]:
     """Groups that callers may be in: those of conditions, and what columns hold that name a group."""
-    return sorted(frozenset(DEPARTMENTS).union(*(groups(one.expression) for one in policy.conditions.values())))
+    prefixes = {atom.prefix for one in policy.conditions.values() for atom in atoms(one.expression)
+                if isinstance(atom, InGroup) and atom.prefix}
+    ends = (*DEPARTMENTS, *_NO_NAMES) if prefixes else ()
+    return sorted(frozenset(DEPARTMENTS).union(
+        *(groups(one.expression) for one in policy.conditions.values()),
+        (f"{prefix}{end}" for prefix in prefixes for end in ends)))
 
 
 def _row(

@@ -4,12 +4,15 @@ A shipped rule (`p` or `p2`) is *new* for an instance when 0.1 had none of the p
 rule and no comment in the CSV files of the instance contains its permission column, letter for letter. A pattern of the
 instance that happens to cover the permission (`*`, `user.*`) does not count, because it says nothing about the roles
 that it does not name. A declined rule stays declined as a comment.
+
+A permission with a fallback is new, too, until the files mention it. Its rules are not shipped ones: they are the
+instance's own rules about the fallback, with the permission in its place. So they change nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..evaluation.policy import Policy
@@ -36,18 +39,23 @@ class NotAddable(Exception):
 class Additions:
     """The rules and conditions that an instance's files lack.
 
-    permissions  the new permissions that the shipped rules are about
-    lines        file name → its new rules, as they are shipped
+    permissions  the new permissions that the rules are about
+    lines        file name → its new rules: as they are shipped, and those that a fallback in force means
     conditions   the words of the `when` column that they need and model.conf lacks, with their shipped meaning
+    fallbacks    those of the permissions that a fallback decides in the instance, each with the fallback
     """
 
     permissions: tuple[str, ...]
     lines: Mapping[str, tuple[str, ...]]
     conditions: Mapping[str, Branch]
+    fallbacks: Mapping[str, str]
 
 
-def additions(policy: Policy, shipped: Policy) -> Additions:
-    """The additions of `shipped` for the instance whose files are `policy`. Both have the same vocabulary."""
+def additions(policy: Policy, shipped: Policy, packaged: Collection[str] = ()) -> Additions:
+    """The additions of `shipped` for the instance whose files are `policy`. Both have the same vocabulary.
+
+    A fallback about which a file of a plugin's package has rules (`packaged`) stays in force: the file is not ours.
+    """
     texts = [content.decode("utf-8") for name, content in policy.files.items()
              if name not in (MODEL_FILE, INVARIANTS_FILE)]
 
@@ -59,13 +67,22 @@ def additions(policy: Policy, shipped: Policy) -> Additions:
            if permission not in first_release.PERMISSIONS and not mentioned(permission)}
 
     def is_new(line: Rule | ScopeRule) -> bool:
-        return shipped.patterns.covered(line.act) <= new and not mentioned(line.act)
+        return shipped.patterns.matching(line.act) <= new and not mentioned(line.act)
 
     rules = [rule for rule in shipped.rules if is_new(rule)]
     added: list[Rule | ScopeRule] = [*rules, *(scope for scope in shipped.scopes if is_new(scope))]
-    covered = {permission for line in added for permission in shipped.patterns.covered(line.act)}
+    covered = {permission for line in added for permission in shipped.patterns.matching(line.act)}
+    lines = _as_shipped(added, shipped)
+    decided = [line for line in policy.fallback_lines() if not mentioned(line.act)]
+    # Only an allow rule names a permission.
+    named = {line.act for line in decided if isinstance(line, Rule) and line.eft == "allow"} - covered - {
+        line.act for line in decided if line.file in packaged}
+    for line in decided:
+        if line.act in named:
+            lines[line.file] = (*lines.get(line.file, ()), str(line))
     words = {rule.when: shipped.conditions[rule.when] for rule in rules if rule.when not in policy.conditions}
-    return Additions(tuple(sorted(covered)), _as_shipped(added, shipped), words)
+    return Additions(tuple(sorted(covered | named)), dict(sorted(lines.items())), words,
+                     {permission: policy.fallbacks[permission] for permission in sorted(named)})
 
 
 def narrowed(policy: Policy, shipped: Policy) -> list[str]:
@@ -106,7 +123,8 @@ def extended(policy: Policy, shipped: Policy, added: Additions) -> tuple[dict[st
         after = from_files({**policy.files, **files}, policy.vocabulary)
     except PolicyError as error:
         raise NotAddable(f"With the new rules the files could not be used:\n{error}") from None
-    if others := [str(change) for change in diff(policy, after) if change.permission not in added.permissions]:
+    meant = set(added.permissions) - added.fallbacks.keys()
+    if others := [str(change) for change in diff(policy, after) if change.permission not in meant]:
         raise NotAddable("The new rules would change more than the new permissions:\n" + "\n".join(others))
     return files, after
 

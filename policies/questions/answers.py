@@ -14,7 +14,7 @@ from ..comparison.prover import SAME, Comparison, Difference, Undecided, Witness
 from ..comparison.subjects import Subject, condition_of, literals_of, named_in, names_of
 from ..evaluation.grants import Grant, Part, grant
 from ..evaluation.policy import Line, Policy, place_of
-from ..evaluation.rights import rights_for
+from ..evaluation.rights import rights_to
 from ..syntax.expression import Expression, negation, text
 from ..syntax.model import MODEL_FILE
 from ..syntax.roles import GUEST, RoleLink
@@ -134,6 +134,7 @@ class Answers:
         self._old, self._new = _Side(old, numbers), _Side(new, numbers)
         self._literals = literals_of(old, old.rules) | literals_of(new, new.rules)
         self._asks_role = old.asks_role or new.asks_role
+        self._fallbacks = new.vocabulary.fallbacks
         self._answers: dict[tuple[object, ...], Answer] = {}
         self._differences: dict[tuple[object, ...], Difference] = {}
         self._simplified: dict[tuple[object, ...], Expression] = {}
@@ -184,7 +185,7 @@ class Answers:
             mentioned = not self._literals.isdisjoint(names_of(key))
             names = mentioned and any(named_in(condition, (key,)) for _, condition in (*old.lines, *new.lines))
             key = key if names else ""
-        return (self._comparison.prover.kind(permission), bool(rights_for(permission.partition(".")[2])),
+        return (self._comparison.prover.kind(permission), bool(rights_to(permission, self._fallbacks)),
                 subject.is_guest, key)
 
     def _asked(self, subject: Subject, permission: str, old: list[Line], new: list[Line], like: tuple[object, ...]

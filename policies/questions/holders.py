@@ -18,7 +18,7 @@ from ..comparison.subjects import Lines, Subject, condition_of
 from ..comparison.substitution import Facts, Input, Value, inputs, put
 from ..evaluation.plan import branches
 from ..evaluation.policy import Policy
-from ..evaluation.rights import rights_for
+from ..evaluation.rights import rights_to
 from ..syntax.attributes import REQUESTS
 from ..syntax.expression import (
     DEPARTMENT,
@@ -34,6 +34,7 @@ from ..syntax.expression import (
     Expression,
     InGroup,
     PluginCall,
+    Prefixed,
     Shared,
     atoms,
     attributes,
@@ -92,9 +93,9 @@ class Asked:
             facts[Attribute("obj", name)] = value
         return facts
 
-    def grantees(self, permission: str) -> tuple[str, ...]:
+    def grantees(self, permission: str, fallbacks: Mapping[str, str]) -> tuple[str, ...]:
         """The grantees of shares of the object that give a permission."""
-        rights = rights_for(permission.partition(".")[2])
+        rights = rights_to(permission, fallbacks)
         return tuple(dict.fromkeys(grantee for grantee, right in self.shares if right in rights))
 
 
@@ -193,10 +194,10 @@ def _answered(expression: Expression, policy: Policy, subject: Subject, asked: A
     """The expression with the shares of the object and the answers of plugins for the atoms that ask for them."""
     def leaf(atom: Atom) -> Expression:
         match atom:
-            case Shared() if subject.is_guest or not rights_for(permission.partition(".")[2]):
+            case Shared() if subject.is_guest or not rights_to(permission, policy.vocabulary.fallbacks):
                 return False
             case Shared() if asked.row is not None:
-                return _shared(policy, subject, asked.grantees(permission))
+                return _shared(policy, subject, asked.grantees(permission, policy.vocabulary.fallbacks))
             case PluginCall() if asked.row is not None or not reads_object(atom):
                 return _of_plugin(atom, asked)
         return atom
@@ -245,6 +246,8 @@ class _AnyObject:
         if not reads_object(atom):
             return atom
         # No column of the object is missing if it could have a value; an attribute of the caller may be missing.
+        if isinstance(atom, InGroup) and atom.prefix:
+            return InGroup(Prefixed(atom.prefix, GROUPS))
         return True if isinstance(atom, PluginCall) else conjunction(map(self._there, attributes(atom)))
 
     @staticmethod
@@ -271,4 +274,6 @@ def _of_caller(expression: Expression, facts: Facts, own: frozenset[str]) -> Exp
     rest = put(expression, {**facts, GROUPS: "some" if own else None})
     # The values of `known` may name a group, too.
     about_groups: dict[Input, Value] = {InGroup(name): name in own for name in groups(rest)}
+    about_groups |= {atom: any(name.startswith(atom.prefix) for name in own) for atom in atoms(rest)
+                     if isinstance(atom, InGroup) and atom.prefix}
     return put(rest, about_groups)

@@ -44,7 +44,10 @@ class Persons:
         numbers: dict[Expression, int] = {}
         meanings = [_meanings(policy, numbers) for policy in (old, new)]
         unlike = self._of_roles(old, meanings[0]) ^ self._of_roles(new, meanings[1])
-        self._touched = {permission for _, act, _, _ in unlike for permission in old.patterns.covered(act)}
+        self._touched = {permission for _, act, _, _ in unlike for policy in (old, new)
+                         for permission in policy.patterns.covered(act)}
+        # Every caller can have another answer once a rule names a permission that its fallback decided.
+        self._touched |= old.fallbacks.keys() ^ new.fallbacks.keys()
         self._alike: dict[str, dict[tuple[object, ...], list[str]]] = {}
         literals = literals_of(old, old.rules) | literals_of(new, new.rules)
         # Names in the rules of one user do not matter to another.

@@ -6,12 +6,12 @@ Reading a fact that was not recorded raises `Unrecorded`. docs/policy/facts.md d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from ..evaluation.compiled import NO_OBJECT, Row
 from ..evaluation.principal import Environment, Principal
-from ..evaluation.rights import is_read, rights_for
+from ..evaluation.rights import is_read, rights_to
 from ..syntax.addresses import normalized
 from ..syntax.attributes import ENVIRONMENT, SUBJECT
 from ..syntax.roles import GUEST
@@ -110,6 +110,7 @@ class Recorded:
     facts: bool = True
     found: bool = True
     of_any: bool = False
+    fallbacks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def permission(self) -> str:
@@ -118,7 +119,7 @@ class Recorded:
 
     def shared(self, principal: Principal, row: Row, permission: str) -> bool:
         """The `SharedWith` of then. Raises Unrecorded."""
-        rights = rights_for(permission.partition(".")[2])
+        rights = rights_to(permission, self.fallbacks)
         if not rights:
             return False
         if self.shares is None:
@@ -171,7 +172,7 @@ def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], c
     permissions = _permissions(entry, facts)
     if not known and (_ANYBODY in (entry.resource, entry.action) or permissions[-1] in vocabulary.by_permission):
         yield Recorded(entry, count, entry.principal, permissions, answered, (), _caller(entry, {}, facts),
-                       _environment({}), {}, None, facts=False)
+                       _environment({}), {}, None, facts=False, fallbacks=vocabulary.fallbacks)
         return
     if any(permission not in vocabulary.by_permission for permission in permissions):
         return
@@ -188,7 +189,7 @@ def _decision_of(entry: Entry, answered: str | None, facts: Mapping[str, Any], c
         steps += tuple((permission, after) for permission in permissions if not permission.endswith(".view"))
     yield Recorded(entry, count, str(caller.key), permissions, answered, steps, caller,
                    _environment(_part(facts, "env")), groups, None if shares is None else frozenset(shares),
-                   found=obj != _ABSENT, of_any=obj == _ANY)
+                   found=obj != _ABSENT, of_any=obj == _ANY, fallbacks=vocabulary.fallbacks)
 
 
 def _permissions(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:

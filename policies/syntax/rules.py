@@ -49,6 +49,10 @@ class Rule:
         # No two lines stand in one place, and tools look up thousands of them.
         return hash((self.line, self.file))
 
+    def __str__(self) -> str:
+        """`p, user, article.view, own, allow`."""
+        return f"p, {self.sub}, {self.act}, {self.when}, {self.eft}"
+
     @property
     def place(self) -> str:
         """`articles.csv:14`."""
@@ -63,6 +67,10 @@ class ScopeRule:
     line: int
     scope: str
     act: str
+
+    def __str__(self) -> str:
+        """`p2, read:articles, article.view`."""
+        return f"p2, {self.scope}, {self.act}"
 
 
 @dataclass

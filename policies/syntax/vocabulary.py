@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from .roles import ROLE
@@ -80,7 +81,8 @@ class Resource:
     `indexes` tells the columns of each of the table's indexes, in order: by what it is cheap to list. It is a
     function, because only the lint asks, and the answer takes a temporary database. `fields` are the table's own
     columns by name, of which the half of a function that is SQL is made. `defaults` are the values that a new row has
-    in columns of which nothing is said.
+    in columns of which nothing is said. `fallbacks` maps a permission to another one of the resource, which decides it
+    until a rule allows it by its own name.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Resource:
     methods: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
     on_viewed: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    fallbacks: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, **values: Any) -> dict[str, Any]:
         """A row with these values and every other column missing. Raises KeyError for an unknown column."""
@@ -180,6 +183,12 @@ class Vocabulary:
     shares: bool = True
 
     @cached_property
+    def fallbacks(self) -> Mapping[str, str]:
+        """The fallbacks of all resources."""
+        return {permission: fallback for resource in self.resources.values()
+                for permission, fallback in resource.fallbacks.items()}
+
+    @cached_property
     def by_permission(self) -> Mapping[str, Resource]:
         """The resource that each permission belongs to."""
         return {
@@ -197,10 +206,14 @@ class Patterns:
 
     Patterns consist of letters, digits, `_`, `.` and `*`. For these, the answer is that of Casbin's globMatch; a test
     compares both. Each pattern is expanded once, because globMatch compiles its pattern on every call.
+
+    A pattern that covers the fallback of a permission covers the permission, too.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, fallbacks: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`fallbacks` are those that are in force."""
         self.permissions = frozenset(vocabulary.by_permission)
+        self._fallbacks = fallbacks
         self._vocabulary = vocabulary
         self._left_out = frozenset(one for resource in vocabulary.left_out.values() for one in resource.permissions)
         # Resource without any permission left → the reason.
@@ -212,8 +225,24 @@ class Patterns:
         """The permissions that a pattern covers; none when it is misspelt."""
         permissions = self._covered.get(pattern)
         if permissions is None:
-            permissions = self._covered[pattern] = _matching(pattern, self.permissions)
+            permissions = self.matching(pattern)
+            permissions |= {one for one, fallback in self._fallbacks.items() if fallback in permissions}
+            self._covered[pattern] = permissions
         return permissions
+
+    def matching(self, pattern: str) -> frozenset[str]:
+        """The permissions that the text of a pattern matches, without those that only a fallback adds."""
+        return _matching(pattern, self.permissions)
+
+    def standing_for(self, pattern: str, permission: str) -> str:
+        """The pattern; or the permission, where only a fallback lets the pattern cover it.
+
+        So a line about a fallback has the effect of the same line about the permission.
+        """
+        fallback = self._fallbacks.get(permission)
+        if fallback is None or fallback not in self.covered(pattern) or permission in self.matching(pattern):
+            return pattern
+        return permission
 
     def gone(self, pattern: str) -> str | None:
         """Why a pattern covers no permission, where it covered one that was taken out."""

@@ -44,8 +44,8 @@ _FUNCTIONS = """\
     functions: {
       // Whether a share gives the permission on the object: only Gatepost's database knows. Write what to try.
       shared: (sub, obj, act) => false,
-      // The groups of a caller are a list: {role: 'user', groups: ['atlas']}.
-      inGroup: (sub, name) => name != null && (sub.groups || []).includes(name),
+      // The groups of a caller are a list: {role: 'user', groups: ['atlas']}. The name can have two parts.
+      inGroup: (sub, ...name) => name.every((part) => part != null) && (sub.groups || []).includes(name.join('')),
       // Whether a time lies more, or less, than a duration before now.
       olderThan: (time, duration) => time < ago(duration),
       youngerThan: (time, duration) => time > ago(duration),
@@ -68,9 +68,16 @@ class Export:
     functions: str
 
 
-def export(directory: Path, plugins: Mapping[str, Path] | None = None, functions: Iterable[Function] = ()) -> Export:
+# How plain Casbin decides permissions that no rule names.
+_FALLBACKS = """\
+# No rule names these permissions. Each is decided like another one: these lines are copies of the lines about that.
+"""
+
+
+def export(directory: Path, plugins: Mapping[str, Path] | None = None, functions: Iterable[Function] = (),
+           fallback_lines: Iterable[object] = ()) -> Export:
     """Join the files of `directory` and the CSVs that plugins bring (file name → path), without the invariants: they
-    give nothing, and Casbin knows no such lines. `functions` are those of plugins.
+    give nothing, and Casbin knows no such lines. `functions` are those of plugins, `fallback_lines` the policy's.
 
     A file of the same name in `directory` replaces a plugin's. Raises PolicyError when a file cannot be read.
     """
@@ -78,6 +85,8 @@ def export(directory: Path, plugins: Mapping[str, Path] | None = None, functions
     for name, path in (plugins or {}).items():
         files.setdefault(name, path)
     sections = [f"# {name}\n" + "\n".join(_lines(path)) for name, path in sorted(files.items())]
+    if copies := "\n".join(map(str, fallback_lines)):
+        sections.append(_FALLBACKS + copies)
     model = _text(directory / MODEL_FILE)
     kept = [line.rstrip() for line in model.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return Export("\n".join(kept) + "\n", MISSING + "\n" + "\n\n".join(sections) + "\n",

@@ -11,7 +11,7 @@ _SIZE = 16  # bytes
 
 def line_of(rule: Rule) -> str:
     """`p, user, article.view, own, allow`."""
-    return f"p, {rule.sub}, {rule.act}, {rule.when}, {rule.eft}"
+    return str(rule)
 
 
 def digest(rule: Rule) -> str:

@@ -143,13 +143,15 @@ def unused(policy: Policy, since: str, counts: Mapping[tuple[str, str], int], ro
     # With closed rules nothing is proved: other rules may have an effect once these are changed.
     redundant = NOTHING if policy.closed else redundancy(Matches(policy))
     reasons = _reasons(redundant)
-    trials = tried(policy, reasons, [rule for rule in policy.rules if not seen[rule] and rule not in reasons], rows)
+    candidates = [rule for rule in policy.rules
+                  if not seen[rule] and rule not in reasons and not policy.ends_fallback(rule)]
+    trials = tried(policy, reasons, candidates, rows)
 
     def entry(rule: Rule) -> UnusedLine:
         alike = not policy.closed and trials.alike(rule)
         return UnusedLine(rule, reasons.get(rule), seen[rule], alike, trials.unknown[rule])
 
-    unseen = [rule for rule in policy.rules if not seen[rule] and rule not in reasons and rule not in trials.needed]
+    unseen = [rule for rule in candidates if rule not in trials.needed]
     return Unused(
         policy.version, since, len(policy.rules), trials.decisions, trials.unrecorded,
         tuple(entry(rule) for rule in policy.rules if rule in reasons), tuple(map(entry, unseen)),

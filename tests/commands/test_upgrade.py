@@ -94,6 +94,7 @@ def migrated(old):
     before, waiting = policies(old), old.run("migrate", "--check")
     assert waiting.returncode == 1
     assert "gatepost/0012_comments_of_hidden_articles" in waiting.stdout
+    assert "product.set_price (by product.update)" in waiting.stdout
     assert "Run: gatepost migrate" in old.run("audit", "verify").stderr
     doctor = old.run("doctor")
     assert doctor.returncode == 1
@@ -109,7 +110,9 @@ def test_the_migration_names_new_permissions_and_rules_that_give_less_now(migrat
     assert NARROWED in said.splitlines()
     assert "user.view_private" in new_permissions()
     named = [line for line in said.splitlines() if line.startswith("New permissions")]
-    assert named == [f"New permissions that your policy files do not mention: {', '.join(new_permissions())}"]
+    assert named == [
+        f"New permissions that your policy files do not mention: {', '.join(new_permissions())}",
+        "New permissions that another one decides until a rule names them: product.set_price (by product.update)"]
     assert "gatepost policy adopt --new" in said
 
 

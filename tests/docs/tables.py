@@ -133,6 +133,9 @@ def _permissions() -> Table:
             asked[endpoint.permission].setdefault(_path(endpoint), []).append(endpoint.method)
     shown = {permission: f"shows {_codes(sorted(fields))}" for collection in registry().collections.values()
              for permission, fields in collection.guarding.items()}
+    for collection in registry().collections.values():
+        for name, permission in {**collection.managing, **collection.set_guards}.items():
+            shown[permission] = f"sets `{name}`"
     unasked = {"manage": "asked besides another permission: for fields, columns and shares that others may not set"}
     of_collection = {found.resource: f"/api/{found.name}" for found in registry().collections.values()}
     names: dict[tuple[str, str], list[str]] = {}

@@ -42,9 +42,15 @@ JOB_NUMBER = replace(NUMBER, least=-(2**63), most=2**63 - 1)
 CATEGORY = replace(OPTIONAL_ID, row_of="category")
 
 EVERY_COLLECTION = ("view", "view_private", "create", "update", "delete", "export", "import", "manage", "share")
+# Permissions of fields, by resource: verb → the verb that decides it until a rule names it.
+OF_OWNED = {"set_owner": "manage"}
+OF_FIELDS = {
+    "product": {**OF_OWNED, "set_price": "update"},
+    "user": {"set_role": "manage", "set_department": "manage", "set_groups": "manage"},
+}
 # The methods of the endpoints of each verb. Actions and verbs missing here use only POST.
-METHODS = {"update": ("PATCH", "POST", "PUT"), "delete": ("DELETE",), "export": ("GET", "HEAD"),
-           "share": ("DELETE", "GET", "HEAD", "PUT")}
+METHODS = {"update": ("PATCH", "POST", "PUT"), "set_price": ("PATCH", "POST", "PUT"), "delete": ("DELETE",),
+           "export": ("GET", "HEAD"), "share": ("DELETE", "GET", "HEAD", "PUT")}
 # Verbs for creating rows or for more fields of them. All other verbs need the permission to view the row.
 WITHOUT_VIEW = ("view", "create", "import", "manage", "register")
 OWNER_INDEX = ("tenant_id", "owner_id", "created_at", "id")
@@ -53,13 +59,16 @@ STATUS_INDEX = ("tenant_id", "status", "created_at", "id")
 
 def _collection(name: str, collection: str, /, *actions: str, imports: bool = True, **columns: Column) -> Resource:
     indexes = (OWNER_INDEX, STATUS_INDEX) if "status" in columns else (OWNER_INDEX,)
-    verbs = (*EVERY_COLLECTION, *actions)
-    methods = _methods(name, [verb for verb in verbs if verb != "manage" and (imports or verb != "import")])
+    of_fields = OF_FIELDS.get(name, OF_OWNED)
+    verbs = (*EVERY_COLLECTION, *actions, *of_fields)
+    managing = ("manage", *(verb for verb, fallback in of_fields.items() if fallback == "manage"))
+    methods = _methods(name, [verb for verb in verbs if verb not in managing and (imports or verb != "import")])
     if not imports:
         methods[f"{name}.update"] -= {"POST"}
     return Resource(name, _named(name, verbs), _of(name, {**OWNED, **columns}), lambda: indexes,
                     collection=collection, methods=methods,
-                    on_viewed=_named(name, [verb for verb in verbs if verb not in WITHOUT_VIEW]))
+                    on_viewed=_named(name, [verb for verb in verbs if verb not in (*WITHOUT_VIEW, *managing)]),
+                    fallbacks={f"{name}.{verb}": f"{name}.{fallback}" for verb, fallback in of_fields.items()})
 
 
 def _rows(name: str, collection: str, /, *verbs: str, **columns: Column) -> Resource:

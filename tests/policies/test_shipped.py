@@ -87,7 +87,8 @@ def _written(role: str) -> set[tuple[str, str]]:
         *patterns, last = re.split(r",\s*", phrase.strip())
         pattern, _, condition = last.partition(" ")
         for wanted in (*patterns, pattern):
-            found = [one for one in PERMISSIONS if fnmatchcase(one, wanted)]
+            found = [one for one in PERMISSIONS
+                     if fnmatchcase(one, wanted) or fnmatchcase(VOCABULARY.fallbacks.get(one, ""), wanted)]
             assert found, f"the table's {wanted!r} is no permission"
             pairs |= {(permission, condition or "always") for permission in found}
     return pairs
@@ -126,6 +127,8 @@ def test_scopes_read_write_and_manage_a_collection(shipped: Policy, resource: st
     written = read_only | {f"{resource}.{action}" for action in
                            ("create", "update", "delete", *STATE_ACTIONS[resource])}
     everything = {one for one in PERMISSIONS if one.startswith(f"{resource}.")}
+    read_only |= {one for one, fallback in VOCABULARY.fallbacks.items() if fallback in read_only}
+    written |= {one for one, fallback in VOCABULARY.fallbacks.items() if fallback in written}
     assert _covered(shipped, f"read:{area}") == read_only
     assert _covered(shipped, f"write:{area}") == written
     assert _covered(shipped, f"manage:{area}") == everything
@@ -189,9 +192,9 @@ def _policy_lines() -> list[tuple[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def questions() -> list[Question]:
+def questions(shipped: Policy) -> list[Question]:
     suite = read_suite((SHIPPED / "tests.yaml").read_text(), "tests.yaml", VOCABULARY)
-    return list(suite.questions(VOCABULARY))
+    return list(suite.questions(VOCABULARY, shipped.followers))
 
 
 @pytest.mark.parametrize("numbers", parts(range(100), 3))

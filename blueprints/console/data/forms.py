@@ -123,10 +123,10 @@ def _asked_for(call: Call, kind: Kind, name: str, endpoint: Endpoint, answer: Ma
     if schema is not collection.body_schema:
         return names
     if name == _NEW:
-        fixed = () if call.access.may_ever(collection.manage) else collection.managed
+        fixed = collection.fixed_for(call.access, None, creates=True)
         return [one for one in names if one not in fixed and schema.fields[one].metadata.get("on_create", True)]
     row = collection.visible(call, call.path["id"])
-    fixed = () if row is not None and call.access.would_allow(collection.manage, row) else collection.managed
+    fixed = collection.fixed_for(call.access, row)
     mine = call.path["id"] == call.principal.id
     return [one for one in names if one not in fixed and (
         mine if isinstance(schema.fields[one], CurrentPassword) else one in answer or schema.fields[one].load_only)]

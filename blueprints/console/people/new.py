@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from flask import Response
 
@@ -41,7 +41,8 @@ def _created(call: Call, result: Any) -> Response:
 
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     say, access = call.services.translations.wanted(call.request).say, call.access
-    names = (*_FIELDS, *(_MANAGED if access.may_ever("user.manage") else ()))
+    fixed = cast(Collection, call.services.collections["users"]).fixed_for(access, None, creates=True)
+    names = (*_FIELDS, *(name for name in _MANAGED if name not in fixed))
     faults = dict.fromkeys(names, "")
     for fault in problem.faults if problem is not None else ():
         if (name := (fault.pointer or "/").split("/")[1]) in faults:

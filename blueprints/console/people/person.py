@@ -96,9 +96,9 @@ def may_run(call: Call, operation: str, id: str) -> bool:
 def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
     """Returns the fields of the user that the caller may see and change: name → text for the form."""
     row = users.visible(call, found["id"])
-    managed = () if row is not None and call.access.would_allow(users.manage, row) else users.managed
+    fixed = users.fixed_for(call.access, row)
     return {name: with_commas(found[name]) if isinstance(found[name], list) else found[name] or ""
-            for name in _CHANGEABLE if name in found and name not in managed}
+            for name in _CHANGEABLE if name in found and name not in fixed}
 
 
 def _faults(call: Call, problem: Problem | None) -> dict[str, str]:

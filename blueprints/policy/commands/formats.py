@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -84,8 +85,12 @@ def export_command(directory: Path | None, target: Path | None, overwrite: bool,
     Example: gatepost policy export --to casbin
     """
     folder = policy_files.folder(directory)
+    fallback_lines: Iterable[object] = ()
+    with suppress(Unusable):  # rules with mistakes can be tried in the editor as well
+        fallback_lines = policy_files.policy_in(folder).fallback_lines()
     try:
-        files = export(folder, policy_files.plugins(folder), policy_files.registry().vocabulary.functions.values())
+        files = export(folder, policy_files.plugins(folder), policy_files.registry().vocabulary.functions.values(),
+                       fallback_lines)
     except PolicyError as error:
         raise Unusable(folder, error) from None
     if target is not None:

@@ -36,6 +36,7 @@ from .columns import lost
 Kind = TypeVar("Kind")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 _WORD = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_SET_VERB = re.compile(r"set_[a-z0-9_]+", re.ASCII)
 # Names that mean something in a matcher of one of Casbin's implementations: `r2`, `eval(…)`, `true`.
 _SECTION = re.compile(r"[rpegm]\d*", re.ASCII)
 _LANGUAGE = frozenset((*keyword.kwlist, "eval", "this", "true", "false", "null", "undefined",
@@ -103,6 +104,8 @@ def wrong_with(collection: Collection) -> str | None:
     class_name = type(collection).__name__
     if (reason := bad_guard(collection)) is not None:
         return f"{class_name}.guarded {reason}"
+    if (reason := bad_set_guard(collection)) is not None:
+        return f"{class_name}.set_guarded {reason}"
     if (reason := bad_erasure(collection)) is not None:
         return f"{class_name}.{reason}"
     if collection.search != collection.model.searched:
@@ -143,6 +146,22 @@ def bad_guard(collection: Collection) -> str | None:
             return f"names {name!r}, which is searched: what a search finds would tell what is in it"
         if name in collection.import_keys:
             return f"names {name!r}, which is an import key: what a line finds would tell what is in it"
+    return None
+
+
+def bad_set_guard(collection: Collection) -> str | None:
+    """Describes the first error in `set_guarded`; None if there is none."""
+    declared: object = collection.set_guarded
+    if not isinstance(declared, Mapping) or not all(isinstance(verb, str) for verb in declared.values()):
+        return "must say for each field which permission sets it, such as {'price': 'set_price'}"
+    for name, permission in collection.set_guards.items():
+        resource, _, verb = permission.partition(".")
+        if name not in collection.body_schema.load_fields or name not in collection.model._meta.fields:
+            return f"names {name!r}, which is no field of a body with a column"
+        if resource != collection.resource or not _SET_VERB.fullmatch(verb):
+            return f"names the permission {permission!r}, which is not one of {collection.resource}.set_*"
+        if name in collection.managed:
+            return f"names {name!r}, which is managed: `{collection.managing[name]}` sets it"
     return None
 
 

@@ -28,7 +28,7 @@ from ..protocol.answer_headers import carry
 from ..protocol.json_body import read_json
 from ..protocol.messages import Message
 from ..protocol.problems import Fault, Problem, not_found
-from ..request import audit, events, identity, reasons
+from ..request import audit, events, identity, reasons, setting
 from ..request.access import Access
 from ..request.call import Call, Services, Write
 from ..request.endpoint import Endpoint
@@ -331,6 +331,8 @@ def _judge(call: Call) -> None:
             for rule in call.endpoint.rules(call, call.row):
                 if rule.refuses:
                     raise rule.refusal
+        if call.write.setting.fields:
+            setting.require(call, call.facts)
     except Problem:
         audit.note_refused(call)
         raise

@@ -9,7 +9,8 @@ from collections import abc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
 
 from flask import Flask, Request, Response, current_app
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from models.base import Record
     from models.engine.database import Database
     from models.tables.idempotency import IdempotencyKey
-    from policies import Principal
+    from policies import Policy, Principal
     from policies.loading.watch import Watcher
     from settings import LiveSettings, Settings
 
@@ -93,6 +94,27 @@ class Process(ABC):
         self.close()
 
 
+class Setting(NamedTuple):
+    """Fields that a request sets.
+
+    fields   permission → the fields that need it
+    creates  True if the row is new
+    """
+
+    fields: Mapping[str, tuple[str, ...]]
+    creates: bool = False
+
+    def recorded(self, policy: Policy) -> tuple[str, ...]:
+        """Returns the permissions that the audit log names, beside that of the endpoint.
+
+        In a new row, the permission to create stands for one that no rule names.
+        """
+        return tuple(one for one in self.fields if not self.creates or one not in policy.fallbacks)
+
+
+NOTHING_SET = Setting(MappingProxyType({}))
+
+
 @dataclass(slots=True)
 class Write:
     """Results of the stages of the effect. A transaction that runs again starts with a new `Write`.
@@ -109,6 +131,7 @@ class Write:
     changes   event → ids of its rows, for events that have a subscriber
     enqueued  True if it has written jobs, which may start after the commit
     acted_as  the user in whose name the audit log records the call, such as the user who logs in; None: the caller
+    setting   the fields that it sets and that need a permission of their own
     """
 
     row: Any = None
@@ -123,6 +146,7 @@ class Write:
     changes: dict[str, list[str]] = field(default_factory=dict)
     enqueued: bool = False
     acted_as: Principal | None = None
+    setting: Setting = NOTHING_SET
 
 
 @dataclass(slots=True)

@@ -19,9 +19,9 @@ from marshmallow import ValidationError
 
 from gatepost.http.protocol.messages import Message, plural
 from gatepost.http.protocol.problems import Fault, Problem, read_only
-from gatepost.http.request import identity
+from gatepost.http.request import identity, setting
 from gatepost.http.request.access import Access
-from gatepost.http.request.call import Call, Write
+from gatepost.http.request.call import NOTHING_SET, Call, Write
 from gatepost.http.request.decision import Grouped
 from gatepost.http.schemas.fields import with_read_ids
 from gatepost.http.schemas.validation import load_body
@@ -96,7 +96,7 @@ class LineWriter:
         """Returns a new row that the policy allows, not stored yet. `given` are its read-only fields."""
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._making, None, body, {}
-        call.prepared = prepared
+        call.prepared, call.write.setting = prepared, NOTHING_SET
         call.row = row = collection.draft(call)
         if read_only_fields and call.access.is_certain(collection.manage, row.__data__, call.write.unknown):
             for name, value in self._checked(read_only_fields).items():
@@ -107,7 +107,7 @@ class LineWriter:
         elif faults := [read_only(name) for name, value in read_only_fields.items() if value is not None]:
             raise Problem.of(faults, "invalid_body")
         self._decide()
-        self.decided.add(call, self._permissions[True], None)
+        self.decided.add(call, (*self._permissions[True], *call.write.setting.recorded(call.access.policy)), None)
         return row
 
     def store(self, row: Any) -> None:
@@ -119,6 +119,7 @@ class LineWriter:
         call, collection = self._call, self._collection
         call.endpoint, call.row, call.body, call.read_only = self._changing, row, body, read_only_fields
         call.prepared, old, call.write.unknown = prepared, dict(row.__data__), frozenset()
+        call.write.setting = NOTHING_SET
         self._decide()
         settable: Values = {}
         if call.access.allows(collection.manage, row.__data__):
@@ -134,7 +135,8 @@ class LineWriter:
                    if value != row.__data__.get(name) or name in hidden}
         if changes:
             call.services.database.attempt(lambda: self._apply(row, changes))
-        self.decided.add(call, self._permissions[False], old)
+        self.decided.add(
+            call, (*self._permissions[False], *call.write.setting.recorded(call.access.policy)), old)
         return bool(changes)
 
     def _apply(self, row: Any, changes: Values) -> None:
@@ -146,6 +148,8 @@ class LineWriter:
         for permission in (self._collection.permission("import"), self._call.endpoint.permission or ""):
             self._call.access.require(permission, self._call.facts, self._call.write.unknown)
         self._collection.restrict(self._call)
+        if self._call.write.setting.fields:
+            setting.require(self._call, self._call.facts)
 
     def _checked(self, read_only_fields: Values) -> dict[str, Any]:
         """Returns read-only values after checks: the type of the field, an existing state, no other tenant."""

@@ -7,6 +7,7 @@ The handlers of `gatepost/collections` and the lines of an import call the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import peewee as pw
@@ -19,8 +20,11 @@ from models.tables.user import User
 from ..protocol.messages import Message, together
 from ..protocol.problems import Fault, Problem, dangling, read_only
 from ..reading.readable import Readable, Values
-from ..request.call import Call
+from ..request import setting
+from ..request.access import Access
+from ..request.call import Call, Setting
 from ..request.implied import implied_requests, reads_method
+from ..request.setting import may_ever_set, may_set
 from ..schemas.fields import Reference
 from .actions import Action
 from .rules_in_code import MANAGED, STATE, RuleInCode, state_is
@@ -34,6 +38,7 @@ class Writable(Readable):
 
     computed: ClassVar[tuple[str, ...]] = ("allowed_actions",)
     managed: ClassVar[tuple[str, ...]] = ("owner_id",)
+    set_guarded: ClassVar[Mapping[str, str]] = {}
     create_only: ClassVar[tuple[str, ...]] = ()
     null_at_create: ClassVar[tuple[str, ...]] = ()
     import_keys: ClassVar[tuple[str, ...]] = ()
@@ -51,6 +56,30 @@ class Writable(Readable):
             if not action.transitions:
                 continue
             self.states.setdefault(action.state, set()).update(action.transitions, action.transitions.values())
+
+    @cached_property
+    def managing(self) -> dict[str, str]:
+        """Managed fields of a body, each with the permission to set it: `<resource>.set_owner` for `owner_id`.
+
+        Until a rule names that, `<resource>.manage` decides.
+        """
+        return {name: self.permission(f"set_{name.removesuffix('_id')}")
+                for name in self.managed if name in self.body_schema.load_fields}
+
+    @cached_property
+    def set_guards(self) -> dict[str, str]:
+        """Fields of `set_guarded`, each with the permission to set it, and its resource.
+
+        Until a rule names that, `<resource>.update` decides, and `<resource>.create` in a new row.
+        """
+        return {name: verb if "." in verb else self.permission(verb) for name, verb in self.set_guarded.items()}
+
+    def fixed_for(self, access: Access, row: Values | None, *, creates: bool = False) -> set[str]:
+        """Returns the fields that a caller may not set in a row; if `row` is None, in no row."""
+        guards = {**self.managing, **self.set_guards}
+        refused = {permission for permission in set(guards.values()) if not (
+            may_ever_set(access, permission, creates=creates) if row is None else access.would_allow(permission, row))}
+        return {name for name, permission in guards.items() if permission in refused}
 
     # Methods that a collection may override
 
@@ -112,12 +141,21 @@ class Writable(Readable):
                     state = getattr(row, action.state)
                     yield RuleInCode(STATE, together((state_is(action.state, state), action.starts)),
                                      action.conflict(state), reads=(action.state,))
-        managed = [name for name in self.managed if name in self.body_schema.load_fields]
+        if verb in ("create", "update"):
+            yield from self._rules_about_fields(call, row, creates=verb == "create")
+
+    def _rules_about_fields(self, call: Call, row: Any | None, *, creates: bool) -> Iterator[RuleInCode]:
+        """Yields a rule for each permission that the caller lacks to set fields of the row."""
         facts = None if row is None else row.__data__
-        if verb in ("create", "update") and managed and not call.access.allows(self.manage, facts):
-            text = Message("{names} can be set only with {permission}",
-                           names=", ".join(managed), permission=self.manage)
-            refusal = Problem.of([read_only(name) for name in managed], "invalid_body")
+        guards = {**self.managing, **self.set_guards}
+        for permission in dict.fromkeys(guards.values()):
+            names = [name for name, needed in guards.items() if needed == permission]
+            managed = names[0] in self.managing
+            if may_set(call.access, permission, facts, creates=creates and not managed):
+                continue
+            text = Message("{names} can be set only with {permission}", names=", ".join(names), permission=permission)
+            refusal = Problem.of([read_only(name) for name in names], "invalid_body") if managed else \
+                call.access.refusal(permission)
             yield RuleInCode(MANAGED, text, refusal, sent=True)
 
     def values_of(self, name: str) -> tuple[str, ...]:
@@ -189,19 +227,22 @@ class Writable(Readable):
         faults, body, fields = [read_only(name) for name in call.read_only], call.body, self.model._meta.fields
         row = new_row(self.model, call.tenant_id, now())
         self.stamp(call, row)
-        managed = {name: body[name] for name in self.managed if name in body}
+        managed = [name for name in self.managing if name in body]
         for name, value in body.items():
             if name in fields and name not in managed:
                 setattr(row, name, value)
         call.write.unknown = frozenset(derive(call, row) or ())
         if managed:
             # Evaluated on the whole row, like every rule.
-            if call.access.is_certain(self.manage, row.__data__, call.write.unknown):
-                for name in managed.keys() & fields.keys():
-                    setattr(row, name, managed[name])
-            else:
-                faults += map(read_only, managed)
-                body = {name: value for name, value in body.items() if name not in managed}
+            refused = self._refused(call, managed, row.__data__)
+            for name in managed:
+                if name in fields and name not in refused:
+                    setattr(row, name, body[name])
+            faults += map(read_only, refused)
+            body = {name: value for name, value in body.items() if name not in refused}
+        if guarded := [name for name, permission in self.set_guards.items() if name in body
+                       and permission not in call.access.policy.followers and body[name] != self._first_value(name)]:
+            call.write.setting = Setting(self._needed_to_set(guarded), creates=True)
         faults += self.faulty(call, body)
         if faults:
             raise Problem.of(faults, "invalid_body")
@@ -231,19 +272,55 @@ class Writable(Readable):
         current = dict(call.row.__data__)
         self.attach(call.tenant_id, [current])
         shown = self.representation.encode(current, self.representation.names)
-        manages = call.access.allows(self.manage, current)
-        fixed = () if manages else self.managed
         hidden = self.hidden(call, current, [*call.read_only, *body])
         faults = [read_only(name) for name, value in call.read_only.items()
                   if name in hidden or value != shown.get(name)]
-        faults += [read_only(name) for name, value in body.items()
-                   if name in fixed and (name in hidden or value != shown.get(name))]
-        changes = {name: value for name, value in body.items() if name not in fixed}
+        changes = dict(body)
+        if managed := [name for name in self.managing if name in body]:
+            unchanged = [name for name in managed if name not in hidden and body[name] == shown.get(name)]
+            refused = self._refused(call, [name for name in managed if name not in unchanged], current)
+            faults += map(read_only, refused)
+            for name in (*unchanged, *refused):
+                del changes[name]
+        if self.set_guards:
+            self.require_settable(call, changes, current, hidden)
         faults += self.faulty(call, {name: value for name, value in changes.items()
                                      if name in hidden or value != current.get(name)})
         if faults:
             raise Problem.of(faults, "invalid_body")
         return changes
+
+    def require_settable(self, call: Call, changes: Values, current: Values, hidden: Sequence[str]) -> None:
+        """Raises `Problem` if changes set a field that the caller may not set in the row as it is.
+
+        The changed row is checked after the change. A hidden field may not even have its stored value: the answer would
+        reveal the value.
+        """
+        guarded = [name for name in self.set_guards
+                   if name in changes and (name in hidden or changes[name] != current.get(name))]
+        if not guarded:
+            return
+        call.write.setting = Setting(self._needed_to_set(guarded))
+        setting.note(call)
+        setting.require(call, current)
+
+    def _needed_to_set(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Returns the permissions to set these fields of `set_guarded`, each with its fields."""
+        return {permission: tuple(name for name in names if self.set_guards[name] == permission)
+                for permission in dict.fromkeys(self.set_guards[name] for name in names)}
+
+    def _refused(self, call: Call, managed: Sequence[str], row: Values) -> list[str]:
+        """Returns the managed fields among these that the caller may not set."""
+        needed = dict.fromkeys(self.managing[name] for name in managed)
+        refused = [permission for permission in needed
+                   if not call.access.is_certain(permission, row, call.write.unknown)]
+        return [name for name in managed if self.managing[name] in refused]
+
+    def _first_value(self, name: str) -> Any:
+        """Returns the value of a field in a new row, if a body leaves it out."""
+        column = self.model._meta.fields.get(name)
+        default = None if column is None else column.default
+        return default() if callable(default) else default
 
     def faulty(self, call: Call, values: Values) -> list[Fault]:
         """Returns the faults of new values that have the right form.

@@ -180,7 +180,7 @@ def principal(given, caller):
 def test_a_row_is_listed_exactly_when_it_is_decided_and_counted(app, given, callers, rows, rules, noon):
     services = app.extensions["gatepost"]
     _, services.policy.current = rules.any()
-    oracle, chance = Oracle(services.policy.current.files), random.Random(1)
+    oracle, chance = Oracle.of(services.policy.current), random.Random(1)
     for name, caller in callers.items():
         who = principal(given, caller)
         access = Access(services.policy.current, who, NOON)

@@ -42,9 +42,9 @@ CONDITIONS = read_model(GROWN_MODEL.encode())[0].conditions
 def callers(as_role, as_user):
     return {
         "guest": as_role("guest"),
-        "me": as_user("user", department="sales", groups=["press"]),
+        "me": as_user("user", department="sales", groups=["press", "head-sales"]),
         "you": as_user("user", department="press"),
-        "editor": as_user("editor", department="press", groups=["sales", "press", "nobody's"]),
+        "editor": as_user("editor", department="press", groups=["sales", "press", "nobody's", "head-draft"]),
     }
 
 
@@ -117,7 +117,7 @@ class Asked:
         policy = app.extensions["gatepost"].policy.current
         self.caller, self.path, self.rows = caller, LISTS[resource][0], rows[resource]
         who = guest(given.tenant_id) if caller.user is None else principal_of(caller.user)
-        access, oracle = Access(policy, who, NOW), Oracle(policy.files)
+        access, oracle = Access(policy, who, NOW), Oracle.of(policy)
 
         def allowed(verb, row):
             return oracle.decide(who, f"{resource}.{verb}", row, NOW, access.shared)

@@ -34,7 +34,7 @@ class Tally:
 def tried(world: World, tally: Tally, questions: int = QUESTIONS) -> None:
     """Compares one pair, and tries to refute the comparison. Raises AssertionError."""
     comparison = Comparison(world.old, world.new)
-    before, after = ((one, Oracle(one.files, one.vocabulary.functions.values())) for one in (world.old, world.new))
+    before, after = ((one, Oracle.of(one)) for one in (world.old, world.new))
     same = []
     for subject in subjects(world.old, world.new):
         for permission in VOCABULARY.by_permission:

@@ -21,7 +21,7 @@ QUESTIONS = 70  # about each policy
 
 def compare(subject: Policy, seed: int | str, count: int) -> Counter[bool]:
     """Compares the answers of both to `count` questions, and returns them. Raises AssertionError."""
-    oracle = Oracle(subject.files, subject.vocabulary.functions.values())
+    oracle = Oracle.of(subject)
     answers: Counter[bool] = Counter()
     for rule, question in itertools.islice(sample_questions(subject, random.Random(seed)), count):
         expected = oracle.decide(*question)

@@ -66,7 +66,8 @@ class Asked:
         with tempfile.TemporaryDirectory() as folder:
             for name, content in self.policy.files.items():
                 (Path(folder) / name).write_bytes(content)
-            found = export(Path(folder), functions=self.policy.vocabulary.functions.values())
+            found = export(Path(folder), functions=self.policy.vocabulary.functions.values(),
+                           fallback_lines=self.policy.fallback_lines())
         return {"model": found.model, "policy": found.policy, "functions": found.functions,
                 "requests": [one.json for one in self.requests]}
 

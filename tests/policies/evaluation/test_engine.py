@@ -372,7 +372,7 @@ def test_missing_values_are_alike_in_python_sql_and_casbin(select: Select, condi
     if effect == "deny":
         rules.append("p, user, article.view, always, allow")
     subject = assembled(rules, ["g, user, guest"])
-    oracle = Oracle(subject.files)
+    oracle = Oracle.of(subject)
     for principal in (caller(), caller(department="press"), caller("guest")):
         answer = decided(subject, principal, "article.view", NOON)
         assert answer == listed(select, subject, principal, "article.view", NOON)

@@ -113,7 +113,7 @@ def test_persons_with_lent_roles_are_decided_as_casbin_decides_them(name: str) -
     answers = set()
     for seed in range(3):
         policy, chance = generated(name, seed), random.Random(seed)
-        oracle, (*people, guest) = Oracle(policy.files), callers(policy)
+        oracle, (*people, guest) = Oracle.of(policy), callers(policy)
         for caller in (*chance.sample(people, 9), guest):
             for rule in chance.sample(policy.rules, 6):
                 permission = chance.choice(sorted(policy.patterns.covered(rule.act)))

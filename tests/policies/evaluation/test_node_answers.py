@@ -27,7 +27,7 @@ def recorded(one: dict[str, Any]) -> Policy:
 @pytest.mark.parametrize("number", range(len(RECORD)))
 def test_node_casbin_answered_as_we_and_pycasbin_do(number: int) -> None:
     policy = recorded(RECORD[number])
-    oracle = Oracle(policy.files, policy.vocabulary.functions.values())
+    oracle = Oracle.of(policy)
     for asked in RECORD[number]["asked"]:
         request = Request(tuple(asked["values"]), asked["scopes"], asked["answers"])
         question = request.arguments(policy)

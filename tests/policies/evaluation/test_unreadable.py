@@ -99,7 +99,7 @@ def test_an_invariant_reads_it_as_a_line_that_allows_does() -> None:
 def test_what_it_is_allowed_is_allowed_from_every_address_says_casbin(seed: int) -> None:
     world = World(seed)
     for policy in (world.old, world.new):
-        oracle = Oracle(policy.files, policy.vocabulary.functions.values())
+        oracle = Oracle.of(policy)
         networks = [str(atom.arguments[1]) for atom in atoms(policy.model.matcher) if isinstance(atom, FunctionCall)
                     and atom.function == "ipMatch"]
         addresses = addresses_near(["10.1.2.3"], networks, 1)

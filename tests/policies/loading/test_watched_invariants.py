@@ -148,5 +148,5 @@ def test_a_file_of_the_administrator_in_place_of_the_plugin_s_is_an_edit_like_ot
 def test_casbin_answers_from_the_rules_alone(directory: Path) -> None:
     policy = watching(directory).current
     asked = (Principal(None, "guest", "guest", "t", None, "guest"), "health.view", None, FixedEnvironment())
-    assert Oracle(policy.files).decide(*asked) is policy.decide(*asked) is True
+    assert Oracle.of(policy).decide(*asked) is policy.decide(*asked) is True
     assert "invariants.csv" not in (exported := export(directory).policy) and "\nnever" not in exported

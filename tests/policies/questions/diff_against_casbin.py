@@ -78,7 +78,7 @@ def pair(seed: str, name: str) -> tuple[Policy, Policy]:
 
 def unproved(found: Changes, old: Policy, new: Policy) -> list[str]:
     """Returns the listed changes that Casbin does not confirm. No request shows changes of scopes."""
-    before, after = Oracle(old.files), Oracle(new.files)
+    before, after = Oracle.of(old), Oracle.of(new)
     wrong = []
     for change in found.proved:
         if change.who[0].startswith("scope "):

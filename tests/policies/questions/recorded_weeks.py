@@ -170,7 +170,7 @@ def tried(name: str, seed: str, tally: Tally, count: int = AT_ONCE) -> None:
 
 def compare(old: Policy, new: Policy, week: list[Decided], chance: random.Random, tally: Tally) -> None:
     """Replays a week of decisions under two policies, and compares with Casbin. Raises AssertionError."""
-    first, second = Oracle(old.files), Oracle(new.files)
+    first, second = Oracle.of(old), Oracle.of(new)
     expected = [(one.answer(first, old), one.answer(second, new)) for one in week]
     rows = [one.entry(number, before, one.facts()) for number, (one, (before, _)) in enumerate(zip(
         week, expected, strict=True))]

@@ -224,3 +224,44 @@ def test_what_is_named_as_narrowed_is_shipped(old: str, new: str) -> None:
 def test_every_file_and_permission_of_0_1_is_still_there() -> None:
     assert all((SHIPPED / name).is_file() for name in first_release.FILES)
     assert set(VOCABULARY.by_permission) >= first_release.PERMISSIONS
+
+
+# Permissions with a fallback
+
+def unmentioned(folder: Path) -> Path:
+    """Returns the folder as an instance has it that knows nothing of the permissions with a fallback."""
+    for file in folder.glob("*.csv"):
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(one for one in lines if not one.startswith("# ") or "decide who" not in one))
+    return folder
+
+
+def test_rules_about_a_fallback_are_written_for_the_own_roles_and_change_nothing(folder: Path) -> None:
+    unmentioned(folder)
+    assert additions(read(folder), read(SHIPPED)).permissions == ("product.set_price",)
+    add_line(folder / "products.csv", "p, support, product.update, active, allow")
+    add_line(folder / "products.csv", "p, editor, product.update, always, deny")
+    before = read(folder)
+    added = additions(before, read(SHIPPED))
+    assert added.fallbacks == {"product.set_price": "product.update"}
+    assert list(added.lines["products.csv"]) == [
+        "p, user, product.set_price, shared, allow", "p, support, product.set_price, active, allow",
+        "p, editor, product.set_price, always, deny", "p2, write:products, product.set_price"]
+    files, after = extended(before, read(SHIPPED), added)
+    assert [*files] == ["products.csv"]
+    assert "product.set_price" not in after.fallbacks and not [*diff(before, after)]
+    (folder / "products.csv").write_bytes(files["products.csv"])
+    assert additions(read(folder), read(SHIPPED)).permissions == ()
+
+
+def test_a_comment_declines_them_and_the_files_of_a_plugin_stay(folder: Path) -> None:
+    unmentioned(folder)
+    assert additions(read(folder), read(SHIPPED), ["products.csv"]).permissions == ()
+    add_line(folder / "products.csv", "# product.set_price: no")
+    assert additions(read(folder), read(SHIPPED)).permissions == ()
+
+
+def test_without_a_rule_that_allows_the_fallback_by_name_there_is_nothing_to_write(folder: Path) -> None:
+    unmentioned(folder)
+    remove_line(folder / "products.csv", "p, user, product.update, shared, allow")
+    assert additions(read(folder), read(SHIPPED)).permissions == ()

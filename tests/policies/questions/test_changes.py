@@ -67,7 +67,7 @@ def test_a_role_that_gains_every_permission_of_a_resource_is_said_to_gain_the_re
 ) -> None:
     add_line(directory / "categories.csv", "p, developer, category.*, always, allow")
     remove_line(directory / "categories.csv", "p, guest, category.view, always, allow")
-    assert "developer gains 8 (" in changes(shipped, directory).as_lines()[1]
+    assert "developer gains 9 (" in changes(shipped, directory).as_lines()[1]
     back = diff(load(directory, VOCABULARY), shipped)
     assert back.as_lines()[0].startswith("guest, user, support, editor, moderator gain 1 (category.view)")
 

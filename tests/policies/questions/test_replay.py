@@ -77,7 +77,7 @@ def test_the_flips_are_those_of_casbin_and_without_facts_nothing_is_answered_wro
 def test_of_the_shipped_rules_with_a_line_less_they_are_those_of_casbin(shipped: Policy, directory: Path) -> None:
     remove_line(directory / "articles.csv", "p, user, article.update, own_draft, allow")
     remove_line(directory / "roles.csv", "g, owner, moderator")
-    chance, tally = random.Random(1), Tally()
+    chance, tally = random.Random(3), Tally()
     near = ("article.update", "comment.update", "article.view", "comment.approve")
     week = [decided(chance, near) for _ in range(COUNT)]
     compare(shipped, load(directory, VOCABULARY), week, chance, tally)

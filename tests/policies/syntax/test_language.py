@@ -11,7 +11,7 @@ def test_a_spelling_that_is_read_decides_as_the_table_says() -> None:
     faults = []
     for row in READ:
         policy = row.policy
-        oracle = Oracle(policy.files)
+        oracle = Oracle.of(policy)
         faults += [(str(row), question[2]) for question, answer in row.questions
                    if (policy.decide(*question), oracle.decide(*question)) != (answer, answer)]
     assert faults == []

@@ -42,6 +42,6 @@ def test_a_chain_of_roles_that_casbin_gives_up_on_is_refused() -> None:
     row = VOCABULARY.resources["article"].row()
     longest = chained(9)
     assert longest.decide(first, "article.view", row, None)
-    assert Oracle(longest.files).decide(first, "article.view", row, environment(random.Random(0)))
+    assert Oracle.of(longest).decide(first, "article.view", row, environment(random.Random(0)))
     with pytest.raises(PolicyError, match="inherits over 10 links"):
         chained(10)
