@@ -49,7 +49,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
     """Endless random questions near the rules, which come round one after the other; each the arguments of `decide`."""
     roles, permissions = sorted(policy.roles.names), sorted(policy.vocabulary.by_permission)
     covered: dict[str, list[str]] = {}
-    every, groups = _literals(policy, policy.rules), _groups(policy)
+    every, groups, prefixed = _literals(policy, policy.rules), _groups(policy), _prefixed_groups(policy)
     read_columns = {name for one in policy.vocabulary.functions.values() for root, name in one.reads if root == "obj"}
     scopes = sorted(policy.scope_names) or ["none"]
     rounds = (chance.sample(policy.rules, len(policy.rules)) for _ in itertools.count())
@@ -67,7 +67,8 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
             "t",
             chance.choice((None, *DEPARTMENTS)),
             "user" if identity else "guest",
-            tuple(chance.sample(groups, chance.choice((0, 1, 2)))) if identity else (),
+            tuple(one for some in (groups, prefixed) if identity and some
+                  for one in chance.sample(some, chance.choice((0, 1, 2)))),
             frozenset(chance.sample(scopes, min(2, len(scopes)))) if chance.random() < 0.2 else None,
         )
         resource = policy.vocabulary.by_permission[permission]
@@ -75,7 +76,7 @@ def sample_questions(policy: Policy, chance: random.Random) -> Iterator[tuple[Ru
         # A plugin's function may count on the form that a column promises.
         row = _formed(_row(resource, principal, literals, chance), resource, read_columns) if resource.columns else None
         env = environment(chance)
-        yield rule, (principal, permission, row and _aged(row, env.now, literals, chance), env, _odd)
+        yield rule, (principal, permission, row and _near(row, principal, env.now, literals, chance), env, _odd)
 
 
 def environment(chance: random.Random) -> SimpleNamespace:
@@ -105,6 +106,8 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
                     by_column.setdefault(name, []).append(right)
                 case Comparison(_, _, Prefixed(prefix, Attribute("obj", name))):
                     by_column.setdefault(name, []).append(word.removeprefix(prefix))
+                case InGroup(Prefixed(_, Attribute("obj", name)) as group):
+                    by_column.setdefault(name, []).append(group)
                 case PluginCall():
                     for name in columns(atom):
                         by_column.setdefault(name, []).extend(atom.literals)
@@ -113,12 +116,14 @@ def _literals(policy: Policy, rules: Iterable[Rule]) -> dict[str, list[Any]]:
 
 def _groups(policy: Policy) -> list[str]:
     """Groups that callers may be in: those of conditions, and what columns hold that name a group."""
+    return sorted(frozenset(DEPARTMENTS).union(*(groups(one.expression) for one in policy.conditions.values())))
+
+
+def _prefixed_groups(policy: Policy) -> list[str]:
+    """Groups that a condition makes of a text and a column, also of a missing one."""
     prefixes = {atom.prefix for one in policy.conditions.values() for atom in atoms(one.expression)
                 if isinstance(atom, InGroup) and atom.prefix}
-    ends = (*DEPARTMENTS, *_NO_NAMES) if prefixes else ()
-    return sorted(frozenset(DEPARTMENTS).union(
-        *(groups(one.expression) for one in policy.conditions.values()),
-        (f"{prefix}{end}" for prefix in prefixes for end in ends)))
+    return sorted(f"{prefix}{end}" for prefix in prefixes for end in (*DEPARTMENTS, *_NO_NAMES))
 
 
 def _row(
@@ -139,8 +144,13 @@ def _row(
     return row
 
 
-def _aged(row: Row, now: str | None, literals: Mapping[str, list[Any]], chance: random.Random) -> Row:
-    """The row with times as old as the durations that a condition names, or just older or younger."""
+def _near(row: Row, principal: Principal, now: str | None, literals: Mapping[str, list[Any]],
+          chance: random.Random) -> Row:
+    """The row with times as old as the durations that a condition names, or just older or younger; and with ends of
+    the caller's groups."""
+    ends = {name: [group.removeprefix(one.prefix) for one in values if isinstance(one, Prefixed)
+                   for group in principal.groups if group.startswith(one.prefix)] for name, values in literals.items()}
+    row = {**row, **{name: chance.choice(some) for name, some in ends.items() if some and row.get(name) is not None}}
     by_column = {name: [one for one in values if isinstance(one, Ago)] for name, values in literals.items()}
     steps = [timedelta(microseconds=step) for step in (-1, 0, 1)]
     aged = {name: later(time, chance.choice(steps)) for name, ages in by_column.items()
