@@ -34,12 +34,12 @@ def ask(call: Call, operation: str, query: Mapping[str, Any] | None = None, *, p
 
     Raises `Problem` if the endpoint refuses or the operation is not served; TypeError for a write.
     """
-    return asked(call, operation, query, path=path, body=body)[0]
+    return ask_with_headers(call, operation, query, path=path, body=body)[0]
 
 
-def asked(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
-          path: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
-          ) -> tuple[Any, Mapping[str, str]]:
+def ask_with_headers(call: Call, operation: str, query: Mapping[str, Any] | None = None, *,
+                     path: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+                     ) -> tuple[Any, Mapping[str, str]]:
     """Returns the same as `ask`, and the headers that the handler adds, such as `ETag`."""
     endpoint = call.services.registry.by_operation.get(operation)
     if endpoint is None:

@@ -27,19 +27,19 @@ routes = Routes("console_review", "Who has which role.", when=served)
                                        identify=member))
 def review(call: Call) -> Response:
     """Show who holds which role, and whether they use it."""
-    asked = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
+    parameters = {name: call.query.get(name, "").strip() for name in (*_FILTERS, "cursor", "before")}
     answer, problem = dict[str, Any](), ""
     try:
-        answer = ask(call, "policy_review", {**asked, "limit": _ROWS})
+        answer = ask(call, "policy_review", {**parameters, "limit": _ROWS})
     except Problem as refusal:
         problem = sentence(call, refusal)
-    return show(call, "people_review.html", asked=asked, items=answer.get("items", []), problem=problem,
+    return show(call, "people_review.html", parameters=parameters, items=answer.get("items", []), problem=problem,
                 ways=ways(call), roles=call.access.policy.roles.of_users, now=datetime.now(call.services.settings.zone),
                 version=call.access.policy.version,
-                later=answer.get("next_cursor") and _link(asked, cursor=answer["next_cursor"]),
-                earlier=answer.get("prev_cursor") and _link(asked, before=answer["prev_cursor"]))
+                later=answer.get("next_cursor") and _link(parameters, cursor=answer["next_cursor"]),
+                earlier=answer.get("prev_cursor") and _link(parameters, before=answer["prev_cursor"]))
 
 
-def _link(asked: dict[str, str], **changes: str) -> str:
-    kept = {**{name: asked[name] for name in _FILTERS}, **changes}
+def _link(parameters: dict[str, str], **changes: str) -> str:
+    kept = {**{name: parameters[name] for name in _FILTERS}, **changes}
     return f"{PEOPLE}/review?{urlencode({name: text for name, text in kept.items() if text})}"

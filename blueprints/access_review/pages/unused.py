@@ -30,7 +30,7 @@ def unused(call: Call) -> Response:
         result = ask(call, "policy_unused", {"days": days})
     except Problem as refusal:
         problem = sentence(call, refusal)
-    return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), found=result,
+    return show(call, "people_unused.html", days=days, choices=sorted({*DAYS, days}, key=_number), report=result,
                 problem=problem, permissions=_by_resource(result.get("permissions", [])), ways=ways(call))
 
 

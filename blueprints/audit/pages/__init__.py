@@ -33,7 +33,7 @@ from policies.syntax.vocabulary import date_time
 PATH = "/console/audit"
 RESULTS = ("allowed", "refused", "failed")
 _FILTERS = ("who", "resource", "action", "result", "id", "from", "to")
-_ASKED = (*_FILTERS, "cursor", "before", "follow")
+_PARAMETERS = (*_FILTERS, "cursor", "before", "follow")
 _ROWS = 50
 _RECENT = 5  # refusals on the start page
 _NOBODY = ("guest", "operator", "system", "*")  # principals that are not users
@@ -46,27 +46,27 @@ routes = Routes("console_audit", "The audit log.", when=served)
 enter(Page("/console/audit", Message("Audit log"), "audit.view", place=50))
 
 
-@routes.get(PATH, **page("audit.view", query=texts(*_ASKED), narrows=True, cost=2))
+@routes.get(PATH, **page("audit.view", query=texts(*_PARAMETERS), narrows=True, cost=2))
 def show_log(call: Call) -> Response:
     """Show what happened, the newest first."""
-    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    parameters = {name: call.query.get(name, "").strip() for name in _PARAMETERS}
     answer: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
     persons, problem = list[tuple[str, str]](), ""
     try:
-        persons = _persons(call, asked["who"])
+        persons = _persons(call, parameters["who"])
         if len(persons) < 2:
-            answer = ask(call, "audit_list", _query(asked, persons, call.services.settings.zone))
+            answer = ask(call, "audit_list", _query(parameters, persons, call.services.settings.zone))
     except Problem as refusal:
         problem = sentence(call, refusal)
-    follows = bool(asked["follow"]) and not asked["cursor"] and not asked["before"]
-    return show(call, "audit_log.html", asked=asked, rows=_rows(call, answer["items"]), problem=problem,
+    follows = bool(parameters["follow"]) and not parameters["cursor"] and not parameters["before"]
+    return show(call, "audit_log.html", parameters=parameters, rows=_rows(call, answer["items"]), problem=problem,
                 results=RESULTS, persons=persons if len(persons) > 1 else [],
                 resources=sorted(call.access.policy.vocabulary.resources),
-                narrowed=any(asked[name] for name in ("id", "from", "to")), follows=follows,
-                again=_link(asked), following=_link(asked, follow="1"),
-                older=answer["next_cursor"] and _link(asked, cursor=answer["next_cursor"]),
-                newer=answer["prev_cursor"] and _link(asked, before=answer["prev_cursor"]),
-                with_person={id: _link(asked, who=id) for id, _ in persons})
+                narrowed=any(parameters[name] for name in ("id", "from", "to")), follows=follows,
+                again=_link(parameters), following=_link(parameters, follow="1"),
+                older=answer["next_cursor"] and _link(parameters, cursor=answer["next_cursor"]),
+                newer=answer["prev_cursor"] and _link(parameters, before=answer["prev_cursor"]),
+                with_person={id: _link(parameters, who=id) for id, _ in persons})
 
 
 def _refusals(call: Call) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def event(call: Call) -> Response:
     return show(call, "event.html", row=row, found=answer, seal=seal, past=past, problem=problem,
                 today=_today(call, row, answer),
                 facts=None if facts is None else json.dumps(facts, indent=2, ensure_ascii=False),
-                alike=_link(dict.fromkeys(_ASKED, ""), id=answer["resource_id"]) if answer["resource_id"] else "")
+                alike=_link(dict.fromkeys(_PARAMETERS, ""), id=answer["resource_id"]) if answer["resource_id"] else "")
 
 
 def _persons(call: Call, who: str) -> list[tuple[str, str]]:
@@ -104,11 +104,12 @@ def _persons(call: Call, who: str) -> list[tuple[str, str]]:
     return people(call, who.removeprefix(PERSON))
 
 
-def _query(asked: Mapping[str, str], persons: list[tuple[str, str]], zone: tzinfo) -> dict[str, Any]:
-    who = f"{PERSON}{persons[0][0]}" if persons else asked["who"]
-    return {"principal": who, "resource": asked["resource"], "action": asked["action"], "result": asked["result"],
-            "resource_id": asked["id"], "time__gte": _time(asked["from"], zone), "time__lt": _time(asked["to"], zone),
-            "cursor": asked["cursor"], "before": asked["before"], "limit": _ROWS}
+def _query(parameters: Mapping[str, str], persons: list[tuple[str, str]], zone: tzinfo) -> dict[str, Any]:
+    who = f"{PERSON}{persons[0][0]}" if persons else parameters["who"]
+    return {"principal": who, "resource": parameters["resource"], "action": parameters["action"],
+            "result": parameters["result"], "resource_id": parameters["id"],
+            "time__gte": _time(parameters["from"], zone), "time__lt": _time(parameters["to"], zone),
+            "cursor": parameters["cursor"], "before": parameters["before"], "limit": _ROWS}
 
 
 def _time(text: str, zone: tzinfo) -> str:
@@ -146,7 +147,7 @@ def _today(call: Call, row: Row, answer: Mapping[str, Any]) -> str:
     return f"/console/why?{urlencode({name: text for name, text in question.items() if text})}"
 
 
-def _link(asked: Mapping[str, str], **changes: str) -> str:
+def _link(parameters: Mapping[str, str], **changes: str) -> str:
     """Returns the link to the page with the same filters and these changes."""
-    kept = {name: asked[name] for name in _FILTERS if asked[name]}
+    kept = {name: parameters[name] for name in _FILTERS if parameters[name]}
     return f"{PATH}?{urlencode({**kept, **changes})}" if kept or changes else PATH

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem
-from gatepost.collections.asking import ask, asked
+from gatepost.collections.asking import ask, ask_with_headers
 from gatepost.collections.names import title
 from gatepost.http.credentials.console_sessions import member
 
@@ -42,7 +42,7 @@ def answered(call: Call, kind: Kind, id: str) -> tuple[Mapping[str, Any], str, l
     """Returns the API's answer about a row, its entity tag, and the actions open to the caller. Raises `Problem`."""
     names = [*kind.collection.representation.names,
              *(name for name in kind.collection.computed if name == "allowed_actions")]
-    answer, headers = asked(call, kind.operation("get"), {"fields": ",".join(names)}, path={"id": id})
+    answer, headers = ask_with_headers(call, kind.operation("get"), {"fields": ",".join(names)}, path={"id": id})
     return answer, headers.get("ETag", ""), possible(call, kind, id, answer.get("allowed_actions"))
 
 

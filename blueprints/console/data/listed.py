@@ -104,50 +104,51 @@ def pages(collection: Collection) -> Iterator[Endpoint]:
 
     yield Endpoint(name=f"data_{collection.name}", method="GET", path=kind.path, handler=handler,
                    summary=f"Show {collection.name}.",
-                   **page(collection.view, narrows=True, identify=member, query=texts(*parameters(collection))))
+                   **page(collection.view, narrows=True, identify=member, query=texts(*parameter_names(collection))))
 
 
-def parameters(collection: Collection) -> list[str]:
+def parameter_names(collection: Collection) -> list[str]:
     """Returns the names of the query parameters of a list."""
     return sorted({*_OWN_PARAMETERS, *(name for name, operators in collection.filters.items() if "eq" in operators)})
 
 
 def rows_page(call: Call, kind: Kind, refusal: Problem | None = None) -> Response:
     """Returns the page of a list, with the `refusal` of what was tried on its rows."""
-    collection, asked = kind.collection, {name: text for name, text in call.query.items() if text}
-    asked.pop("lang", None)
+    collection, parameters = kind.collection, {name: text for name, text in call.query.items() if text}
+    parameters.pop("lang", None)
     names = [name for name in collection.representation.names if name not in OWN]
     head, columns = columns_of(collection, names)
     problem, whose = "" if refusal is None else sentence(call, refusal), None
     page_of = dict[str, Any](items=[], next_cursor=None, prev_cursor=None)
     say = call.services.translations.wanted(call.request).say
     try:
-        query = _query(call, kind, asked)
+        query = _query(call, kind, parameters)
         fields = ["id", *([head] if head else []), *columns, *currencies(collection, columns), *_actions(collection)]
         page_of = ask(call, kind.operation("list"), {**query, "fields": ",".join(fields)})
-        if asked.get("as"):
-            whose = seen(call, kind.name, asked["as"], [row["id"] for row in page_of["items"]])
+        if parameters.get("as"):
+            whose = seen(call, kind.name, parameters["as"], [row["id"] for row in page_of["items"]])
     except Problem as wrong:
         if wrong.status not in (400, 403, 404):
             raise
         problem = sentence(call, wrong)
-    verbs_by_id = {} if asked.get("as") else _verbs_by_id(call, kind, page_of["items"])
+    verbs_by_id = {} if parameters.get("as") else _verbs_by_id(call, kind, page_of["items"])
     verbs = [verb for verb in verbs_of(kind) if any(verb in some for some in verbs_by_id.values())]
-    return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), asked=asked, problem=problem,
-                head=field_called(head) if head else Message("ID"),
+    return show(call, "data_rows.html", kind=kind, title=collection_called(kind.name), parameters=parameters,
+                problem=problem, head=field_called(head) if head else Message("ID"),
                 heads=[(field_called(name), kind_of(collection.body_schema.fields.get(name))) for name in columns],
                 rows=_drawn(call, kind, page_of["items"], head, columns, whose),
                 filters=[(name, field_called(name), values) for name, values in kind.filters(call).items()],
                 orders=[(order, _order_called(order, say)) for order in collection.listing.query.orders],
                 whose=whose, may_ask=call.access.may_ever("policy.view"),
                 searched=bool(collection.search or title_parameter(collection)),
-                owned=_owner_parameter(collection) is not None, total=_total(call, kind, asked),
-                later=_link(asked, "cursor", page_of["next_cursor"]),
-                earlier=_link(asked, "before", page_of["prev_cursor"]), counting=_link(asked, "count", "yes"),
+                owned=_owner_parameter(collection) is not None, total=_total(call, kind, parameters),
+                later=_link(parameters, "cursor", page_of["next_cursor"]),
+                earlier=_link(parameters, "before", page_of["prev_cursor"]), counting=_link(parameters, "count", "yes"),
                 verbs=verbs, boxes=_boxes(call, kind, [id for id, some in verbs_by_id.items() if some]),
-                whole=asked.get("select") == "all", everything=_link(asked, "select", "all", kept=("cursor", "before")),
-                filtered=urlencode({name: text for name, text in asked.items() if name != "select"}),
-                exported=_exported(call, kind, asked), create=_may(call, kind, "create"),
+                whole=parameters.get("select") == "all",
+                everything=_link(parameters, "select", "all", kept=("cursor", "before")),
+                filtered=urlencode({name: text for name, text in parameters.items() if name != "select"}),
+                exported=_exported(call, kind, parameters), create=_may(call, kind, "create"),
                 imports=_may(call, kind, "import"))
 
 
@@ -188,12 +189,12 @@ def _boxes(call: Call, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
             for row in kind.collection.rows(call).find_all(ids)}
 
 
-def _exported(call: Call, kind: Kind, asked: Mapping[str, str]) -> str:
+def _exported(call: Call, kind: Kind, parameters: Mapping[str, str]) -> str:
     """Returns the query of an export of all rows of this list; "" if there is no export."""
     if not _may(call, kind, "export"):
         return ""
     try:
-        query = _query(call, kind, asked)
+        query = _query(call, kind, parameters)
     except Problem:
         return ""
     kept = {name: text for name, text in query.items() if name not in ("cursor", "before")}
@@ -235,14 +236,14 @@ def possible(call: Call, kind: Kind, id: str, allowed: Sequence[str] | None) -> 
             if call.access.would_allow(collection.permission(verb), row.__data__) and not refused(verb)]
 
 
-def _query(call: Call, kind: Kind, asked: Mapping[str, str]) -> dict[str, str]:
+def _query(call: Call, kind: Kind, parameters: Mapping[str, str]) -> dict[str, str]:
     """Returns the query of the API's list for that of the page. Raises `Problem` for an unknown owner."""
-    query = {name: text for name, text in asked.items() if name not in _OF_THE_PAGE}
+    query = {name: text for name, text in parameters.items() if name not in _OF_THE_PAGE}
     if "q" in query and not kind.collection.search:
         query[title_parameter(kind.collection) or "q"] = query.pop("q")
     owner = _owner_parameter(kind.collection)
-    if asked.get("owner") and owner is not None:
-        ids = [id for id, _ in found(call, "users", asked["owner"])]
+    if parameters.get("owner") and owner is not None:
+        ids = [id for id, _ in found(call, "users", parameters["owner"])]
         if not ids:
             raise Problem.of([Fault("invalid_parameter", "There is no such user, or you may not see them.",
                                     parameter="owner")], "invalid_parameter")
@@ -258,11 +259,11 @@ def _owner_parameter(collection: Collection) -> str | None:
     return next((parameter(OWNER, one) for one in ("in", "eq") if one in operators), None)
 
 
-def _total(call: Call, kind: Kind, asked: Mapping[str, str]) -> str:
-    if not asked.get("count"):
+def _total(call: Call, kind: Kind, parameters: Mapping[str, str]) -> str:
+    if not parameters.get("count"):
         return ""
     try:
-        return _count(call, kind, {name: text for name, text in _query(call, kind, asked).items()
+        return _count(call, kind, {name: text for name, text in _query(call, kind, parameters).items()
                                    if name not in ("cursor", "before")})
     except Problem:
         return ""
@@ -273,9 +274,9 @@ def _count(call: Call, kind: Kind, query: Mapping[str, str] | None = None) -> st
     return str(answer["total"]) if answer.get("total") is not None else f"> {answer.get('total_estimate', 0)}"
 
 
-def _link(asked: Mapping[str, str], name: str, value: str | None, kept: Sequence[str] = ()) -> str:
+def _link(parameters: Mapping[str, str], name: str, value: str | None, kept: Sequence[str] = ()) -> str:
     """Returns the query of the page with another parameter; "" without a value. `kept` stay, though of one page."""
-    query = {one: text for one, text in asked.items() if one not in ("cursor", "before", "select") or one in kept}
+    query = {one: text for one, text in parameters.items() if one not in ("cursor", "before", "select") or one in kept}
     return f"?{urlencode({**query, name: value})}" if value else ""
 
 

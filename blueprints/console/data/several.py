@@ -24,7 +24,7 @@ from models.base import is_id
 from ..forms import asks_again, typed
 from ..frame import drawn_again, routes, show, texts
 from ..naming import names_of, sentence
-from .listed import DELETE, Kind, parameters, rows_page, verbs_of
+from .listed import DELETE, Kind, parameter_names, rows_page, verbs_of
 from .words import collection_called
 
 MOST = 100  # rows of one form
@@ -61,7 +61,7 @@ def forms(collection: Collection) -> Iterator[Endpoint]:
 
     yield running(asks_again(
         f"{kind.path}/several", _SeveralSchema(), partial(_several, kind), permission=collection.view, narrows=True,
-        identify=member, query=texts(*parameters(collection)), refused=drawn_again(again),
+        identify=member, query=texts(*parameter_names(collection)), refused=drawn_again(again),
         summary="Change several rows."))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Line, Problem, StrictSchema, Text
-from gatepost.collections.asking import asked
+from gatepost.collections.asking import ask_with_headers
 from gatepost.http.credentials import console_sessions, cookies
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.protocol import language
@@ -45,7 +45,7 @@ def account(call: Call) -> Response:
 
 def _drawn(call: Call, problem: Problem | None = None) -> Response:
     say, id = call.services.translations.wanted(call.request).say, call.principal.id or ""
-    profile, headers = asked(call, "profile_get")
+    profile, headers = ask_with_headers(call, "profile_get")
     faults: dict[str, str] = {}
     for fault in problem.faults if problem is not None else ():
         name = (fault.pointer or "/").split("/")[1]

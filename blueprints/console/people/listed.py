@@ -22,29 +22,29 @@ from ..overview import Step, suggest
 PEOPLE = "/console/people"
 _PRIVATE = "user.view_private"
 _FILTERS = ("q", "role", "group", "active")
-_ASKED = (*_FILTERS, "cursor", "before")
+_PARAMETERS = (*_FILTERS, "cursor", "before")
 _SHOWN = ("email", "role", "department", "groups", "active")
 _ROWS = 50
 _GROUPS = 50  # that are counted
 
 
-@routes.get(PEOPLE, **page("user.view", query=texts(*_ASKED), narrows=True, identify=member))
+@routes.get(PEOPLE, **page("user.view", query=texts(*_PARAMETERS), narrows=True, identify=member))
 def listed(call: Call) -> Response:
     """Show who has an account."""
-    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    parameters = {name: call.query.get(name, "").strip() for name in _PARAMETERS}
     found: dict[str, Any] = {"items": [], "next_cursor": None, "prev_cursor": None}
     problem = ""
     try:
-        found = ask(call, "users_list", _query(asked))
+        found = ask(call, "users_list", _query(parameters))
     except Problem as refusal:
         problem = sentence(call, refusal)
     items = found["items"]
-    return show(call, "people.html", asked=asked, items=items, problem=problem,
+    return show(call, "people.html", parameters=parameters, items=items, problem=problem,
                 columns=[name for name in _SHOWN if any(name in one for one in items)],
                 roles=call.access.policy.roles.of_users, private=call.access.may_ever(_PRIVATE),
                 ways=ways(call), may_create=call.access.may_ever("user.create"),
-                later=found["next_cursor"] and _link(asked, cursor=found["next_cursor"]),
-                earlier=found["prev_cursor"] and _link(asked, before=found["prev_cursor"]))
+                later=found["next_cursor"] and _link(parameters, cursor=found["next_cursor"]),
+                earlier=found["prev_cursor"] and _link(parameters, before=found["prev_cursor"]))
 
 
 def _has_others(call: Call) -> bool:
@@ -94,12 +94,12 @@ def _number(call: Call, query: Mapping[str, Any]) -> int:
     return int(answer["total"] if answer.get("total") is not None else answer.get("total_estimate", 0))
 
 
-def _query(asked: Mapping[str, str]) -> dict[str, Any]:
-    by = "email__startswith" if "@" in asked["q"] else "name__contains"
-    return {by: asked["q"], "role": asked["role"], "groups__has": asked["group"],
-            "active": asked["active"], "cursor": asked["cursor"],
-            "before": asked["before"], "limit": _ROWS, "fields": ",".join(("id", "name", *_SHOWN))}
+def _query(parameters: Mapping[str, str]) -> dict[str, Any]:
+    by = "email__startswith" if "@" in parameters["q"] else "name__contains"
+    return {by: parameters["q"], "role": parameters["role"], "groups__has": parameters["group"],
+            "active": parameters["active"], "cursor": parameters["cursor"],
+            "before": parameters["before"], "limit": _ROWS, "fields": ",".join(("id", "name", *_SHOWN))}
 
 
-def _link(asked: Mapping[str, str], **changes: str) -> str:
-    return f"{PEOPLE}?{urlencode({**{name: asked[name] for name in _FILTERS if asked[name]}, **changes})}"
+def _link(parameters: Mapping[str, str], **changes: str) -> str:
+    return f"{PEOPLE}?{urlencode({**{name: parameters[name] for name in _FILTERS if parameters[name]}, **changes})}"

@@ -8,7 +8,7 @@ from typing import Any, cast
 from flask import Response
 
 from gatepost import Call, Collection, Endpoint, Problem
-from gatepost.collections.asking import ask, asked
+from gatepost.collections.asking import ask, ask_with_headers
 from gatepost.http.credentials import console_sessions
 from gatepost.http.credentials.console_sessions import member
 from gatepost.http.credentials.step_up import FIELD
@@ -70,12 +70,12 @@ def _drawn(call: Call, problem: Problem | None = None) -> Response:
     id, access = _whose(call), call.access
     users = cast(Collection, call.services.collections["users"])
     fields = ",".join((*users.representation.names, *users.computed))
-    found, headers = asked(call, "users_get", {"fields": fields}, path={"id": id})
+    account, headers = ask_with_headers(call, "users_get", {"fields": fields}, path={"id": id})
     sessions, tokens = (listed_of(call, name, id) for name in ("sessions", "tokens"))
-    allowed = found.get("allowed_actions", [])
+    allowed = account.get("allowed_actions", [])
     faults = _faults(call, problem)
-    return show(call, "person.html", found=found, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
-                fields=_fields(call, users, found) if "update" in allowed else {}, sent=typed(call), faults=faults,
+    return show(call, "person.html", account=account, tag=headers.get("ETag", "").strip('"'), allowed=allowed,
+                fields=_fields(call, users, account) if "update" in allowed else {}, sent=typed(call), faults=faults,
                 changing=problem is not None and call.request.path.endswith("/change"),
                 roles=[role for role in access.policy.roles.of_users if access.ranks_over(role)],
                 problem="" if problem is None or any(faults.values()) else sentence(call, problem),
@@ -93,22 +93,22 @@ def may_run(call: Call, operation: str, id: str) -> bool:
     return endpoint.rules is None or not any(rule.refuses for rule in endpoint.rules(call, row))
 
 
-def _fields(call: Call, users: Collection, found: Row) -> dict[str, str]:
+def _fields(call: Call, users: Collection, account: Row) -> dict[str, str]:
     """Returns the fields of the user that the caller may see and change: name → text for the form."""
-    row = users.visible(call, found["id"])
+    row = users.visible(call, account["id"])
     fixed = users.fixed_for(call.access, row)
-    return {name: with_commas(found[name]) if isinstance(found[name], list) else found[name] or ""
-            for name in _CHANGEABLE if name in found and name not in fixed}
+    return {name: with_commas(account[name]) if isinstance(account[name], list) else account[name] or ""
+            for name in _CHANGEABLE if name in account and name not in fixed}
 
 
 def _faults(call: Call, problem: Problem | None) -> dict[str, str]:
     """Returns the faults of the form that changes a user, by name of the field."""
-    say, found = call.services.translations.wanted(call.request).say, dict.fromkeys((*_CHANGEABLE, FIELD), "")
+    say, texts_by_field = call.services.translations.wanted(call.request).say, dict.fromkeys((*_CHANGEABLE, FIELD), "")
     for fault in problem.faults if problem is not None else ():
         name = (fault.pointer or "").split("/")[1] if fault.pointer else ""
-        if name in found:
-            found[name] = f"{found[name]} {say(fault.detail)}".strip()
-    return found
+        if name in texts_by_field:
+            texts_by_field[name] = f"{texts_by_field[name]} {say(fault.detail)}".strip()
+    return texts_by_field
 
 
 def listed_of(call: Call, name: str, owner: str) -> Row | None:

@@ -22,7 +22,7 @@ MOST_PILLS = 24  # columns that a phone selects with pills; the style sheet has 
 PERSONS = 25  # users on a page
 MOST_REMARKS = 100  # shown remarks of one kind
 _FILTERS = ("resource", "role", "person")
-_ASKED = (*_FILTERS, "offset", "cell", "at")
+_PARAMETERS = (*_FILTERS, "offset", "cell", "at")
 _USUAL = "user"
 _WRONG = {
     "resource": Message("There is no such resource. Choose one from the list."),
@@ -84,19 +84,19 @@ routes = Routes("console_rules", "The rules in force.", when=served)
 enter(Page("/console/rules", Message("Rules"), "policy.view", place=10))
 
 
-@routes.get("/console/rules", **page("policy.view", query=texts(*_ASKED), cost=3))
+@routes.get("/console/rules", **page("policy.view", query=texts(*_PARAMETERS), cost=3))
 def rules(call: Call) -> Response:
     """Show who may do what, and the lines behind one cell."""
-    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
-    table, problem = _table(call, asked)
+    parameters = {name: call.query.get(name, "").strip() for name in _PARAMETERS}
+    table, problem = _table(call, parameters)
     effective = ask(call, "policy_rules")
     full = table_of(call.access.policy)
-    kept = {name: asked[name] for name in _FILTERS if asked[name]}
-    chosen, before = Chosen.of(asked["cell"]), Chosen.of(asked["at"])
+    kept = {name: parameters[name] for name in _FILTERS if parameters[name]}
+    chosen, before = Chosen.of(parameters["cell"]), Chosen.of(parameters["at"])
     columns = _columns(table) if table else []
     return show(
-        call, "rules.html", asked=asked, kept=kept, table=table, problem=problem, columns=columns,
-        searched=bool(asked["person"]) and not _named(asked["person"]),
+        call, "rules.html", parameters=parameters, kept=kept, table=table, problem=problem, columns=columns,
+        searched=bool(parameters["person"]) and not _named(parameters["person"]),
         address=f"?{urlencode({**kept, 'cell': ''})}", filtered=urlencode(kept), chosen=chosen, before=before,
         pill=_pill(columns, chosen.key or before.key), pills=len(columns) <= MOST_PILLS, page_size=PERSONS,
         panel=_panel(columns, table, effective, chosen) if table and chosen.permission else None,
@@ -112,13 +112,13 @@ def _named(person: str) -> bool:
     return "@" in person or read_id(person) is not None
 
 
-def _table(call: Call, asked: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+def _table(call: Call, parameters: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
     """Returns the table of the API and "", or None and the error as a sentence."""
-    sought = "person" if _named(asked["person"]) else "q"
+    sought = "person" if _named(parameters["person"]) else "q"
     try:
         table: dict[str, Any] = ask(call, "policy_matrix", {
-            "resource": asked["resource"], "role": asked["role"], sought: asked["person"],
-            "offset": asked["offset"], "limit": PERSONS})
+            "resource": parameters["resource"], "role": parameters["role"], sought: parameters["person"],
+            "offset": parameters["offset"], "limit": PERSONS})
     except Problem as refusal:
         return None, _sentence(call, refusal)
     return table, ""

@@ -11,7 +11,7 @@ from models.base import read_id
 from ...console.pages import Page, enter, found, objects_found, page, sentence, served, showing, texts
 
 CIRCUMSTANCES = ("at", "ip", "device", "scope")
-_ASKED = ("as", "permission", "id", *CIRCUMSTANCES)
+_PARAMETERS = ("as", "permission", "id", *CIRCUMSTANCES)
 _DEVICES = ("desktop", "mobile", "tablet", "bot", "other")
 
 
@@ -20,22 +20,22 @@ routes = Routes("console_why", "Why something is allowed or refused.", when=serv
 enter(Page("/console/why", Message("Explain access"), "policy.view", place=20))
 
 
-@routes.get("/console/why", **page("policy.view", query=texts(*_ASKED), cost=3))
+@routes.get("/console/why", **page("policy.view", query=texts(*_PARAMETERS), cost=3))
 def why(call: Call) -> Response:
     """Show what somebody may do, and why or why not."""
-    asked = {name: call.query.get(name, "").strip() for name in _ASKED}
+    parameters = {name: call.query.get(name, "").strip() for name in _PARAMETERS}
     answer, people, objects, problem = None, list[tuple[str, str]](), list[tuple[str, str]](), ""
-    if asked["as"] and asked["permission"]:
+    if parameters["as"] and parameters["permission"]:
         try:
-            people = _people(call, asked["as"])
-            objects = [] if people else objects_found(call, asked["permission"], asked["id"])
+            people = _people(call, parameters["as"])
+            objects = [] if people else objects_found(call, parameters["permission"], parameters["id"])
             if not people and not objects:
-                answer = ask(call, "policy_explain", asked)
+                answer = ask(call, "policy_explain", parameters)
         except Problem as refusal:
             problem = sentence(call, refusal)
-    return show(call, "why.html", asked=asked, answer=answer, people=people, objects=objects, problem=problem,
+    return show(call, "why.html", parameters=parameters, answer=answer, people=people, objects=objects, problem=problem,
                 permissions=sorted(call.services.registry.by_permission), roles=call.access.policy.roles.names,
-                devices=_DEVICES, supposed=any(asked[name] for name in CIRCUMSTANCES))
+                devices=_DEVICES, supposed=any(parameters[name] for name in CIRCUMSTANCES))
 
 
 def _people(call: Call, text: str) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from .trying import rights
 PATH = "/console/history"
 _PAGE = 20
 _MOST_LOOKED_AT = 100  # rows of the policy history, to find the predecessor of a version
-_ASKED = ("from", "to", "after", "before")
+_PARAMETERS = ("from", "to", "after", "before")
 
 
 show = showing(__package__)
@@ -28,15 +28,16 @@ routes = Routes("console_history", "Which rules were in force.", when=served)
 enter(Page("/console/history", Message("History"), "policy.view", place=40))
 
 
-@routes.get(PATH, **page("policy.view", query=texts(*_ASKED)))
+@routes.get(PATH, **page("policy.view", query=texts(*_PARAMETERS)))
 def history(call: Call) -> Response:
     """List the policies that were in force, the newest first, or show how two of them differ."""
-    asked = call.query
-    if asked.get("from") and asked.get("to"):
-        return _compared(call, asked["from"], asked["to"])
-    found = ask(call, "policy_versions", {"limit": _PAGE, "after": asked.get("after"), "before": asked.get("before")})
+    parameters = call.query
+    if parameters.get("from") and parameters.get("to"):
+        return _compared(call, parameters["from"], parameters["to"])
+    found = ask(call, "policy_versions", {
+        "limit": _PAGE, "after": parameters.get("after"), "before": parameters.get("before")})
     called, items = called_for(call), found["items"]
-    return show(call, "history.html", found=found, called=called, newest=_newest(call), **rights(call),
+    return show(call, "history.html", versions=found, called=called, newest=_newest(call), **rights(call),
                 items=[(one, of_history(one["changes"], called), before)
                        for one, before in zip(items, [*items[1:], None], strict=True)])
 

@@ -51,18 +51,18 @@ enter(Page("/console/try", Message("Try a change"), "policy.view", place=30))
 @routes.get(_PATH, **page("policy.view", query=texts("file", "line", "add", "new")))
 def begin(call: Call) -> Response:
     """Choose a rule file, or the name of a new one, and edit it."""
-    asked, live = call.query, call.access.policy.version
+    parameters, live = call.query, call.access.policy.version
     files = files_of(call, live)
-    name = asked.get("file", "")
-    if name not in files and files and (new := asked.get("new", "").strip()):
+    name = parameters.get("file", "")
+    if name not in files and files and (new := parameters.get("new", "").strip()):
         if new not in files and (fault_of(new, _NEW) is not None or not new.endswith(".csv")):
             fault = Message("The name of a rule file consists of lowercase letters, digits, - and _, and ends in .csv.")
             return _files(call, files, 400, fault, new)
         name, files = new, {new: _NEW, **files}
     if name not in files:
         return _files(call, files, *((404, Message("There is no such active rule file.")) if name and files else ()))
-    draft = Draft(name, files[name], live, marks=_numbers(asked.get("line", "")))
-    if line := next(iter(asked.get("add", "").splitlines()), "").strip():
+    draft = Draft(name, files[name], live, marks=_numbers(parameters.get("line", "")))
+    if line := next(iter(parameters.get("add", "").splitlines()), "").strip():
         draft = draft.with_line(line)
     return drawn(call, draft, Told())
 
