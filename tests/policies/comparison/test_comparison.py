@@ -158,7 +158,7 @@ OTHER = {
         "created_at is"),
     "the head of one department": (
         "inGroup(r.sub, 'head-press') && r.obj.department == 'press'", "inGroup(r.sub, 'head-', r.obj.department)",
-        "department is other, the caller is in the group head-other"),
+        "the caller is in the group head-head-press"),
     "the hour of a time": (f"r.env.now < {MOMENT} && r.env.hour < 12", f"r.env.now < {MOMENT} && r.env.hour <= 12",
                            "the hour is 12"),
     "between two times of an early year": ("r.env.hour > 23", "r.obj.created_at > '0999-01-01T00:00:00.000000Z' && "
